@@ -74,7 +74,7 @@ function processorSecondsOf(pid: number): number {
       if (Number(name) !== pid && Number(fields[1]) !== pid) continue;
       seconds += (Number(fields[11]) + Number(fields[12])) * TICK_S;
     } catch {
-      // The process has ended, or the system has no such folder.
+      // The process has ended, or the operating system has no folder `/proc`.
     }
   }
   return seconds;

@@ -27,7 +27,7 @@ export const benchNetwork = () => {
   return { network, rules: new ChainMaker(network).rules };
 };
 
-/** Public key of the account with the given number. No private key exists for it. */
+/** Public key of the account with the given number. No private key of the account exists. */
 export function benchKey(number: number): string {
   return hexOf(sha256(Buffer.from(`account ${number}`)));
 }

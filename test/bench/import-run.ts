@@ -81,7 +81,7 @@ function mainThreadSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undef
 
 function secondsIn(statFile: string): number | undefined {
   try {
-    // The process name in parentheses may contain spaces. All fields after it are numbers.
+    // The process name in parentheses may contain spaces. All fields after the process name are numbers.
     const fields = readFileSync(statFile, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {

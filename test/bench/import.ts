@@ -26,7 +26,10 @@ import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 const FULL_EVERY = 5;
 const SYNC_MS_MAX = 600_000;
 
-/** Number of addresses of the realistic chain of full blocks. At its end, each address has about fifty transactions. */
+/**
+ * Number of addresses of the realistic chain of full blocks. At the end of the chain, each address has about fifty
+ * transactions.
+ */
 const MANY_ADDRESSES = 20_000;
 
 export interface ImportBenchOptions {
@@ -241,7 +244,7 @@ async function syncFromPeer(
   }
 }
 
-/** Waits until a node has at least this height, and returns its height then. */
+/** Waits until a node has at least this height. Returns the height of the node after the wait. */
 async function reached(httpPort: number, height: number): Promise<number> {
   const deadlineMs = performance.now() + SYNC_MS_MAX;
   while (performance.now() < deadlineMs) {

@@ -26,12 +26,12 @@ import {
 import { TRANSFERS_PER_BLOCK } from './chains.ts';
 
 /**
- * Number of accounts that the genesis block funds. It is large enough that an account seldom occurs twice in a block,
- * and small enough that the genesis block is made quickly.
+ * Number of accounts that the genesis block funds. The number is large enough that an account seldom occurs twice in a
+ * block, and small enough that the genesis block is made quickly.
  */
 const ACCOUNTS = 500;
 const BLOCKS_PER_COMMIT = 500;
-/** As in an import, the index entries of about this many blocks and transactions are written at once. */
+/** Index lag after which the index entries are written, as in an import. The lag is counted in blocks and transactions. */
 const INDEX_LAG_MAX = 100_000;
 
 export interface LongChain {
@@ -159,8 +159,8 @@ class Forger {
 }
 
 /**
- * Returns a pseudo-random number below a bound; equal inputs give equal numbers. With numbers in sequence, an account
- * would occur again only after all others.
+ * Returns a pseudo-random number below a bound; equal inputs give equal numbers. If accounts were chosen in turn, an
+ * account would occur again only after all other accounts.
  */
 function drawn(number: number, below: number): number {
   const once = Math.imul(number ^ (number >>> 16), 0x45d9f3b);

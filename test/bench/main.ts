@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: measures this machine and prints ratios of figures of one run. Each figure and its reference are
- * measured right after one another, because the speed of a machine varies.
+ * `npm run bench`: measures this machine and prints ratios of figures of one run. The program measures each figure and
+ * its reference right after one another, because the speed of a machine varies.
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -38,7 +38,7 @@ const LONG_CHAINS = { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_0
 
 const SCALE_MILLIONS = [1, 5, 20];
 
-/** Options that each select one measurement. The program refuses two of these options at once. */
+/** Options that each select one measurement. The program refuses two such options at once. */
 const PARTS = ['import', 'http', 'scale', 'processes', 'readers', 'slots', 'start', 'fork', 'cycles'];
 
 const flags = new Command('bench')

@@ -10,8 +10,8 @@ import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from '
 const FULL_BLOCKS = 600;
 const EMPTY_BLOCKS = 3000;
 /**
- * The cache has room for every signature of a run, so that no signature is checked twice. Each run starts with an empty
- * cache.
+ * Size of the signature cache. The cache has room for all signatures of a run, so no signature is checked twice. Each
+ * run starts with an empty cache.
  */
 const ANSWERS_MAX = 100_000;
 

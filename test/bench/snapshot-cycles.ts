@@ -116,7 +116,7 @@ async function timed<T>(into: number[], work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** The largest values of any of the processes; 0 if the system does not report them. */
+/** The largest values of all processes; 0 if the system does not report such values. */
 function footprintOf(pids: readonly number[]): Footprint {
   const of = (pid: number): Footprint => {
     try {

@@ -1,6 +1,6 @@
 /**
  * All five nodes forge, and one of them is cut off from the others. Both sides go on forging. The branch of the lone
- * node cannot win. After the network heals, the lone node must return to the common chain by itself.
+ * node cannot win. After the cut ends, the lone node must return to the common chain by itself.
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';

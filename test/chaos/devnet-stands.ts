@@ -51,7 +51,10 @@ const NODES = 4;
 const STOP_MS = 20_000;
 /** Minimum time between two faults of one node. Between two faults, the node must recover and work for some blocks. */
 const SPACING_MS = 45_000;
-/** Part of the run in which the additional node joins. It leaves enough time for the faults of the additional node. */
+/**
+ * Part of the run in which the additional node joins. The rest of the run is long enough for the faults of the
+ * additional node.
+ */
 const JOIN_PART = { from: 0.1, to: 0.3 };
 /** Longest time for which a node is down after the kill command. */
 const DOWN_MS_MAX = 5000;

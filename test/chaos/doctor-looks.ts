@@ -1,7 +1,7 @@
 /**
- * Runs the doctor many times on a healthy network. One of the nodes has caught up twice without a restart: first from
- * the genesis block, then after a time without connections. The doctor must find nothing, neither on the disk nor over
- * HTTP.
+ * Runs the doctor many times on a healthy network. One node of the network has caught up twice without a restart: first
+ * from the genesis block, then after a time without connections. The doctor must find nothing, neither on the disk nor
+ * over HTTP.
  */
 
 import { examine } from '../../src/cli/doctor/examine.ts';
@@ -45,7 +45,7 @@ const START_MS_MAX = 150_000;
 const BLOCKS_BEHIND = 25;
 const BACK_MS_MAX = 180_000;
 const ROOM_BYTES = 1e12;
-/** Faults that all nodes show when the machine gives them no processor time. */
+/** Faults that all nodes show when a busy machine gives the nodes no processor time. */
 const OF_STARVED_MACHINES: readonly FaultCode[] = [...OF_BUSY_MACHINES, 'NODE_SILENT', 'NETWORK_STANDS_STILL'];
 /** Number of looks after which the run prints its progress again. */
 const LOOKS_TOLD = 100;

@@ -30,7 +30,7 @@ export interface KeptReport {
   readonly lost: readonly string[];
 }
 
-/** The account that becomes a multisignature group. After the registration it can send nothing without its members. */
+/** The account that becomes a multisignature group. A registered group can send nothing without its members. */
 const GROUP = 'account_1';
 const PER_LIFE_MAX = 4;
 const KILL_MS_MAX = 1000;

@@ -34,7 +34,10 @@ export interface KillReport {
 }
 
 const PROCESS = fileURLToPath(new URL('./forger-process.js', import.meta.url));
-/** All delegates have signed at this height. Above it, the node must take care of signatures that it does not know. */
+/**
+ * Height at which all delegates have signed. Above this height, the node must take care of signatures that it does not
+ * know.
+ */
 const FIRST_LIFE_HEIGHT = 120;
 const LIFE_MS_MAX = 200;
 const START_MS_MAX = 120_000;

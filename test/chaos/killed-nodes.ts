@@ -39,9 +39,9 @@ const NODES = 4;
 /** Longest time from the restart of a killed node to its first answer. */
 export const RESTART_MS_MAX = 3000;
 const CATCH_UP_MS_MAX = 150_000;
-/** Longest time for which a node is down. At most one whole slot passes in it. */
+/** Longest time for which a node is down. At most one whole slot passes while a node is down. */
 const DOWN_MS_MAX = 3000;
-/** Longest time between two kills. Some blocks pass, so that the killed node works again. */
+/** Longest time between two kills. Some blocks pass between two kills, so that the killed node works again. */
 const BETWEEN_MS_MAX = 6000;
 
 /** @throws Error that names the first broken guarantee */

@@ -1,7 +1,7 @@
 /**
- * A node forges alone and reports missed slots to a receiver. The test kills both processes again and again, so that
- * the node misses slots, events wait, and deliveries break off. At the end, the receiver must have exactly one event
- * for each slot without a block.
+ * A node forges alone and reports missed slots to a receiver. The test repeatedly kills the node or the receiver, so
+ * that the node misses slots, events wait, and deliveries break off. At the end, the receiver must have exactly one
+ * event for each slot without a block.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -84,7 +84,7 @@ async function notifiedOf(
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');
   receiver.start();
-  /** Moments at which both processes were running again. */
+  /** Moments at which the node and the receiver were running again. */
   const upsMs: number[] = [0];
   for (let kill = 1; kill <= kills; kill += 1) {
     await sleep(chance() * LIFE_MS_MAX);

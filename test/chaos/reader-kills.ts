@@ -1,6 +1,6 @@
 /**
- * A forging node with two reader processes that answer HTTP under load. The test first kills the readers again and
- * again, then the node. No request to a living process may be lost. No slot in the reader table of the store may stay
+ * A forging node with two reader processes that answer HTTP under load. The test first kills the readers repeatedly,
+ * and then the node. No request to a living process may be lost. No slot in the reader table of the store may stay
  * occupied or pin old pages. The node must continue from its last block.
  */
 
@@ -52,8 +52,8 @@ const LIFE_MS_MAX = 300;
 const NODE_LIFE_MS_MAX = 2_000;
 const START_MS_MAX = 150_000;
 /**
- * Most transactions by which a reader may be behind. The store commits a few transactions between two looks, even
- * without a new block.
+ * Maximum number of transactions by which a reader may be behind the store. The store commits a few transactions
+ * between two looks, even without a new block.
  */
 const BEHIND_MAX = 50;
 
@@ -161,7 +161,7 @@ function allGone(pids: readonly number[]): Promise<boolean> {
   return Promise.resolve(true);
 }
 
-/** Returns the unexpected slots of the reader table. Each line has process, thread and transaction. */
+/** Returns the unexpected slots of the reader table, one line per slot, with process, thread and transaction. */
 async function staleOf(node: TestNode, folder: string): Promise<readonly string[]> {
   // A slot is freed when the next reader opens the store, or at once by another reader.
   const isFree = async (): Promise<boolean> => {

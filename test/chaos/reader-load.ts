@@ -20,7 +20,7 @@ const REST_MS = 5;
 
 export interface LoadReport {
   readonly answered: number;
-  /** Requests that failed because the process that had them was killed. */
+  /** Requests that failed because their process was killed. */
   readonly ofKilled: number;
   /** Requests to living processes that got no answer, or an answer with a status other than 200. */
   readonly lost: readonly string[];

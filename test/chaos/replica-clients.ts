@@ -38,7 +38,7 @@ const CONTROL_EVERY = 3;
 /** Longer than the time for which the balancer waits for two nodes. */
 const ANSWER_MS_MAX = 60_000;
 const SLOW_MS = 5_000;
-/** Most failures that the report names. */
+/** Maximum number of failures in the report. */
 const NAMED_MAX = 20;
 
 export class ReplicaClients {

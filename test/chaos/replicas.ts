@@ -51,7 +51,7 @@ const START_MS_MAX = 180_000;
 const BRANCH_MS_MAX = 240_000;
 /** Least number of blocks that each reorg reverts. */
 const REVERTED_MIN = 2;
-/** Most characters of the balancer's log in the message of a failure. */
+/** Maximum number of characters of the balancer's log in the message of a failure. */
 const LOG_CHARS = 2_000;
 
 /** @throws Error that names the first broken guarantee */
@@ -127,8 +127,9 @@ async function troublesOf(
 }
 
 /**
- * Separates the two forging nodes, and reconnects them when the branch that the replicas do not see is the better
- * branch. Both branches have the same transfers: a reorg would rightly remove a transfer that only one branch had.
+ * Separates the two forging nodes. Reconnects the nodes when the branch that the replicas do not see is the better
+ * branch. The two branches have the same transfers, because a reorg would rightly remove a transfer of the losing
+ * branch only.
  *
  * @returns number of reverted blocks
  */
@@ -154,7 +155,7 @@ async function reorganiseOnce(
     BRANCH_MS_MAX,
   );
   const [ours = 0] = await heights();
-  // The block right after `common` does not count: both nodes may have had it before the cut.
+  // The block right after `common` does not count: the two nodes may have had it before the cut.
   const left = await seen.client.blockId(ours);
   wires.mend(hidden.plan.wsPort);
   await waitFor(

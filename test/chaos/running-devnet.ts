@@ -20,9 +20,9 @@ import { isAlive } from '../support/alive.ts';
  */
 const START_MS_MAX = 400_000;
 const END_MS_MAX = 60_000;
-/** Most characters of the devnet's output in the message of a failure. */
+/** Maximum number of characters of the devnet's output in the message of a failure. */
 const OUTPUT_CHARS_MAX = 4000;
-/** Most nodes that can join later. */
+/** Maximum number of nodes that can join later. */
 const ADDED_MAX = 1;
 
 export interface RunningDevnet {

@@ -3,7 +3,7 @@
 import { tableLines } from '../../src/cli/table.ts';
 import { runStands, type NodeFigures, type StandsOptions } from './devnet-stands.ts';
 
-/** Most empty slots in a row that a busy machine can explain while no node is down. */
+/** Maximum number of empty slots in a row that a busy machine can explain while no node is down. */
 const UNEXPLAINED_IN_A_ROW_MAX = 2;
 
 /** @returns whether the devnet passed. @throws Error that names the first broken guarantee */

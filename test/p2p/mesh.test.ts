@@ -55,8 +55,8 @@ test('nodes that start one after the other on one machine all know each other so
     }),
   );
   const complete = (): boolean => managers.every((manager) => manager.connectedPeers().length === 3);
-  // If two peers dial each other, one of the connections is closed, which can be late on a slow machine. After that, no
-  // connection opens or closes.
+  // If two peers dial each other, one of the connections is closed, which can be late on a slow machine. In a steady
+  // mesh, no connection opens or closes.
   let [lossesSeen, sinceMs] = [losses, clock.nowMs()];
   const isSteady = (): boolean => {
     if (!complete() || losses > lossesSeen) [lossesSeen, sinceMs] = [losses, clock.nowMs()];

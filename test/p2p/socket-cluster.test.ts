@@ -101,7 +101,7 @@ function parsed(frame: unknown): unknown {
   return typeof frame === 'string' && frame.startsWith('#') ? frame : (JSON.parse(String(frame)) as unknown);
 }
 
-/** Returns both ends of a connection after its handshake. */
+/** Connects a client to a server. Returns the client socket and the server socket after the handshake. */
 async function connected(
   t: ExecutionContext,
   changes: Partial<ServerEvents> = {},
@@ -240,7 +240,7 @@ test('each end closes with code and reason, which both ends are told', async (t)
 
 test('a client without heartbeats for longer than its time-out sends on its connection and dials no other one', async (t) => {
   const { server, client } = await connected(t);
-  // Simulates a long pause of the process: the library compares the time with that of the last heartbeat.
+  // Simulates a long pause of the process. The library compares the current time with the time of the last heartbeat.
   const transport = Reflect.get(client.socket, 'transport') as { lastPingTimestamp: unknown; pingTimeout: unknown };
   t.is(typeof transport.lastPingTimestamp, 'number');
   t.is(transport.pingTimeout, 20_000);

@@ -9,8 +9,8 @@ import { slotAt } from '../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
 
 /**
- * Number of blocks after the fourth round. In generation 3, the list of delegates that is fixed after the first round
- * is then in force.
+ * Number of blocks after the fourth round. In generation 3, blocks after the fourth round use the list of delegates
+ * that is fixed after the first round.
  */
 const BEYOND = 5;
 
@@ -26,7 +26,7 @@ for (const generation of [2, 3] as const) {
       if (generation === 2) continue;
       const behind = tip.height - maker.rules.finalizedHeight(maker.state);
       // Votes reach back three rounds. In a round with a new order of delegates, some delegates have two turns before
-      // others have one.
+      // other delegates have one.
       t.true(behind <= bftLimits(delegates).range, `${delegates} delegates: ${behind} blocks are not final`);
     }
   });

@@ -52,7 +52,7 @@ function errorOf(work: () => unknown): ProtocolError {
   throw new Error('nothing was refused');
 }
 
-/** Removes empty members, which may be missing in the other form. */
+/** Removes empty members, because one of the two compared documents may omit them. */
 function said(json: Record<string, unknown>): Record<string, unknown> {
   const optional = ['recipientPublicKey', 'senderSecondPublicKey', 'signatures', 'signSignature', 'senderId'];
   const isSaid = ([name, value]: [string, unknown]): boolean =>

@@ -11,7 +11,8 @@ import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-clock.ts';
 
 /**
- * - `doubleForger` signs two blocks for each of its slots and sends each of them to about half of its peers
+ * - `doubleForger` signs two blocks for each of its slots. About half of its peers get the first block, and the other
+ *   peers get the second block.
  * - `withholder` hides some of its blocks from all peers for up to six slots
  */
 export type Misbehaviour = 'doubleForger' | 'withholder';

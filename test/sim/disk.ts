@@ -1,7 +1,7 @@
 /**
  * The disk of a simulated node: keys in memory or in LMDB, which survive the processes that use them. With each write,
- * the disk updates the digest and the supply of the state, so that the checks can read both without cost. The disk can
- * also kill the process at any write.
+ * the disk updates the digest and the supply of the state, so that the checks can read digest and supply without cost.
+ * The disk can also kill the process at any write.
  */
 
 import { hash } from 'node:crypto';

@@ -11,7 +11,7 @@ import { Stranger } from './stranger.ts';
 import { GOOD_LINK, type LinkQuality } from './wire.ts';
 import type { World } from './world.ts';
 
-/** Most delegates that may cheat in total: fewer than a third, as the finality protocol requires. */
+/** Maximum number of delegates that may cheat in total: fewer than a third, as the finality protocol requires. */
 const DISHONEST_DELEGATES_MAX = 33;
 /** Delegates of strangers, which forge no valid block. */
 const STRANGERS_DELEGATES = 3;
@@ -108,7 +108,7 @@ export class Faults {
     if (plan.hasStrangers) this.#nowAndThen(5 * minuteMs, () => this.#stranger());
   }
 
-  /** Ends all faults except those of dishonest nodes. From now on, the wire, the clocks and the processes work correctly. */
+  /** Ends all faults except those of dishonest nodes. After the call, the wire, the clocks and the processes work correctly. */
   async heal(): Promise<void> {
     this.#isStopped = true;
     const { wire, nodes } = this.#world;

@@ -60,7 +60,7 @@ export class SimNode {
   /** The disk and the journal survive crashes. */
   #disk: Disk;
   readonly journal = new MemoryJournal();
-  /** The watermarks are outside the data folder, so restoring the folder does not change them. */
+  /** The watermarks are outside the data folder, so a restore of the folder does not change the watermarks. */
   readonly watermarks = new MemoryWatermarks();
   /** Survives crashes, because the node flushes each entry. */
   readonly transactionJournal = new MemoryTransactionJournal();

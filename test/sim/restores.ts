@@ -1,11 +1,11 @@
 /**
  * Runs random restore schedules. In each schedule, a node is stopped, and then its data folder is replaced with an
- * earlier state or its delegates move to another machine. Its peers are reachable at once, late, in part, or never. The
- * worlds are small and short, because many small worlds show more than one long world. Guarantee: no delegate ever
- * signs two contradicting headers.
+ * earlier state or its delegates move to another machine. The peers of the node are reachable at once, late, in part,
+ * or never. The worlds are small and short, because many small worlds show more than one long world. Guarantee: no
+ * delegate ever signs two contradicting headers.
  *
  * The schedules omit a case that no node can detect: a machine is rolled back as a whole, including all files outside
- * the data folder. Before the rollback the machine signed on a branch that no other node has, or its peers were rolled
+ * the data folder. In this case, the machine has signed on a branch that no other node has, or its peers were rolled
  * back with it.
  */
 
@@ -18,7 +18,10 @@ import { MemoryJournal, type FolderCopy, type SimNode } from './node.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
-/** Number of slots of the common chain from which all schedules of a generation start. In generation 3 it has final blocks. */
+/**
+ * Number of slots of the common chain from which all schedules of a generation start. In generation 3 the common chain
+ * has final blocks.
+ */
 const BASE_SLOTS = 170;
 const BLOCK_TIME_S = 10;
 const ANSWERS_MAX = 100_000;
@@ -41,8 +44,8 @@ export interface RestoreSchedule {
   /** The last slots of `afterSlots`, in which the node is cut off from the rest and forges alone. */
   readonly aloneSlots: number;
   /**
-   * Number of slots for which the node is down. In most schedules, the time is long enough for the delegates that
-   * signed after the backup to get their next slots. Only these delegates can contradict themselves.
+   * Number of slots for which the node is down. Only delegates that signed after the backup can contradict themselves.
+   * In most schedules, the node is down until such delegates get their next slots.
    */
   readonly downSlots: number;
   /**

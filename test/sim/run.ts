@@ -1,4 +1,7 @@
-/** Runs one seed: a world with faults, and then the same world without faults, whose nodes must agree on one chain again. */
+/**
+ * Runs one seed: a world with faults, and then the same world without faults. At the end, the nodes must agree on one
+ * chain again.
+ */
 
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,15 +18,16 @@ import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
 /**
- * Most slots of ten seconds after the end of the faults within which all honest nodes must be on one chain. Two slots
- * are for reconnecting, because fixed peers are dialled at least every ten seconds. Eight are for the backoff of a
- * failed peer, which is at most 80 seconds. One is for the block that decides between equal chains, and one for its
- * download. The remaining eight are for cheats, which may show two similar chains for some time longer.
+ * Maximum number of slots of ten seconds from the end of the faults until all honest nodes are on one chain. Two slots
+ * are for reconnecting, because fixed peers are dialled at least every ten seconds. Eight slots are for the backoff of
+ * a failed peer, which is at most 80 seconds. One slot is for the block that decides between equal chains, and one slot
+ * is for its download. The remaining eight slots are for cheats, which may show two similar chains for some time
+ * longer.
  */
 export const MEET_SLOTS_MAX = 20;
 /**
- * Most blocks by which honest nodes may differ after they have agreed on one chain. Cheats still send two blocks for a
- * slot, or late blocks.
+ * Maximum number of blocks by which honest nodes may differ after they have agreed on one chain. Cheats still send two
+ * blocks for a slot, or late blocks.
  */
 export const DISAGREEMENT_BLOCKS_MAX = 8;
 /** Share of the time without faults, at the end of the run. */

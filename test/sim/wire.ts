@@ -344,7 +344,7 @@ export class WireTransport implements Transport {
   }
 
   #open(peerId: PeerId, direction: 'inbound' | 'outbound', info: PeerInfo): void {
-    // Both sides may dial at once, but there is only one connection.
+    // Two peers may dial each other at once, but keep only one connection.
     if (this.#links.has(peerId)) return;
     this.#links.set(peerId, { direction, sinceMs: this.#wire.time.nowMs, info });
     this.#connections = undefined;

@@ -8,7 +8,7 @@ import type { Block, BlockHeader, Payload, PublicKey, Transaction } from '../../
 import { addressOf } from '../../src/crypto/keys.ts';
 import { fakeBlock, fakeId } from '../support/fake-codec.ts';
 
-/** The source of all random values in these chains, with a seed. */
+/** The source of all random values in a chain, with a seed. */
 export class Dice {
   #state: number;
 
@@ -39,7 +39,7 @@ export function keyOf(name: string): PublicKey {
   return createHash('sha256').update(name).digest('hex');
 }
 
-/** Accounts of these chains. The number of accounts is low, so that many blocks use the same accounts. */
+/** The accounts that occur in chains. The number of accounts is low, so that many blocks use the same accounts. */
 export const PEOPLE: readonly PublicKey[] = Array.from({ length: 12 }, (_, i) => keyOf(`person ${i}`));
 /** The username of each person as a delegate. */
 export const USERNAMES = [

@@ -1,7 +1,7 @@
 /**
  * A plain model of the finality protocol, written as LIP-0014 describes it, with the deviations of the lisk-sdk
- * releases. The model keeps counters in maps and one record per delegate, and recomputes everything for each block. It
- * is slow, but independent of the implementation under test.
+ * releases. The model keeps counters in maps and one record per delegate, and recomputes everything for each block. The
+ * model is slow, but independent of the implementation under test.
  */
 
 export interface ModelHeader {

@@ -59,7 +59,10 @@ export interface NetworkOptions extends Partial<ChainParams> {
   readonly accounts?: number;
   /** Balance of each funded account in beddows; default: 10,000 LSK. */
   readonly accountBalance?: bigint;
-  /** Votes in addition to those of the funder. `account` is the number of a funded account. */
+  /**
+   * Additional votes of funded accounts. The funder's votes are not in the list. `account` is the number of a funded
+   * account.
+   */
   readonly votes?: readonly { readonly account: number; readonly delegates: readonly number[] }[];
 }
 
@@ -207,7 +210,7 @@ export class ChainMaker {
     return this.tip;
   }
 
-  /** Signs a transaction for this network. The default timestamp is that of the tip. */
+  /** Signs a transaction for this network. The default timestamp is the timestamp of the tip. */
   transaction(sender: KeyPair, payload: Payload, options: TransactionOptions = {}): Transaction {
     return makeTransaction(this.network.params, sender, payload, { timestamp: this.tip.timestamp, ...options });
   }

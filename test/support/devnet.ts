@@ -36,7 +36,7 @@ export interface TestDevnet {
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly TestNode[];
-  /** The proxies between the nodes; undefined unless the options ask for them. */
+  /** The proxies between the nodes; undefined if `hasWires` is not set. */
   readonly wires: LoopbackWires | undefined;
   /** Ends all nodes and removes the folder. */
   close(): Promise<void>;
@@ -48,15 +48,15 @@ export interface TestDevnetOptions {
   /** Folder of a network, instead of a packaged network. */
   readonly networkFolder?: string;
   readonly nodes: number;
-  /** Number of nodes that do not forge and that the start leaves stopped; default: 0. They are the last nodes in `nodes`. */
+  /** Number of nodes that do not forge and that are not started; default: 0. Spectators are the last nodes in the result. */
   readonly spectators?: number;
   /** Number of delegates of each forging node; default: even shares. */
   readonly shares?: readonly number[];
   /** Whether the nodes talk through proxies whose connections a test can cut. */
   readonly hasWires?: boolean;
-  /** Options of the HTTP interface of all nodes that differ from those of a devnet. */
+  /** HTTP options of all nodes that differ from the HTTP options of a devnet. */
   readonly http?: object;
-  /** Options of the verifier of all nodes that differ from those of a devnet. */
+  /** Verifier options of all nodes that differ from the verifier options of a devnet. */
   readonly verifier?: object;
   /** Options for the events that all nodes report. */
   readonly notify?: object;

@@ -3,7 +3,7 @@
 export interface Exposition {
   /** Metric types by metric name. */
   readonly families: ReadonlyMap<string, string>;
-  /** Values by name and labels, both exactly as in the text. */
+  /** Values by name and labels. The key is exactly the text of name and labels. */
   readonly samples: ReadonlyMap<string, number>;
 }
 

@@ -34,9 +34,9 @@ export const OF_BUSY_MACHINES: readonly FaultCode[] = [
 ];
 
 /**
- * Fault codes of a final branch that only one node has. Such a fault appears after several failed downloads in a row.
- * `test/devnet/wrong-branch.test.ts` makes such a branch. The pauses between downloads grow, so the doctor does not
- * name the fault within ten seconds.
+ * Fault codes that a node names on a final branch which only this node has. The codes appear after several failed
+ * downloads in a row. The pauses between downloads grow, so the doctor does not name the codes within ten seconds.
+ * `test/devnet/wrong-branch.test.ts` makes the branch.
  */
 const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
 
@@ -65,8 +65,8 @@ export class FaultWatch {
   }
 
   /**
-   * Whether the doctor may name this fault because the machine is or was too busy. Nodes rightly report such a fault
-   * for a quarter of an hour after its cause.
+   * Whether the doctor may name this fault because the machine is or was too busy. Nodes rightly report the fault for a
+   * quarter of an hour after its cause.
    */
   isOfMachine(code: FaultCode): boolean {
     return OF_BUSY_MACHINES.includes(code) && !this.isMachineSteady;
@@ -106,8 +106,8 @@ export class FaultWatch {
     } catch (error) {
       throw new Error(`${[...missing].join(', ')} not named alone: ${last.join(', ')}`, { cause: error });
     }
-    // An examination may have begun a moment before the fault, and the next one begins only after its end. So allow two
-    // looks.
+    // An examination may have begun a moment before the fault, and the next one begins only after its end. Therefore
+    // the limit allows two looks.
     if (unavoidableMs === undefined || !this.isMachineSteady) return;
     const tookMs = Date.now() - sinceMs;
     const limitMs = unavoidableMs + 2 * lookMs + 2 * LOOK_DELAY_MS;

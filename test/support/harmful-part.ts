@@ -9,7 +9,7 @@ import { isMainThread } from 'node:worker_threads';
 
 const { HARM_FILE: file, HARM_IN: place } = process.env;
 const LOOK_INTERVAL_MS = 100;
-/** Eight megabytes of V8's heap. */
+/** Number of array elements that use eight megabytes of V8's heap. */
 const PIECE = 1_000_000;
 const BUFFER_BYTES = 20_000_000;
 

@@ -9,7 +9,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** The address that all nodes dial. */
 const OUTER_HOST = '127.0.0.1';
-/** The address on which nodes behind proxies listen. It is another loopback address, so that nodes keep their ports. */
+/**
+ * The address on which nodes behind proxies listen. With a second loopback address, nodes and proxies can use the same
+ * ports.
+ */
 export const INNER_HOST = '127.0.0.2';
 
 /** Enough for the first line of the dialler's request, which contains the dialler's own port. */
@@ -104,7 +107,7 @@ export class LoopbackWires {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    // A failing connection is closed for both sides. No other handler is needed.
+    // If a connection fails on one side, the other side is closed too. No other handler is needed.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
   }

@@ -5,7 +5,10 @@ import { once } from 'node:events';
 import { availableParallelism, loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
-/** Above this load, measured times show mainly the other work of the machine. */
+/**
+ * Highest load per processor at which times are measured. Above it, measured times show mainly the other work of the
+ * machine.
+ */
 const LOAD_PER_PROCESSOR_MAX = 1.5;
 /** Time limit for an empty process from start to end: several times what an idle machine needs. */
 const EMPTY_PROCESS_MS_MAX = 300;
@@ -33,8 +36,8 @@ async function isTrialQuick(): Promise<boolean> {
 }
 
 /**
- * Checks the machine repeatedly from its construction on. A test that was slow under load must not be judged by a
- * machine that is idle again.
+ * Checks the machine repeatedly from construction on. A test that was slow under load is not a failure, even if the
+ * machine is idle at the end of the test.
  */
 export class MachineWatch {
   readonly #timer: NodeJS.Timeout;

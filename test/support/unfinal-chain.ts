@@ -1,6 +1,6 @@
 /**
- * Makes a chain whose network has too few active delegates for finality. With real nodes it would take half an hour of
- * slots; this module takes seconds.
+ * Makes a chain whose network has too few active delegates for finality. Real nodes would need half an hour of slots
+ * for the chain; this module needs seconds.
  */
 
 import { join } from 'node:path';
@@ -23,7 +23,8 @@ const DELEGATES_ON = 60;
 const PASSWORD = 'a password';
 
 /**
- * Writes the network, the chain and the signing record of a node of these delegates, as if the node had just stopped.
+ * Writes the network, the chain and the signing record of a node whose delegates are too few for finality. The files
+ * look as if the node had just stopped.
  *
  * @param height height of the chain
  */
@@ -44,7 +45,7 @@ export async function writeUnfinalChain(folder: string, height: number): Promise
   journal.close();
   const entries = delegates.map(async (keyPair, index) => ({
     publicKey: publicKeyOf(keyPair),
-    // The chain maker derives its keys from these words, as wallets do.
+    // The chain maker derives its keys from the words of a passphrase, as wallets do.
     encryptedPassphrase: await encryptPassphrase(`delegate ${index + 1}`, PASSWORD, ENCRYPTION),
   }));
   const forging = { force: true, defaultPassword: PASSWORD, delegates: await Promise.all(entries) };

@@ -12,7 +12,10 @@ const PORT = 4789;
 /** Length of the VXLAN header before the frame. */
 const HEADER_BYTES = 8;
 const MAC_BYTES = 6;
-/** Most frames on the way between two hosts. The switch drops all frames above the limit, as a real switch does. */
+/**
+ * Maximum number of frames on the way between two hosts. The switch drops all frames above the limit, as a real switch
+ * does.
+ */
 const FRAMES_MAX = 4000;
 /** A large socket buffer, so that the kernel drops no frames while this process is busy. */
 const BUFFER_BYTES = 4 * 1024 * 1024;
@@ -22,7 +25,7 @@ export function macOf(host: number): string {
   return `02:00:00:00:00:${host.toString(16).padStart(2, '0')}`;
 }
 
-/** Address of the host's end of its tunnel. `switchAddressOf` returns the address of the switch's end. */
+/** Address of the host's end of the tunnel. `switchAddressOf` returns the address of the switch's end. */
 export function tunnelAddressOf(host: number): string {
   return `10.77.${host}.2`;
 }

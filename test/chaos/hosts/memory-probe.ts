@@ -1,7 +1,7 @@
 /**
- * A module that each node of a run on hosts loads with `--import`. Once a minute it collects all garbage and writes the
- * size of the remaining memory to a file. The memory of the process alone is no good measure: the garbage collector may
- * let it grow by 30 MB for a quarter of an hour before it frees the memory.
+ * A module that each node of a run on hosts loads with `--import`. Once a minute the module collects all garbage and
+ * writes the size of the remaining memory to a file. The memory of the process alone would be no good measure. The
+ * garbage collector may let the memory grow by 30 MB for a quarter of an hour before a collection.
  */
 
 import { appendFileSync, readFileSync } from 'node:fs';

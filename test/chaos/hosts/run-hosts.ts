@@ -29,7 +29,7 @@ export interface HostsOptions {
   readonly say: (line: string) => void;
 }
 
-/** Number of the newest blocks that a look skips, because these blocks may still be reverted. The next look examines them. */
+/** Number of the newest blocks that a look skips. The newest blocks may still be reverted, so the next look examines them. */
 const SETTLED_BLOCKS = 5;
 const REASON_CHARACTERS_MAX = 600;
 /** The parts of the run in which the events happen. The second half of the run is quiet. */
@@ -43,8 +43,8 @@ const AFTER_CUT_MS = 45_000;
 /** A restarted node signs only after peers have shown it the tip. */
 const AFTER_KILL_MS = 30_000;
 /**
- * Number of accounts that receive transfers. They are few, so that memory stays flat. A new account for each transfer
- * would fill the account cache, whose limit this load would reach only after three hours.
+ * Number of accounts that receive transfers. The number is low, so that memory stays flat. A new account for each
+ * transfer would fill the account cache, whose limit this load would reach only after three hours.
  */
 const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
@@ -226,7 +226,7 @@ async function load(
     const transaction = transfer(network, number, RECIPIENTS);
     const isAccepted = await postTransaction(node.url, network, transaction).then(
       () => true,
-      // The node was killed during the request, or is not up yet. It has accepted nothing.
+      // The node was killed during the request, or is not up yet. The node has accepted no transaction.
       (error: unknown) => {
         if (node.isRunning() && String(error).includes('refused')) throw error;
         return false;

@@ -82,7 +82,8 @@ test('a branch that is no better, that parts below finality or from another chai
 test('what was final stays so on a better branch that finalizes less, and over a restart', async (t) => {
   const { lone, rival } = await branches(200, 1, 0);
   const finalized = lone.chain.finalizedHeight;
-  // A delegate that comes from a longer chain may not vote here, so these blocks finalize nothing.
+  // A delegate that comes from a longer chain may not vote on this chain, so the blocks of such delegates finalize
+  // nothing.
   const elsewhere = { blockId: '1', height: 500, timestamp: 0, maxHeightPrevoted: 0, maxHeightPreviouslyForged: 0 };
   const branch = [1, 0].map((missedSlots) => rival.forge({ missedSlots, previouslyForged: elsewhere }));
   lone.nowS = rival.tip.timestamp;
@@ -136,7 +137,7 @@ test('a process that dies inside a commit of hundreds of blocks finds none of th
   done.nowS = maker.tip.timestamp;
   await done.chain.append(blocks, 400);
   const writes = done.disk.writes - writesBefore;
-  // Some of these writes are the undo records that remain when all blocks are applied.
+  // Some of the writes concern the undo records that remain when all blocks are applied.
   for (const write of [1, 2, 3, 100, 1000, ...[400, 200, 100, 50, 1, 0].map((left) => writes - left)]) {
     const dying = LoneChain.over(maker, new Disk());
     dying.nowS = maker.tip.timestamp;

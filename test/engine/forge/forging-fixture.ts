@@ -49,7 +49,7 @@ export function setUpForging({
   const logged: LoggedEvent[] = [];
   const observer: Observer = {
     ...SILENT,
-    // Each test starts by enabling delegates, and the event for that says nothing about the test.
+    // Each test starts by enabling delegates, so an event about enabling says nothing about the test.
     log: (_level, code, _message, fields = {}) => code !== 'FORGING_SWITCHED' && logged.push({ code, fields }),
   };
   let isDiskFull = false;
@@ -116,7 +116,7 @@ export function setUpForging({
     currentSlot,
     nowMs: () => clock.nowMs(),
     pass: async (slots: number) => {
-      // Pending work sets its timers first.
+      // Work that has already started must set its timers before the time passes.
       await new Promise((resolve) => setImmediate(resolve));
       await time.runUntil(time.nowMs + slots * params.blockTimeS * 1000);
     },

@@ -38,7 +38,7 @@ test('an obstacle that goes away inside a slot leaves the rest of it to the bloc
   await pass(5);
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
   hinder('synchronising with the network');
-  // After the end of the wait for a late block.
+  // Share of the slot after which the wait for a late block is over.
   const SHARE = 0.75;
   await pass((slotStartMs(slot, params) - nowMs()) / (params.blockTimeS * 1000) + SHARE);
   t.is(currentSlot(), slot);

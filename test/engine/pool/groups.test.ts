@@ -273,8 +273,8 @@ test('only what the named member did not sign is told to be false', (t) => {
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   const good = world.signatureOf(mary, json);
-  // Honest peers send such signatures too. The transaction may be unknown here, or the group may be different at the
-  // tip of the peer.
+  // Honest peers also send signatures that do not fit. The transaction may be unknown here, or the group may be
+  // different at the tip of the peer.
   t.is(codeOf(world.pool.addSignature(good)), 'TRANSACTION_INVALID');
   world.submit(json);
   t.is(codeOf(world.pool.addSignature(world.signatureOf(stranger, json))), 'TRANSACTION_INVALID');
@@ -304,7 +304,7 @@ test('a signature of a group that is none at our tip is neither verified nor tol
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   world.submit(json);
-  // This is the state after a reverted block: the account exists, but the registration of the group does not.
+  // After a reverted block, the account exists, but the registration of the group does not.
   world.resetState();
   world.setAccount(alice);
   const before = world.checks;
@@ -324,7 +324,7 @@ for (const registers of [false, true]) {
     if (registers) world.setAccount(alice);
     const json = registers ? world.multisignature(alice, members, 2) : world.transfer(alice, stranger);
     const signers = registers ? members : [mary, mia];
-    // There are too few signatures, so the pool does not verify them on arrival.
+    // The transaction has too few signatures, so the pool does not verify the signatures on arrival.
     const spoilt = signers.slice(1).map((_, index) => index.toString(16).repeat(128));
     world.submit({ ...json, signatures: spoilt });
     for (const member of signers) t.is(codeOf(world.pool.addSignature(world.signatureOf(member, json))), 'accepted');
@@ -373,7 +373,7 @@ test('a member signs once: another signature of his costs no check and spoils no
   const [first, second] = fifteen as [typeof alice, typeof alice];
   world.setAccount(alice, { group: { min: 15, lifetime: 1, members: fifteen.map(({ publicKey }) => publicKey) } });
   const json = world.transfer(alice, stranger);
-  // There are too few signatures, so the pool does not verify them.
+  // The transaction has too few signatures, so the pool does not verify the signatures.
   const spoilt = Array.from({ length: 14 }, (_, index) => index.toString(16).repeat(128));
   for (const [name, signatures] of Object.entries({ untouched: [], spoilt })) {
     world.pool.take([String(json['id'])]);

@@ -56,7 +56,8 @@ test('where a crowd wants more than there is, who took the least comes first', (
   let honest = 0;
   for (let tick = 0; tick < 600; tick += 1) {
     for (let source = 0; source < 99; source += 1) use(`9.9.9.${source}`, 5);
-    // One transaction every three seconds. A greedy crowd would leave no budget for it.
+    // An honest address sends one transaction every three seconds. Without fairness, the greedy crowd would leave no
+    // budget for the honest address.
     if (tick % 30 === 29) honest += use('2.2.2.2', 1.3, 1);
     time.nowMs += 100;
   }

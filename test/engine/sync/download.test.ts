@@ -141,7 +141,7 @@ test('every peer at the same tip is tried, and most is fetched from the fastest'
   await fixture.run();
   t.deepEqual(fixture.heights, ALL);
   t.is(fixture.askedOf('far'), 1);
-  // The first answer of the leader shows how slow it is, and its last answer says that there are no more blocks.
+  // The first request shows how slow the leader is, and the last request shows that there are no more blocks.
   t.is(fixture.askedOf('leader'), 2);
   t.true(fixture.askedOf('near') >= 18);
   t.true(fixture.endedMs < 2500, `${fixture.endedMs}`);

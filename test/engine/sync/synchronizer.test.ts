@@ -462,7 +462,7 @@ test('a fork that lies deeper than blocks can be reverted is left alone before a
   t.deepEqual(b.penalties, []);
 });
 
-/** Makes a branch like the maker's, in which the first block states a fee that nobody paid. Each block is linked and signed. */
+/** Makes a branch whose first block states a fee that nobody paid. Each block has the right parent and a valid signature. */
 function junkBranch(rival: ChainMaker, aboveHeight: number): Block[] {
   let parent: Block | undefined;
   return blocksOf(rival, aboveHeight).map((block) => {

@@ -150,8 +150,8 @@ function changed(json: Record<string, unknown>, member: string, value: unknown):
 }
 
 /**
- * Error texts of the reference's libraries about values without a byte encoding. Bloomery refuses such values with its
- * own text.
+ * Error texts of the reference's libraries about values without a byte encoding. Bloomery refuses values without a byte
+ * encoding with its own text.
  */
 const LIBRARY_TEXTS = [
   /^new BigNumber\(\) not a number/,

@@ -156,7 +156,7 @@ test('a sum beyond 2^54 beddows is booked as the decimal text of its double', (t
   t.is(bookedOf(2n ** 54n + 8n), 18_014_398_509_481_990n);
   t.is(bookedOf(-(2n ** 54n + 8n)), -18_014_398_509_481_990n);
   t.is(bookedOf(2n ** 54n + 4n), 2n ** 54n + 4n);
-  // No chain has such an amount, but the amount must not end the process.
+  // No real chain has an amount of 2^80, but such an amount must not end the process.
   t.is(bookedOf(2n ** 80n), 2n ** 80n);
 });
 

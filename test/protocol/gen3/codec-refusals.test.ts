@@ -154,7 +154,7 @@ for (const [name, content] of Object.entries(CONTENTS)) {
         const shown = (errors: Answer['errors']) =>
           errors.map((error) => ({ ...error, message: inLowerCase(error.message) }));
         t.deepEqual(shown(given.errors), shown(expected.errors), about);
-        // Bloomery omits an id that is not a text, but the reference returns such an id unchanged.
+        // Bloomery omits an id that is not a text. The reference returns the id unchanged.
         if (typeof expected.id === 'string') t.is(given.id ?? expected.id, expected.id, about);
       }
     });

@@ -108,7 +108,7 @@ test('a ledger read back from its bytes leads to the same chain', (t) => {
   maker.growTo(520);
   const other = new ChainMaker(network);
   for (let height = 2; height <= 520; height += 1) {
-    // After a restart, a node has only a copy of the bytes.
+    // Replace the ledger with a copy of its bytes, because a node has only the bytes after a restart.
     if (height % 20 === 0) other.state.setLedger(Uint8Array.from(other.state.ledger() ?? []));
     const block = maker.state.block(height);
     if (block !== undefined) other.apply(block);

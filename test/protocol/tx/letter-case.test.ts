@@ -88,7 +88,7 @@ for (const generation of GENERATIONS) {
     const { codec } = maker.rules;
     t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(shouted)), shouted);
     t.deepEqual(reread(maker, shouted), shouted);
-    // There is one member, so only one signature is valid.
+    // The group has one member, so only one signature is valid.
     t.throws(() => apply(maker, blockOf(maker, shouted)), { instanceOf: BlockRejected, message: /Failed to validate/ });
   });
 

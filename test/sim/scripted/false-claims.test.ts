@@ -47,8 +47,8 @@ for (const generation of [3, 2] as const) {
     scripted.world.wire.heal();
     const slots = await scripted.meet();
     t.log(`${slots} slots`);
-    // Two slots are for the connections, which are dialled every ten seconds. Two are for the timeout of a silent
-    // stranger, and the rest for the sync itself.
+    // Two slots are for the connections, which are dialled every ten seconds. Two slots are for the timeout of a silent
+    // stranger. The other slots are for the sync itself.
     t.true(slots <= 8, `${slots} slots`);
     await scripted.world.close();
   });

@@ -19,9 +19,9 @@ const ALL = Array.from({ length: NODES }, (_, index) => index);
 
 /** Time limits in seconds until half of the transactions, and nearly all, are in all pools. */
 const BOUNDS = {
-  // One second of each peer's rate limit.
+  // One second of each peer's rate limit is enough.
   2: { half: 1.5, most: 3 },
-  // Five seconds of each peer's rate limit, and the request for the announced transactions.
+  // Five seconds of each peer's rate limit are enough, plus the time of the request for the announced transactions.
   3: { half: 4.5, most: 6.5 },
 } as const;
 

@@ -7,7 +7,7 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 import { followHistory } from '../world.ts';
 
-/** Above the height for which a test waits. A writer that is not killed ends at this height. */
+/** Height at which a writer ends if no test kills it. The height is above every height for which a test waits. */
 const HEIGHT_MAX = 20_000;
 
 const [directory] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** Tests how a store treats undo records and the note about finality after the disk has changed them. */
+/** Tests how a store treats damaged undo records, and a damaged note about finality. */
 
 import test from 'ava';
 import type { KeyValueEntry } from '../../../src/store/tables/key-value.ts';

@@ -1,4 +1,7 @@
-/** Tests stores of earlier layouts: the node can read them, upgrades them in place, and never leaves an upgrade half done. */
+/**
+ * Tests stores of earlier layouts. A node can read such a store, upgrades it in place, and never leaves an upgrade half
+ * done.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';

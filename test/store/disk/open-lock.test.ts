@@ -15,7 +15,7 @@ import { temporaryFolder } from '../backends.ts';
 
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));
 const WRITER = fileURLToPath(new URL('./reopening-writer.js', import.meta.url));
-/** With this many openings and without the lock, both the writer and a reader were refused in each of six runs. */
+/** Number of openings. Without the lock, both the writer and a reader were refused in each of six runs with this number. */
 const OPENINGS = 600;
 
 test.serial(
@@ -36,7 +36,7 @@ test.serial(
         opened += keys.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) > 0 ? 1 : 0;
         await keys.close();
       } catch (error) {
-        // There is no store before the first opening is complete.
+        // The store does not exist before the first opening is complete.
         t.true(error instanceof ProtocolError && error.code === 'STORE_MISSING', String(error));
         t.is(opened, 0);
       }

@@ -7,7 +7,10 @@ import { writeSync } from 'node:fs';
 
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 
-/** Above the number for which a test waits. A writer that is not killed ends at this number. */
+/**
+ * Number of openings after which a writer ends if no test kills it. The number is above every number for which a test
+ * waits.
+ */
 const OPENINGS_MAX = 5_000;
 
 const [directory] = process.argv.slice(2);

@@ -33,7 +33,7 @@ function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
   return Buffer.concat([...keys]).equals(Buffer.concat(expected));
 }
 
-/** Writes or removes `count` numbers from `from` on. Many numbers at once make leaf blocks split. */
+/** Writes or removes `count` numbers from `from` on. Leaf blocks split if many numbers are written at once. */
 const step = fc.record({
   from: fc.nat(3000),
   count: fc.integer({ min: 1, max: 1500 }),

@@ -1,6 +1,6 @@
 /**
- * A process that reads the store of a folder while another process writes it. It prints its answers, and the block to
- * which each answer belongs.
+ * A process that reads the store of a folder while another process writes it. The reader prints its answers, each with
+ * the block to which the answer belongs.
  */
 
 import type { Cursor, TransactionQuery } from '../../../src/ports/queries.ts';
