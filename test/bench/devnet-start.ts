@@ -1,6 +1,6 @@
 /**
- * Measures the start of a devnet of four nodes until each has a forged block: the elapsed time, and the processor time
- * of all processes of the devnet.
+ * Measures the start of a devnet of four nodes. The start ends when each node has a forged block. The figures are the
+ * elapsed time and the processor time of all processes of the devnet.
  */
 
 import { spawn } from 'node:child_process';

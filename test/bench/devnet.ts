@@ -10,7 +10,7 @@ import { freePorts } from '../support/ports.ts';
 
 const NODES = 4;
 const DEADLINE_MS = 30_000;
-/** Wait before the memory is read, long enough for some blocks. */
+/** Time that passes before the memory is read, long enough for some blocks. */
 const IDLE_MS = 15_000;
 
 export interface DevnetFigures {

@@ -11,7 +11,10 @@ import { startTestDevnet } from '../support/devnet.ts';
 
 export interface ReaderFigures {
   readonly blocks: number;
-  /** Slots without a block, from the first slot that starts after all readers are connected to the slot of the last block. */
+  /**
+   * Slots without a block. The count starts with the first slot after all readers are connected, and ends with the slot
+   * of the last block.
+   */
   readonly missedSlots: number;
   /** Time from the start of a block's slot until the last reader has the block: the median and the maximum of all blocks. */
   readonly lastToldMs: { readonly median: number; readonly worst: number };
@@ -42,7 +45,7 @@ export async function measureEventReaders(readers: number, blocks: number): Prom
           block.toldMs.push(Date.now());
         }),
       );
-    // Only some readers got the blocks of earlier slots.
+    // The count starts with the next slot, because only some readers got the blocks of earlier slots.
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(blocks * params.blockTimeS * 1000);
     const endMs = Date.now() + TOLD_DEADLINE_MS;

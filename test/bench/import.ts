@@ -36,8 +36,8 @@ export interface ImportBenchOptions {
   readonly shortHeight: number;
   readonly longHeight: number;
   /**
-   * Height of the two chains of full blocks. One chain has many addresses. The other chain has 500 addresses, and all
-   * their lists become long near height 2,600.
+   * Height of the two chains of full blocks. One chain has many addresses. The other chain has 500 addresses, and the
+   * lists of each address become long near height 2,600.
    */
   readonly fullHeight: number;
 }
@@ -230,7 +230,7 @@ async function syncFromPeer(
     await reached(ports.http, height);
     nodes.push(start(1, 'data-sync', ['--peer', `127.0.0.1:${ports.ws}`]));
     await reached(ports.http + 1, 1);
-    // The measurement starts with the first received block, so it excludes the time to find the peer.
+    // The measurement starts with the first received block and excludes the time to find the peer.
     const first = await reached(ports.http + 1, 2);
     const startedMs = performance.now();
     const last = await reached(ports.http + 1, height);

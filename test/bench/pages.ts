@@ -10,7 +10,7 @@ export interface List {
 }
 
 export interface PageTimes {
-  /** Path with direction. */
+  /** Path and query of the list, with the sort direction. */
   readonly list: string;
   /** Times of the first, the middle and the last page. */
   readonly depths: readonly { readonly p50Ms: number; readonly p99Ms: number }[];

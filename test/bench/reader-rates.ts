@@ -90,7 +90,7 @@ function processorSeconds(node: ServedNode): number {
   return node.readers().reduce((sum, pid) => sum + (cpuSecondsOf({ pid }) ?? 0), 0);
 }
 
-/** Returns the median rate by requests per processor second. */
+/** Returns the rate whose number of requests per processor second is the median. */
 function middle(rates: readonly Rate[]): Rate {
   const sorted = [...rates].sort((a, b) => a.requestsPerProcessorSecond - b.requestsPerProcessorSecond);
   return sorted[Math.floor(sorted.length / 2)] as Rate;

@@ -12,7 +12,10 @@ const READER_BLOCKS = 20;
 const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
-/** Garbage collection can come late, so the memory varies by a third without a leak. */
+/**
+ * Ratio of memory growth that counts as a leak. Garbage collection can come late, so the memory varies by a third
+ * without a leak.
+ */
 const LEAK_RATIO = 1.5;
 /** Tolerance for connections that are open only at the first or only at the second measurement. */
 const SPARE_DESCRIPTORS = 10;

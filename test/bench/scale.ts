@@ -24,7 +24,7 @@ export interface ScaleOptions {
   readonly chain?: string;
 }
 
-/** The content of `chain.json`, which is written beside the chain files when they are complete. */
+/** The content of `chain.json`. The program writes `chain.json` beside the chain files when the files are complete. */
 type MadeChain = Pick<ScaleOptions, 'millions' | 'accounts'>;
 
 interface Served {

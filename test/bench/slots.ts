@@ -31,7 +31,10 @@ export interface SlotFigures {
 
 const CHAINS = 10;
 const BLOCK_TIME_S = 1;
-/** Wait for the missing block of an empty slot. Only two of three delegates forge, so that there are empty slots. */
+/**
+ * Time that a delegate waits for the missing block of an empty slot. Only two of three delegates forge, so that there
+ * are empty slots.
+ */
 const WAIT_MS = 200;
 const FORGING_OF_THREE = 2;
 const ANSWERS_MAX = 10_000;
@@ -99,7 +102,7 @@ async function startChain(directory: string, epochMs: number, forged: (delayMs: 
       for (const { timestamp } of blocks) {
         const slot = slotAt(timestamp, params);
         const waitMs = tipSlot === slot - 1 ? 0 : WAIT_MS;
-        // The first slot does not count, because it started before the node.
+        // The first slot of the chain does not count, because it started before the node.
         if (tipSlot !== undefined) forged(Date.now() - slotStartMs(slot, params) - waitMs);
         tipSlot = slot;
       }

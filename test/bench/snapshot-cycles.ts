@@ -133,7 +133,7 @@ function footprintOf(pids: readonly number[]): Footprint {
   };
 }
 
-/** @throws the last error of `holds`, or an Error if `holds` is not true in time */
+/** @throws the last error of `holds`, or an Error if `holds` does not return true in time */
 async function until(holds: () => Promise<boolean>, withinMs: number): Promise<void> {
   const endMs = performance.now() + withinMs;
   for (;;) {

@@ -54,7 +54,7 @@ export interface ChainGaps {
   readonly longestMs: number;
   /** Empty slots during which no node was down. */
   readonly unexplainedSlots: number;
-  /** The most unexplained empty slots in a row. */
+  /** Length of the longest run of unexplained empty slots. */
   readonly unexplainedInARow: number;
 }
 

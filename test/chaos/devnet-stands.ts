@@ -60,7 +60,7 @@ const JOIN_PART = { from: 0.1, to: 0.3 };
 const DOWN_MS_MAX = 5000;
 /** Time limit for a node to reach the height of the others, on a machine that is busy with other work. */
 const BACK_MS_MAX = 150_000;
-/** Delay of a timer of this process above which the nodes got no processor time either. */
+/** If a timer of this process is late by more than this time, the test assumes that the nodes got no processor time either. */
 const MACHINE_PAUSE_MS = 1000;
 const TICK_MS = 100;
 const PAGE_BLOCKS = 100;
@@ -128,7 +128,7 @@ class Stands {
     };
   }
 
-  /** @throws Error the first failure of the run, which may come from the task of another node */
+  /** @throws the first failure of the run, which may come from the task of another node */
   async #until(atMs: number): Promise<void> {
     const leftMs = Math.max(0, this.#startedMs + atMs - Date.now());
     const { signal } = this.#broken;

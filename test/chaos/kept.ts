@@ -35,7 +35,7 @@ const GROUP = 'account_1';
 const PER_LIFE_MAX = 4;
 const KILL_MS_MAX = 1000;
 const START_MS_MAX = 150_000;
-/** Time limit for the last transactions, on a busy machine. */
+/** Time limit for the confirmation of the last transactions, on a busy machine. */
 const CONFIRM_MS_MAX = 120_000;
 
 export async function runKept(options: KeptOptions): Promise<KeptReport> {

@@ -1,6 +1,6 @@
 /**
- * Kills a forging node at random moments. Collects all headers that the node signed between all kills, and checks its
- * store.
+ * Kills a forging node at random moments and restarts it. Collects all headers that the node signed, and checks the
+ * store of the node.
  */
 
 import { spawn } from 'node:child_process';

@@ -163,7 +163,7 @@ function allGone(pids: readonly number[]): Promise<boolean> {
 
 /** Returns the unexpected slots of the reader table, one line per slot, with process, thread and transaction. */
 async function staleOf(node: TestNode, folder: string): Promise<readonly string[]> {
-  // A slot is freed when the next reader opens the store, or at once by another reader.
+  // A slot of a killed reader becomes free when the next reader opens the store, or when another reader frees the slot.
   const isFree = async (): Promise<boolean> => {
     const found = await oddPlaces(node, folder);
     if (found.length > 0) throw new Error(found.join());

@@ -72,7 +72,8 @@ export class ReaderLoad {
       const { status, socket, error } = await ask(agent, this.#port, target);
       const known = socket && owners.get(socket);
       if (socket !== undefined && !openedAfter.has(socket)) openedAfter.set(socket, killsBefore);
-      // The owner of a connection stays unknown if it is killed between its first answer and the search for the owner.
+      // If the owner of a connection is killed between its first answer and the search for the owner, the owner stays
+      // unknown.
       const opened = (socket && openedAfter.get(socket)) ?? killsBefore;
       if (status === 200) {
         this.#answered += 1;

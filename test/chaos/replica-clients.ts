@@ -1,7 +1,8 @@
 /**
  * Clients of several nodes behind one address. Each client reads height and balance, and sends the highest height that
  * it has seen with each request. The client records each answer that is older than an earlier answer. As a control, the
- * client also reads without sending a height. The answers to control requests do go back.
+ * client also reads without sending a height. Heights and balances may decrease between the answers to control
+ * requests.
  */
 
 import { Agent, get } from 'node:http';
@@ -35,7 +36,7 @@ export interface ReplicaAnswer {
 const REST_MS = 150;
 /** Every `CONTROL_EVERY`-th request is a control request, without a height. */
 const CONTROL_EVERY = 3;
-/** Longer than the time for which the balancer waits for two nodes. */
+/** Time limit for an answer, longer than the balancer waits for two nodes. */
 const ANSWER_MS_MAX = 60_000;
 const SLOW_MS = 5_000;
 /** Maximum number of failures in the report. */

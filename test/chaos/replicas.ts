@@ -41,15 +41,15 @@ export interface ReplicasReport extends FaultReport {
 }
 
 /**
- * Number of delegates of each forging node. The second node has two thirds of the delegates, so that its branch is
- * better.
+ * Number of delegates of each forging node. The second node has two thirds of the delegates, so the branch of the
+ * second node wins.
  */
 const SHARES = [34, 67];
 const REPLICAS = 3;
 const TRANSFER_EVERY_MS = 1_000;
 const START_MS_MAX = 180_000;
 const BRANCH_MS_MAX = 240_000;
-/** Least number of blocks that each reorg reverts. */
+/** Minimum number of blocks that each reorg reverts. */
 const REVERTED_MIN = 2;
 /** Maximum number of characters of the balancer's log in the message of a failure. */
 const LOG_CHARS = 2_000;

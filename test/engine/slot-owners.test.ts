@@ -36,7 +36,7 @@ for (const generation of [2, 3] as const) {
       if (owner === undefined) unknown.push(roundOf(height, params));
       else t.deepEqual(owner, { delegate, height, isCertain: true }, `slot ${slot}`);
     }
-    // An unknown owner is possible only for a slot of an old round in which the owner forged no block.
+    // The owner of a slot may be unknown only in an old round, and only if the owner forged no block in the round.
     t.true(
       unknown.every((round) => round < roundOf(tip.height, params) - 1),
       unknown.join(' '),

@@ -18,7 +18,7 @@ test('closing ends everything under way and leaves nothing that keeps a process 
   await a.transport.close();
   await failed;
   const isQuiet = (): boolean => ungreeted.closed() !== undefined && left().length === before.length;
-  // Handles that are still open after the wait would stay open.
+  // Handles that are still open after the wait would stay open forever.
   await until(isQuiet, 'an end of everything').catch(() => undefined);
   t.truthy(ungreeted.closed());
   t.deepEqual(left(), before);

@@ -1,4 +1,4 @@
-/** Tests that the filter parses the largest blocks and answers of honest nodes, and that it never penalises them. */
+/** Tests that the filter parses the largest blocks and answers of honest nodes, and never penalises honest nodes. */
 
 import test from 'ava';
 
@@ -131,7 +131,7 @@ test('a peer that sends small frames without end is closed, and one that does so
   const flood = JSON.stringify({ event: 'remote-message', data: 'x'.repeat(250_000) });
   const fixture = new FilterFixture();
   const peer = fixture.peer();
-  // The line may send 4 MB per second, and the peer uses all of it.
+  // The line may send 4 MB per second, and the peer uses the whole rate.
   const sendFor = (seconds: number): void => {
     for (let frame = 0; frame < 16 * seconds; frame += 1, fixture.nowMs += 62.5) peer.reads(flood);
   };

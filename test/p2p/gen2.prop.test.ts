@@ -63,7 +63,8 @@ test('what a node answers when it cannot is refused, and never counts as malform
       const { value: asked } = conversation.next();
       const call = dialect.readCall((asked as { data: unknown }).data);
       if (call.kind === 'refused') return t.fail(call.error.message);
-      // A node that dialled us would accept an error packet, but a node that we dialled must get the failure as data.
+      // A node that dialled Bloomery would accept an error packet, but a node that Bloomery dialled must get the
+      // failure as data.
       const { done, value } = conversation.next(overTheWire(dialect.packFailure(call, failure, 'outbound')));
       t.true(done);
       t.like(value, { kind: 'refused', reason: failure.message });

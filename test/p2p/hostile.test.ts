@@ -441,7 +441,7 @@ test('of messages that do not end, few are taken at a time, and the oldest are g
     // The first frame of a message that needs one more frame.
     peer.mute();
     peer.webSocket.send(text, { fin: false });
-    // The frames of the other peers wait in their connections.
+    // The frames of the peers above the limit wait in their connections.
     if (index < TURNS_MAX) await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
     await pause(20);
   }

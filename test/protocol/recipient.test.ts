@@ -1,4 +1,7 @@
-/** Tests the only recipient that is not an address but that the network accepts, compared with the reference's packages. */
+/**
+ * Tests the only recipient that is not an address but that the network accepts. The reference's packages show which
+ * transactions the network accepts.
+ */
 
 import test from 'ava';
 import { createGen2Codec } from '../../src/protocol/gen2/codec.ts';

@@ -32,7 +32,7 @@ interface Owed {
 /** Checks a world after every event, but examines only what has changed since the last check. */
 export class Watch {
   readonly #world: World;
-  /** The last checked values by node. */
+  /** The values of the last check, by node. */
   readonly #tips = new Map<number, string>();
   readonly #finalized = new Map<number, number>();
   readonly #signed = new Map<number, number>();

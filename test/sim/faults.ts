@@ -13,9 +13,9 @@ import type { World } from './world.ts';
 
 /** Maximum number of delegates that may cheat in total: fewer than a third, as the finality protocol requires. */
 const DISHONEST_DELEGATES_MAX = 33;
-/** Delegates of strangers, which forge no valid block. */
+/** Number of delegates that strangers use. Strangers forge no valid block. */
 const STRANGERS_DELEGATES = 3;
-/** Delegates that forge on two honest nodes at the same time. */
+/** Number of delegates that forge on two honest nodes at the same time. */
 const SHARED_DELEGATES = 4;
 /** A network with fewer nodes needs every node, so it has no dishonest node. */
 const NODES_WITH_DISHONEST_MIN = 4;
@@ -65,8 +65,8 @@ export function misbehaviourOf(plan: FaultPlan, nodes: number): (node: number) =
 }
 
 /**
- * Distributes the delegates among the nodes. Strangers get a few delegates, a few others forge on two nodes, and the
- * dishonest node gets at most as many as may cheat.
+ * Distributes the delegates among the nodes. Strangers get a few delegates, and a few other delegates forge on two
+ * nodes. The dishonest node gets at most as many delegates as may cheat.
  */
 export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delegates: readonly KeyPair[]) => KeyPair[] {
   const strangers = plan.hasStrangers ? STRANGERS_DELEGATES : 0;

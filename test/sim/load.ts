@@ -92,7 +92,7 @@ export class Load {
         : this.#people.filter((keyPair) => group.includes(publicKeyOf(keyPair)));
     const isCareless = this.#random.chance(0.1);
     return makeTransaction(this.#world.params, sender, payload, {
-      // The timestamp is in the past, so that it is not in the future for a slow clock.
+      // The timestamp is in the past, so that nodes with a slow clock accept it.
       timestamp: node.engine.chain.nowS() - this.#random.between(60, 120),
       ...(second === undefined || isCareless ? {} : { second }),
       ...(isCareless ? {} : { members: signers }),

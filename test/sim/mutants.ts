@@ -6,7 +6,7 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** Reason why no test can notice a surviving mutant. */
+  /** The reason why no test can notice a surviving mutant. */
   readonly reason?: string;
 }
 

@@ -33,7 +33,10 @@ export interface SimNodeOptions {
   readonly keys: readonly KeyPair[];
   readonly disk: Disk;
   readonly misbehaviour?: Misbehaviour | undefined;
-  /** Whether the node signs with its journal alone as protection; default: true. */
+  /**
+   * Whether the node signs without checking if a delegate signs elsewhere; default: true. Only the journal of the node
+   * then prevents double forging.
+   */
   readonly riskDoubleForging?: boolean | undefined;
   /** Time between announcements; default: 5 s. */
   readonly broadcastIntervalMs?: number | undefined;
@@ -249,7 +252,7 @@ export class SimNode {
   }
 }
 
-/** A journal that keeps all headers, so that the checks can search for contradictions. */
+/** A journal that keeps all headers. The checks search it for contradictions. */
 export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();

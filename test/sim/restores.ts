@@ -27,8 +27,8 @@ const BLOCK_TIME_S = 10;
 const ANSWERS_MAX = 100_000;
 
 /**
- * The node whose folder is restored, the node for the rest of the network, and the other machine to which delegates may
- * move.
+ * Indexes of the three nodes of a world: the node whose folder is restored, the node for the rest of the network, and
+ * the other machine to which delegates may move.
  */
 const NODE = 0;
 const REST = 1;

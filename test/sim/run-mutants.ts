@@ -41,7 +41,7 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
   { name: 'scripted', files: ['sim/scripted/{partition,bad-branch,time,cheats,behind,rates,restores}'] },
 ];
 
-/** Share of the time limit after which ava stops a run without results, so that ava can name the hanging test. */
+/** Share of a stage's time limit after which ava stops a run without results. Ava then names the hanging test. */
 const AVA_SHARE = 2 / 3;
 
 /** @param wholeMs duration of the stage without a mutant */

@@ -13,7 +13,7 @@ interface Answer {
   readonly realMs: number;
 }
 
-/** @param take is called in the order in which seeds finish, not in the order of the seeds */
+/** @param take called in the order in which seeds finish, not in the order of the seeds */
 export async function runSeedsInProcesses(
   all: readonly RunOptions[],
   jobs: number,

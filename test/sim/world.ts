@@ -30,14 +30,17 @@ const START_S = 1000;
 export interface WorldOptions {
   readonly seed: number;
   readonly nodes: number;
-  /** Includes the slot time, the delegates and the votes. */
+  /** Options of the network, such as the slot time, the delegates and the votes. */
   readonly network?: NetworkOptions;
   /** The delegates with which a node forges; default: an even distribution. */
   readonly forgersOf?: (node: number, delegates: readonly KeyPair[]) => readonly KeyPair[];
   readonly misbehaviourOf?: (node: number) => Misbehaviour | undefined;
   /** The disk on which a node stores its chain; default: memory. */
   readonly diskOf?: (node: number) => Disk;
-  /** Whether a node signs with its journal alone as protection; default: all nodes do. */
+  /**
+   * Whether a node signs without checking if a delegate signs elsewhere; default: all nodes do. Only the journal of the
+   * node then prevents double forging.
+   */
   readonly riskDoubleForgingOf?: (node: number) => boolean;
   /** Configured time between announcements of a node; default: the time of a default node. */
   readonly broadcastIntervalMsOf?: (node: number) => number;
@@ -99,7 +102,7 @@ export class World {
         new SimNode(this, {
           index,
           address: addressOfNode(index),
-          // Dishonest nodes are not fixed peers, so that they can be banned.
+          // Dishonest nodes are not fixed peers, so that honest nodes can ban them.
           fixedPeers: (options.fixedPeersOf?.(index) ?? honest.filter((other) => other !== index)).map(addressOfNode),
           outboundMax: options.outboundMax,
           keys:

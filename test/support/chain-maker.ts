@@ -124,7 +124,10 @@ export interface TransactionOptions {
   readonly timestamp?: number;
   /** Second key pair of the sender. */
   readonly second?: KeyPair;
-  /** Members that sign, of the sender's multisignature group or of the group that the transaction registers. */
+  /**
+   * Members of a multisignature group that sign. The group is the group of the sender, or the group that the
+   * transaction registers.
+   */
   readonly members?: readonly KeyPair[];
   /** Makes a transaction with a type of generation 2 for the old history of a generation 3 chain. */
   readonly isOld?: boolean;
@@ -166,7 +169,7 @@ export class ChainMaker {
     this.#keyPairs.set(publicKeyOf(keyPair), keyPair);
   }
 
-  /** Finds the first slot after the tip and after the missed slots whose owner's keys the maker has. */
+  /** Finds the first slot whose owner's keys the maker has, after the tip and the missed slots. */
   nextSlot(missedSlots = 0): { readonly slot: number; readonly keyPair: KeyPair } {
     const { params } = this.network;
     const order = this.rules.forgers(this.state, this.tip.height + 1);

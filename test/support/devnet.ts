@@ -52,7 +52,7 @@ export interface TestDevnetOptions {
   readonly spectators?: number;
   /** Number of delegates of each forging node; default: even shares. */
   readonly shares?: readonly number[];
-  /** Whether the nodes talk through proxies whose connections a test can cut. */
+  /** Whether the nodes talk through proxies, so that a test can cut their connections. */
   readonly hasWires?: boolean;
   /** HTTP options of all nodes that differ from the HTTP options of a devnet. */
   readonly http?: object;
@@ -62,9 +62,9 @@ export interface TestDevnetOptions {
   readonly notify?: object;
 }
 
-/** Far more than a start needs, because a busy machine can make the start slow. */
+/** Far more than a start needs, because a busy machine makes the start slow. */
 const START_MS_MAX = 150_000;
-/** A machine can also pause for some seconds, which is no fault of the node. */
+/** Long, because a machine may pause for some seconds, which is no fault of the node. */
 const ANSWER_MS_MAX = 60_000;
 
 /** Starts all nodes except the spectators, and waits until they answer. */
@@ -208,12 +208,15 @@ export function lastWordsOf(logFile: string): string {
   return existsSync(logFile) ? readFileSync(logFile, 'utf8').slice(-2500) : 'it has no log';
 }
 
-/** Returns the ends of the logs of all nodes. A failed test removes its folders, so its message must contain the logs. */
+/**
+ * Returns the ends of the logs of all nodes. The test removes its folders at the end, so the message of a failure must
+ * contain the logs.
+ */
 export function lastWords({ nodes }: TestDevnet): string {
   return nodes.map(({ plan }) => `log of node ${plan.index}: ${lastWordsOf(plan.logFile)}`).join('\n');
 }
 
-/** Closes the devnet at the end of the test. If the test failed, it prints the ends of the logs. */
+/** Closes the devnet at the end of the test. If the test failed, the function prints the ends of the logs. */
 export function closeAfter(t: ExecutionContext, devnet: TestDevnet): void {
   t.teardown(async () => {
     if (!t.passed) t.log(lastWords(devnet));

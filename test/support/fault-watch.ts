@@ -106,8 +106,8 @@ export class FaultWatch {
     } catch (error) {
       throw new Error(`${[...missing].join(', ')} not named alone: ${last.join(', ')}`, { cause: error });
     }
-    // An examination may have begun a moment before the fault, and the next one begins only after its end. Therefore
-    // the limit allows two looks.
+    // An examination may begin a moment before the fault, and the next examination begins only after the end of the
+    // first. Therefore the limit allows two looks.
     if (unavoidableMs === undefined || !this.isMachineSteady) return;
     const tookMs = Date.now() - sinceMs;
     const limitMs = unavoidableMs + 2 * lookMs + 2 * LOOK_DELAY_MS;

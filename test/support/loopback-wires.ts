@@ -15,7 +15,7 @@ const OUTER_HOST = '127.0.0.1';
  */
 export const INNER_HOST = '127.0.0.2';
 
-/** Enough for the first line of the dialler's request, which contains the dialler's own port. */
+/** Maximum length of the first line of the dialler's request, which contains the dialler's own port. */
 const FIRST_BYTES_MAX = 4096;
 
 /** A connection from the node with one port to the node with another port. */
@@ -107,13 +107,13 @@ export class LoopbackWires {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    // If a connection fails on one side, the other side is closed too. No other handler is needed.
+    // If a connection fails on one side, the proxy closes the other side too.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
   }
 }
 
-/** Reads the port on which a dialler listens from the path of its request. */
+/** Reads the listening port of a dialler from the path of its request. */
 function portOf(request: string): number | undefined {
   const found = /[?&]wsPort=([0-9]+)/.exec(request) ?? /wsPort%22%3A([0-9]+)/.exec(request);
   return found === null ? undefined : Number(found[1]);

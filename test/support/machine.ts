@@ -6,8 +6,8 @@ import { availableParallelism, loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
 /**
- * Highest load per processor at which times are measured. Above it, measured times show mainly the other work of the
- * machine.
+ * Highest load per processor at which times are measured. At a higher load, measured times show mainly the other work
+ * of the machine.
  */
 const LOAD_PER_PROCESSOR_MAX = 1.5;
 /** Time limit for an empty process from start to end: several times what an idle machine needs. */

@@ -6,8 +6,8 @@ import { freePorts } from './ports.ts';
 const LEASES = 12;
 
 /**
- * Imports another instance of the module. Like another process, it learns of the first instance's ports only from the
- * system.
+ * Imports another instance of the module. Like another process, the new instance learns of the first instance's ports
+ * only from the system.
  */
 async function another(name: string): Promise<{ readonly freePorts: typeof freePorts }> {
   return (await import(`./ports.js?instance=${name}`)) as { readonly freePorts: typeof freePorts };

@@ -20,7 +20,7 @@ import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 
 export interface RestingNodeOptions {
-  /** A chain that is empty or has only the genesis block. */
+  /** A stored chain that is empty or has only the genesis block. */
   readonly chain: StoredChain;
   readonly rules: Rules;
   readonly genesis: Block;

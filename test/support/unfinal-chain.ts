@@ -18,7 +18,7 @@ export interface UnfinalChain {
   readonly forging: object;
 }
 
-/** Finality needs 68 delegates. */
+/** Number of active delegates. Finality needs 68 delegates. */
 const DELEGATES_ON = 60;
 const PASSWORD = 'a password';
 

@@ -67,7 +67,7 @@ export class DelaySwitch {
     return new DelaySwitch(socket, options);
   }
 
-  /** @param apart hosts that can reach each other, but no other host */
+  /** @param apart hosts that can still reach each other, but not the other hosts */
   cut(apart: readonly number[]): void {
     this.#groups = Array.from({ length: this.#options.hosts }, (_, host) => (apart.includes(host) ? 1 : 0));
   }

@@ -66,7 +66,7 @@ const NOT_OURS = 'no block came here: ask the delegate';
 /** The answer of a node that got no processor time for a whole slot on a busy machine. */
 const ABSENT = 'this node did nothing in the slot';
 const NOTHING_RECORDED = 'nothing is recorded';
-/** Matches an answer that says what the node did in the slot, or why it did not forge. */
+/** Matches an answer that says what the node did in the slot, or why the node did not forge. */
 const FACT = /this node forged|was on a branch that it left|was reverted|paused|did not sign|refused|has not begun/;
 
 /** Asks all nodes why a slot has no block, and compares their answers with the faults that the test caused. */
@@ -105,13 +105,13 @@ export interface Lateness {
   readonly blocks: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** Blocks that came later than allowed, with their slots. */
+  /** Blocks that came later than allowed, each with its slot and delay. */
   readonly late: readonly { readonly slot: number; readonly lateMs: number }[];
 }
 
 /**
- * Measures for each block how long after its earliest possible time it was forged. That time is the start of the slot,
- * or the end of the wait for the missing block of the previous slot. Blocks during events are not measured.
+ * Measures the delay of each block after its earliest possible time. The earliest possible time is the start of the
+ * slot, or the end of the wait for the missing block of the previous slot. Blocks during events are not measured.
  */
 export function lateness(devnet: HostDevnet, headers: readonly Header[], events: readonly Event[]): Lateness {
   const { params } = devnet.network;

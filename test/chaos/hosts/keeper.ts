@@ -1,6 +1,7 @@
 /**
  * Keeps a network namespace alive while its standard input is open, and relays connections to a node in the namespace.
- * Arguments: the address and port on which it listens once the address exists, and the port of the node.
+ * Arguments: the address and the port on which the keeper listens, and the port of the node. The keeper waits until the
+ * address exists.
  */
 
 import { networkInterfaces } from 'node:os';

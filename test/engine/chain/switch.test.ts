@@ -137,7 +137,7 @@ test('a process that dies inside a commit of hundreds of blocks finds none of th
   done.nowS = maker.tip.timestamp;
   await done.chain.append(blocks, 400);
   const writes = done.disk.writes - writesBefore;
-  // Some of the writes concern the undo records that remain when all blocks are applied.
+  // Some of the write numbers belong to the undo records that remain when all blocks are applied.
   for (const write of [1, 2, 3, 100, 1000, ...[400, 200, 100, 50, 1, 0].map((left) => writes - left)]) {
     const dying = LoneChain.over(maker, new Disk());
     dying.nowS = maker.tip.timestamp;

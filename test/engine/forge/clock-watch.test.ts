@@ -1,4 +1,4 @@
-/** Tests which events the differences between clocks show, and which they do not show. */
+/** Tests which events can be recognised from the differences between clocks. */
 
 import test from 'ava';
 import { ClockWatch } from '../../../src/engine/forge/clock-watch.ts';

@@ -14,7 +14,8 @@ test('on a full disk one block is given up, nothing more is signed, and forging 
 
   fillDisk(true);
   const fullMs = nowMs();
-  // More slots than delegates: without the pause, each delegate would sign a header that no block contains.
+  // The time covers more slots than there are delegates. Without the pause, each delegate would sign a header that no
+  // block contains.
   await pass(130);
   t.is(chain.tip.header.height, height);
   const bound = [...signed].filter(([publicKey, header]) => before.get(publicKey) !== header);

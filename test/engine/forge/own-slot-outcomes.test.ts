@@ -10,7 +10,7 @@ import { slotAt } from '../../../src/protocol/slots.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-/** Sets up forging, and records the events and the counts of its own slots. */
+/** Sets up forging, and records the events and the counts about the node's own slots. */
 function watched(isHeld = (): boolean => false) {
   const made = setUpForging();
   const events: OwnSlotsEvent[] = [];

@@ -4,7 +4,10 @@ import test from 'ava';
 import { slotStartMs } from '../../../src/protocol/slots.ts';
 import { setUpForging, type ForgingFixtureOptions } from './forging-fixture.ts';
 
-/** Returns the milliseconds from the start of each slot to its block, minus the wait for a late block of the previous slot. */
+/**
+ * Returns the milliseconds from the start of each slot to its block, without the wait for a late block of the previous
+ * slot.
+ */
 async function delaysOf(slots: number, options: ForgingFixtureOptions): Promise<readonly number[]> {
   const { scheduler, chain, pass, currentSlot, nowMs } = setUpForging(options);
   const delays: number[] = [];

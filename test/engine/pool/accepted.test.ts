@@ -232,7 +232,7 @@ test('a transaction whose block is reverted is kept, and restored when the pool 
   life.apply(block);
   lives.world.resetState();
   for (const who of [alice, bob, carol]) lives.world.setAccount(who);
-  // Five transactions fill the limit of all queues together.
+  // Five transactions are the maximum for all queues together.
   const others = [1, 2, 3, 4, 5].map(() => lives.world.read(lives.world.transfer(carol, bob)));
   life.pool.blocksReverted([{ ...block, transactions: others }]);
   life.pool.blocksReverted([block]);

@@ -1,4 +1,4 @@
-/** Tests the value of a peer's claim of a better chain after earlier false claims. */
+/** Tests how a node treats a peer's claim of a better chain after earlier false claims. */
 
 import test from 'ava';
 

@@ -38,7 +38,7 @@ class DownloadFixture {
   readonly peers: ReadonlyMap<string, Peer>;
   /** Milliseconds that the consumer needs for each batch. */
   workMs = 0;
-  /** From this height on, the preparation of a batch fails. */
+  /** Height from which on the preparation of a batch fails. */
   unpreparedFrom = Infinity;
   end: 'whole' | 'stopped' | ProtocolError | undefined;
   endedMs = 0;

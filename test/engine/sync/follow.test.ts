@@ -81,7 +81,7 @@ test('a rival branch of more bytes than a node keeps is given up, and the tip st
   const { code, askedAfter } = await followed(all, 5_000);
   t.is(code, 'SYNC_BRANCH_TOO_LARGE');
   t.is(all.lone.chain.tip.header.id, id);
-  // Only the blocks of requests that were already sent, and no others.
+  // The node requests only the blocks that it had already requested ahead, and no others.
   t.true(Math.max(...askedAfter) < 100, askedAfter.join());
 });
 

@@ -1,4 +1,7 @@
-/** Tests which peers a node follows, how it treats lies and silence, and that neither moves its tip. */
+/**
+ * Tests which peers a node follows, and how it treats lies and silence. Neither lies nor silence may move the tip of
+ * the node.
+ */
 
 import test from 'ava';
 
@@ -121,7 +124,10 @@ class Bench {
   }
 }
 
-/** Makes a bench whose chain has `root` blocks and `ours` more, and the maker of a rival chain. */
+/**
+ * Makes a test bench and the maker of a rival chain. The chain of the bench has `root` blocks in common with the rival
+ * chain, and `ours` more.
+ */
 async function bench(root: number, ours: number, theirs: number, network?: ReturnType<typeof makeNetwork>) {
   const maker = new ChainMaker(network);
   grown(maker, root - 1);
@@ -360,7 +366,7 @@ test('a peer whose branch turns out to be junk is not asked for more of it', asy
   t.true(answers <= 2, `${answers} answers`);
 });
 
-/** A peer that sends the given number of blocks of a chain per answer, each after the given number of seconds. */
+/** A peer that answers each request with `count` blocks of a chain, after `seconds` seconds. */
 function slowly(b: Bench, maker: ChainMaker, count: number, seconds: number): Pick<Peer, 'blocksAfter'> {
   const chain = [maker.network.genesis, ...blocksOf(maker, 1)];
   return {
@@ -433,7 +439,7 @@ for (const [name, ageS, isSyncing] of [
       maker: rival,
       blocksAfter: (blockId) => {
         if (blockId !== rival.tip.id) {
-          // Longer than a mere claim may delay a node.
+          // The time is longer than a mere claim may delay a node.
           b.lone.nowS += 4;
           return blocks;
         }

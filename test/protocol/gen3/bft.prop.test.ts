@@ -50,7 +50,7 @@ function play(
       maxHeightPreviouslyForged: named[memory],
       maxHeightPrevoted: ledger.maxPrevoted,
     });
-    // For votes, active rounds before the last four rounds do not count.
+    // A delegate that was active for more than four rounds counts as active for four rounds.
     const round = Math.ceil(height / delegates);
     const minHeightActive = Math.max(0, round - 1 - Math.min(activeForRounds, 3)) * delegates + 1;
     lastForged.set(generatorPublicKey, height);

@@ -188,7 +188,7 @@ test('the last block of a round is neither forged nor taken when its generator l
     { instanceOf: BlockRejected, code: 'BLOCK_FORGER_LEAVES' },
   );
   t.is(maker.tip.height, 302);
-  // A delegate that is also in round 4 uses the next slot.
+  // The next slot belongs to a delegate that is also in round 4, and the delegate forges.
   t.is(maker.forge({ missedSlots: missedSlots + 1 }).height, 303);
 });
 

@@ -37,7 +37,7 @@ const { params } = network;
 const codec = createGen3Codec(params);
 const FORMAT = { headerBytes, transactionBytes };
 
-/** The next block, as it was forged before generation 3. */
+/** The next block, in the format from before generation 3. */
 function oldBlock(maker: ChainMaker, transactions: readonly Transaction[] = []): Block {
   const { slot, keyPair } = maker.nextSlot();
   const height = maker.tip.height + 1;
@@ -65,7 +65,7 @@ function old(sender: KeyPair, payload: Payload, members: readonly KeyPair[] = []
 const registration = old(alice, { kind: 'dapp', dapp: { name: 'app', type: 0, category: 1, tags: 'a' } });
 const keysgroup = [`+${publicKeyOf(bob)}`, `+${publicKeyOf(carol)}`];
 
-/** One transaction of each type, in an order in which all can be confirmed. */
+/** Transactions of each type, in an order in which all can be confirmed. */
 const HISTORY: readonly (readonly Transaction[])[] = [
   [
     old(alice, { kind: 'transfer', amount: 5n * LSK, recipientId: addressOfPair(bob), data: 'hällo' }),
@@ -110,8 +110,8 @@ test('a chain that began in generation 2 goes on in generation 3, and final bloc
   t.is(maker.tip.transactions[0]?.type, 8);
   maker.growTo(420);
   t.true(maker.rules.finalizedHeight(maker.state) > LAST_OLD + 100);
-  // The lists and orders of delegates agree before and after the change of generation, so no delegate missed a block
-  // because of a wrong list.
+  // The lists and orders of delegates are the same before and after the change of generation, so no delegate missed a
+  // block because of a wrong list.
   t.is(maker.state.account(addressOfPair(erin))?.group?.min, 1);
   t.is(maker.state.account(addressOfPair(dave))?.secondPublicKey, publicKeyOf(alice));
 });

@@ -24,7 +24,7 @@ interface AccountsFixture {
   readonly maker: ChainMaker;
   readonly alice: KeyPair;
   readonly bob: KeyPair;
-  /** Has funds, but its account has no public key yet. */
+  /** The stranger has funds, but its account has no public key yet. */
   readonly stranger: KeyPair;
 }
 

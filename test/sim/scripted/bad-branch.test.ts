@@ -79,7 +79,7 @@ test('a branch whose last block alone makes it better, and is wrong, leaves the 
   t.is(scripted.said('CHAIN_SWITCHED'), 0);
   t.true(scripted.said('PEER_BANNED') + scripted.said('PEER_PENALISED') > 0, [...world.counts.keys()].join());
 
-  // The node accepts the valid branch as soon as an honest peer shows it.
+  // The node switches to the valid branch as soon as an honest peer shows it.
   world.wire.heal();
   await scripted.meet();
   t.is(scripted.said('CHAIN_SWITCHED'), 1);

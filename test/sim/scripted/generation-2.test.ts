@@ -36,7 +36,7 @@ test('a node that its network has left behind does not forge, and takes over the
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(20);
   scripted.world.partition([[0], [1, 2, 3]]);
-  // The node notices the silence only when its connections break. Without connections, no peer agrees with the node.
+  // The node notices the silence only when its connections break. Without connections, the node has no consent.
   await scripted.slots(40);
   const alone = scripted.node(0).tip.height;
   await scripted.slots(40);

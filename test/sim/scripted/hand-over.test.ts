@@ -222,7 +222,7 @@ test('a node with an old record contradicts nothing, however long ago its delega
   const elsewhere = signedBy(world, NEW, keys).length;
   t.true(elsewhere > moving);
   world.node(NEW).crash();
-  // Wait longer than finality looks back.
+  // The wait is longer than the time that finality looks back.
   await slots(6 * delegates);
   const before = signedBy(world, OLD, keys).length;
   await world.node(OLD).start();

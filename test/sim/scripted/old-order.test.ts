@@ -15,7 +15,7 @@ test('a node that was cut off for rounds tells which slots it judged by an old o
   const slotNow = (): number => slotAt((scripted.world.time.nowMs - params.epochMs) / 1000, params);
   const before = slotNow();
   scripted.world.partition([[0, 1, 2], [3]]);
-  // The node forges alone, so its chain does not grow in the slots of other nodes.
+  // The node forges alone, so its chain grows only in its own slots.
   await scripted.slots(40);
   scripted.world.wire.heal();
   await scripted.meet();

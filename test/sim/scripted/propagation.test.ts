@@ -1,6 +1,6 @@
 /**
- * Tests how soon a transaction spreads from one node to all others, and that it spreads even if the node crashes or is
- * cut off.
+ * Tests how soon a transaction spreads from one node to all others. A transaction must spread even if its first node
+ * crashes or is cut off.
  */
 
 import test from 'ava';
@@ -19,9 +19,9 @@ const ALL = Array.from({ length: NODES }, (_, index) => index);
 
 /** Time limits in seconds until half of the transactions, and nearly all, are in all pools. */
 const BOUNDS = {
-  // One second of each peer's rate limit is enough.
+  // The limits allow for one second of each peer's rate limit.
   2: { half: 1.5, most: 3 },
-  // Five seconds of each peer's rate limit are enough, plus the time of the request for the announced transactions.
+  // The limits allow for five seconds of each peer's rate limit, and for the request of the announced transactions.
   3: { half: 4.5, most: 6.5 },
 } as const;
 
@@ -77,7 +77,7 @@ for (const generation of [2, 3] as const) {
       0,
     );
     const id = await submit(world, scripted.node(0));
-    // Longer than the time for which an announcement counts as new.
+    // The time is longer than an announcement counts as new.
     await world.run(45);
     world.wire.heal();
     const tookS = await secondsUntil(world, 60, () => world.nodes.every((node) => has(node, id)));

@@ -19,7 +19,10 @@ test('no schedule of backups, moves and late peers makes a delegate contradict i
   t.true(signed > SEEDS);
 });
 
-/** A folder that is older than one round, so that the delegates that signed since the backup have slots again. */
+/**
+ * A schedule that restores a folder which is older than one round. The delegates that signed since the backup have
+ * slots again.
+ */
 const OLD: RestoreSchedule = {
   generation: 3,
   delegates: 50,

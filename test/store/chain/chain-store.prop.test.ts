@@ -199,7 +199,7 @@ test('both back ends hold the same keys and digest after the same history', asyn
 /** A height above the height of every chain in this file. */
 const HEIGHT_MAX = 16;
 
-/** The chain and the state as readers see them, including values from caches of the store. */
+/** Returns the chain and the state as readers see them, including values from caches of the store. */
 function seen(store: StoredChain): unknown {
   return {
     delegates: [...store.delegates()],

@@ -52,7 +52,7 @@ const question = fc.record({
   reverse: fc.boolean(),
 });
 
-/** Sizes for trees of one level, and for trees of four and more levels. */
+/** Sizes of blocks for trees of one level, and for trees of four and more levels. */
 const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
 
 test('counted keys answer ranges, offsets and counts as plain ones do, also when opened again', (t) => {
@@ -287,7 +287,7 @@ test('inner blocks that are made from the leaf blocks alone answer as those that
       grown.transact((writer) => {
         for (const key of keys) writer.put(key, EMPTY);
       });
-      // The first leaf block may be empty.
+      // The first leaf block may become empty.
       const gone = keys.splice(0, Math.min(removed, keys.length - 1));
       grown.transact((writer) => {
         for (const key of gone) writer.remove(key);

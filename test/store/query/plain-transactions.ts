@@ -1,4 +1,7 @@
-/** Independent filters and sort values for queries of transactions, and the random queries themselves. */
+/**
+ * Filters and sort values for queries of transactions, written independently of the store. The module also draws the
+ * random queries.
+ */
 
 import { fc } from '../../support/fast-check.ts';
 
@@ -15,7 +18,10 @@ export const SORTED_BY: Readonly<Record<TransactionSort, (transaction: Transacti
   timestamp: ({ timestamp }) => timestamp,
 };
 
-/** All filters except the filters by id, which have tests of their own. The type makes sure that a new filter is included. */
+/**
+ * All filters except the filters by id, which have tests of their own. The `satisfies` clause requires an entry for
+ * each new filter.
+ */
 export const filters = some({
   height: fc.integer({ min: 0, max: 20 }),
   type: fc.constantFrom(8, 9, 10, 11, 99_999),
