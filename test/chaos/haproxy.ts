@@ -11,7 +11,7 @@ import { waitFor } from '../support/devnet.ts';
 export interface Haproxy {
   /** The output of HAProxy, which says which nodes it removed from the pool, and why. */
   log(): string;
-  /** Counts of all nodes together. */
+  /** Returns counts from HAProxy's statistics, each as the sum over all nodes. */
   counts(): Promise<HaproxyCounts>;
   stop(): Promise<void>;
 }

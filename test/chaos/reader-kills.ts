@@ -134,7 +134,7 @@ function readersOf(node: TestNode): readonly number[] {
   return readerPidsOf(node.pid());
 }
 
-/** Resolves when the configured number of readers answers. The killed reader does not count. */
+/** Resolves when the configured number of readers answers, without the killed reader. */
 async function bothUp(node: TestNode, killed = 0): Promise<void> {
   await waitFor(
     'two readers',

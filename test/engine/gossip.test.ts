@@ -186,8 +186,8 @@ test('signatures that do not fit here, as honest peers send them, are no reason 
 });
 
 /**
- * A gossip over a pool that checks only `lookedAt` transactions of each peer. It refuses each transaction of a lying
- * peer with `code`.
+ * A gossip over a pool that checks only `lookedAt` transactions of each peer. The pool refuses each transaction of a
+ * lying peer with `code`.
  */
 function fetchStage(lookedAt: number, code: TransactionRejectionCode) {
   const time = new VirtualTime(0);

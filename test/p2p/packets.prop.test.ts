@@ -18,7 +18,7 @@ const REQUESTS: readonly PeerRequest[] = [
   { kind: 'transactions' },
   { kind: 'signatures' },
 ];
-/** Member names of the wire protocol, so that random input is close to real frames. */
+/** Member names of the wire protocol. Random input with these names is close to real frames. */
 const KEYS = [
   'event',
   'data',

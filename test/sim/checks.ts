@@ -20,7 +20,7 @@ export class PromiseBroken extends Error {
 const WEIGH_EVERY_BLOCKS = 10;
 
 /**
- * The amounts that a chain has created up to a block: `paid` is everything that finished rounds paid out. The fees of
+ * The amounts that a chain has created up to a block: `paid` is the sum of all payments of finished rounds. The fees of
  * the running round belong to no account yet.
  */
 interface Owed {

@@ -223,7 +223,7 @@ export class SimNode {
     return this.#running;
   }
 
-  /** A clock with the current offset of the node. Its timers end with the process. */
+  /** A clock with the current offset of the node. The timers of the clock end with the process. */
   #clock(owner: Process): Clock {
     const { time } = this.#world;
     return {

@@ -1,6 +1,6 @@
 /**
- * Message rates on the wire of a world. The module applies the rate limits of Bloomery nodes, and counts the violations
- * that release 3.0.2 would penalise.
+ * Counts the messages on the wire of a world. The module applies the rate limits of Bloomery nodes, and counts the
+ * violations that release 3.0.2 would penalise.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';

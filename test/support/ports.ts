@@ -56,7 +56,7 @@ async function take(count: number): Promise<number> {
       const first = run[0] ?? 0;
       if (run.at(-1) === first + count - 1 && (await areFree(run))) return first;
     }
-    // Blocks need not be adjacent, so the rest of a block is not joined to the next block.
+    // Blocks need not be adjacent, so the unused ports of a block are not joined to the next block.
     spare.splice(0, spare.length, ...(await leaseBlock()));
   }
 }

@@ -38,9 +38,12 @@ const PARTS = { cut: [0.06, 0.18], killed: [0.24, 0.28], alone: [0.34, 0.42] } a
 const REGION = 0.3;
 const START_MS_MAX = 180_000;
 const CONFIRM_MS_MAX = 240_000;
-/** A node closes a stalled connection after 20 s, and dials it again within 10 s. */
+/**
+ * Time after a cut in which its effects may show. A node closes a stalled connection after 20 s, and dials the peer
+ * again within 10 s.
+ */
 const AFTER_CUT_MS = 45_000;
-/** A restarted node signs only after peers have shown it the tip. */
+/** Time after a restart in which its effects may show. A restarted node signs only after peers have shown it the tip. */
 const AFTER_KILL_MS = 30_000;
 /**
  * Number of accounts that receive transfers. The number is low, so that memory stays flat. A new account for each

@@ -7,7 +7,7 @@ import { ChainMaker } from '../../support/chain-maker.ts';
 
 const NOBODY: Witnesses = { tips: [], named: 0, namedHeard: 0, areExpected: true };
 
-/** A node after a start. Its delegate has signed the given number of blocks above its tip. */
+/** A node after a start. A delegate of the node has signed the given number of blocks above the tip. */
 function node(witnesses: Witnesses, signedBeyond: number) {
   const maker = new ChainMaker();
   maker.forge();

@@ -128,7 +128,7 @@ test('of two clocks that differ neither is called the wrong one', (t) => {
   tell('1.0.0.1:5000', 30_000);
   t.deepEqual(warnings, [['warn', 'CLOCKS_DIFFER', 30_000]]);
   t.is(estimate.estimateMs(), undefined);
-  // The estimate is also unclear if each clock differs from all others.
+  // If each clock differs from all others, the estimate is unclear too.
   tell('1.0.0.2:5000', 90_000, 90_000, 90_000);
   t.is(estimate.verdict()?.kind, 'unclear');
   t.is(estimate.estimateMs(), undefined);

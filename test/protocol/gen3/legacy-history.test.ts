@@ -89,8 +89,8 @@ const HISTORY: readonly (readonly Transaction[])[] = [
 ];
 
 /**
- * Makes a chain of the given height. Its blocks up to `LAST_OLD` are from before generation 3, and later blocks are
- * from generation 3.
+ * Makes a chain of the given height. Blocks up to `LAST_OLD` are from before generation 3, and later blocks are from
+ * generation 3.
  */
 function grown(height: number): ChainMaker {
   const maker = new ChainMaker(network);
