@@ -34,8 +34,8 @@ export const OF_BUSY_MACHINES: readonly FaultCode[] = [
 ];
 
 /**
- * Fault codes that a node names on a final branch which only this node has. The codes appear after several failed
- * downloads in a row. The pauses between downloads grow, so the doctor does not name the codes within ten seconds.
+ * Fault codes of a node whose final branch no other node has. The codes appear after several failed downloads in a row.
+ * The pauses between downloads grow, so the doctor does not name the codes within ten seconds.
  * `test/devnet/wrong-branch.test.ts` makes the branch.
  */
 const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);

@@ -48,8 +48,8 @@ export class MachineWatch {
   readonly #countsLoad: boolean;
 
   /**
-   * @param options `countsLoad: false` if only trials shall decide: the load average also counts processes of the idle
-   * class, which do not slow down other work
+   * @param options with `countsLoad: false`, only trials decide. The load average also counts processes of the idle
+   * class, which do not slow down other work.
    */
   constructor(options: { readonly countsLoad: boolean } = { countsLoad: true }) {
     this.#countsLoad = options.countsLoad;

@@ -1,6 +1,6 @@
 /**
- * Tests the outcomes of own slots: a slot is missed when a later block exists, and reverted when a branch removes its
- * block.
+ * Tests the outcomes of own slots. A slot is missed if a later block exists and the slot has no block. A slot is
+ * reverted if a reorg removes its block.
  */
 
 import test from 'ava';
