@@ -1,4 +1,4 @@
-/** What benches share: chains made once, stores in temporary folders, and a table to print. */
+/** Shared parts of the benchmarks: chains that are made once, stores in temporary folders, and table output. */
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,11 +18,11 @@ export const TRANSFERS_PER_BLOCK = 25;
 export interface MadeChain {
   readonly network: TestNetwork;
   readonly rules: ChainMaker['rules'];
-  /** Without the genesis block, ascending. */
+  /** All blocks except the genesis block, in ascending order. */
   readonly blocks: readonly Block[];
 }
 
-/** A chain of blocks that are all full of transfers between funded accounts, or all empty. */
+/** Makes a chain of empty blocks, or of blocks that are full of transfers between funded accounts. */
 export function makeChain(blockCount: number, transfersPerBlock: number): MadeChain {
   const network = makeNetwork({ accounts: 200 });
   const maker = new ChainMaker(network);
@@ -45,14 +45,14 @@ export interface ApplyFigures {
   readonly storeBytes: number;
 }
 
-/** Applies a chain to a new store on disk by the path that a download takes. */
+/** Applies a chain to a new store on disk, with the code that also applies downloaded blocks. */
 export async function applyChain(chain: MadeChain, verifier: Verifier): Promise<ApplyFigures> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-'));
   try {
     const { network, rules, blocks } = chain;
     const store = await openChainStore({ directory, codec: rules.codec, params: network.params });
     openGenesis(store, rules, network.genesis);
-    // The clock stands after the last block, or its slot would lie in the future.
+    // The clock shows a time after the last block, because a block of a future slot would be refused.
     const endMs = network.params.epochMs + ((blocks.at(-1)?.timestamp ?? 0) + 1) * 1000;
     const clock: Clock = {
       nowMs: () => endMs,
@@ -78,7 +78,7 @@ export async function applyChain(chain: MadeChain, verifier: Verifier): Promise<
   }
 }
 
-/** Rows of figures under a title, right-aligned. */
+/** Prints rows of figures under a title, right-aligned. */
 export function printTable(title: string, rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   console.log(`\n${title}`);
@@ -101,11 +101,11 @@ function batchesOf<T>(items: readonly T[], size: number): readonly (readonly T[]
 }
 
 function allocatedBytes(file: string): number {
-  // Blocks in use, not the length: the file is mapped and may have holes.
+  // Counts the allocated disk blocks instead of the file length: the file is mapped and may have holes.
   return statSync(file).blocks * 512;
 }
 
-/** Median of sorted numbers; 0 of none. */
+/** Returns the median of sorted numbers; 0 for an empty list. */
 export function middle(sorted: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

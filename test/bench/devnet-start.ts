@@ -1,4 +1,7 @@
-/** From the command to a forged block on four nodes: time, and time of the processor in all processes of the devnet. */
+/**
+ * Measures the start of a devnet of four nodes. The start ends when each node has a forged block. The figures are the
+ * elapsed time and the processor time of all processes of the devnet.
+ */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -15,21 +18,21 @@ const POLL_MS = 20;
 const TICK_S = 0.01;
 
 export interface StartFigures {
-  /** Until each of the nodes answers with a forged block. */
+  /** Time until each node answers with a forged block. */
   readonly seconds: number;
-  /** Of supervisor and nodes until then; 0 where the system does not tell. */
+  /** Processor time of the supervisor and the nodes until the last node answers; 0 if the system does not report it. */
   readonly processorSeconds: number;
 }
 
 export interface StartOptions {
   /** Flags of `bloomery devnet`. */
   readonly args?: readonly string[];
-  /** Of the block that is waited for; 2 unless given. */
+  /** Height of the block that ends the measurement; default: 2. */
   readonly height?: number;
   readonly nodes?: number;
 }
 
-/** @param root folder of the package whose devnet is started, built */
+/** @param root folder of the built package whose devnet is started */
 export async function measureDevnetStart(root: string, options: StartOptions = {}): Promise<StartFigures> {
   const { args = [], height = 2, nodes = NODES } = options;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-start-'));
@@ -62,7 +65,7 @@ async function forged(port: number, height: number, deadlineMs: number): Promise
   throw new Error(`the node on port ${port} has no forged block after ${DEADLINE_MS / 1000} s`);
 }
 
-/** Of a process and its children. */
+/** Returns the processor time of a process and its children. */
 function processorSecondsOf(pid: number): number {
   let seconds = 0;
   for (const name of readdirSync('/proc').filter((each) => /^[0-9]+$/.test(each))) {
@@ -71,7 +74,7 @@ function processorSecondsOf(pid: number): number {
       if (Number(name) !== pid && Number(fields[1]) !== pid) continue;
       seconds += (Number(fields[11]) + Number(fields[12])) * TICK_S;
     } catch {
-      // It has ended, or there is no such folder here.
+      // The process has ended, or the operating system has no folder `/proc`.
     }
   }
   return seconds;

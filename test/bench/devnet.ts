@@ -1,4 +1,4 @@
-/** Time until a devnet answers, and the memory of its nodes. */
+/** Measures the time until a devnet answers, and the memory of its nodes. */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { freePorts } from '../support/ports.ts';
 
 const NODES = 4;
 const DEADLINE_MS = 30_000;
-/** Idle time before memory is read: some blocks. */
+/** Time that passes before the memory is read, long enough for some blocks. */
 const IDLE_MS = 15_000;
 
 export interface DevnetFigures {
@@ -70,7 +70,7 @@ function residentBytesOf(pid: number): number {
   return statusOf(pid, 'VmRSS') * 1024;
 }
 
-/** A number of a process's status file; 0 when the process is gone. */
+/** Reads a number from the status file of a process; 0 if the process is gone. */
 function statusOf(pid: number, name: string): number {
   try {
     const line = readFileSync(`/proc/${pid}/status`, 'utf8').match(new RegExp(`^${name}:\\s+([0-9]+)`, 'm'));

@@ -1,4 +1,7 @@
-/** Whether a node that forges alone misses slots while many readers follow its events, and how soon they learn of a block. */
+/**
+ * Measures whether a node that forges alone misses slots while many readers follow its events, and how soon the readers
+ * get a block.
+ */
 
 import { get, type ClientRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,11 +11,14 @@ import { startTestDevnet } from '../support/devnet.ts';
 
 export interface ReaderFigures {
   readonly blocks: number;
-  /** Slots without a block, from the first that began when all readers stood to that of the last block. */
+  /**
+   * Slots without a block. The count starts with the first slot after all readers are connected, and ends with the slot
+   * of the last block.
+   */
   readonly missedSlots: number;
-  /** From the start of a block's slot until the last reader has it, the median and the worst of all blocks. */
+  /** Time from the start of a block's slot until the last reader has the block: the median and the maximum of all blocks. */
   readonly lastToldMs: { readonly median: number; readonly worst: number };
-  /** Pairs of a reader and a block that it was not told of. */
+  /** Number of missing deliveries: pairs of a reader and a block that did not reach it. */
   readonly untold: number;
 }
 
@@ -20,7 +26,7 @@ const TOLD_DEADLINE_MS = 10_000;
 
 interface ToldBlock {
   readonly timestamp: number;
-  /** When each reader was told, Unix milliseconds. */
+  /** Times at which the readers got the block, Unix time in milliseconds. */
   readonly toldMs: number[];
 }
 
@@ -39,7 +45,7 @@ export async function measureEventReaders(readers: number, blocks: number): Prom
           block.toldMs.push(Date.now());
         }),
       );
-    // Blocks of earlier slots were told to some only.
+    // The count starts with the next slot, because only some readers got the blocks of earlier slots.
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(blocks * params.blockTimeS * 1000);
     const endMs = Date.now() + TOLD_DEADLINE_MS;
@@ -64,7 +70,7 @@ export async function measureEventReaders(readers: number, blocks: number): Prom
   }
 }
 
-/** Resolves when the stream stands. */
+/** Resolves when the event stream is open. */
 function follow(
   url: string,
   onBlock: (block: { readonly height: number; readonly timestamp: number }) => void,

@@ -1,6 +1,7 @@
 /**
- * A large chain in little time: a real genesis block, then blocks that go straight into the store. Nothing is verified and
- * only funding changes accounts, so this measures reading, not applying: every table and index is as a node would have it.
+ * Makes a large chain in little time: a real genesis block, followed by blocks that are written directly to the store.
+ * The module verifies nothing, and only funding changes accounts, so benchmarks with this chain measure reading and not
+ * applying. Every table and index has the same content as in a node.
  */
 
 import { addressOf } from '../../src/crypto/keys.ts';
@@ -26,7 +27,7 @@ export const benchNetwork = () => {
   return { network, rules: new ChainMaker(network).rules };
 };
 
-/** Key of the account with a number, which nobody can sign for. */
+/** Public key of the account with the given number. No private key of the account exists. */
 export function benchKey(number: number): string {
   return hexOf(sha256(Buffer.from(`account ${number}`)));
 }
@@ -57,7 +58,7 @@ export async function fillStore({ directory, transactions, accounts }: FillOptio
           for (let account = from; account < Math.min(accounts, from + ACCOUNTS_PER_BLOCK); account += 1) {
             const publicKey = benchKey(account);
             const balance = BigInt((account * 7919) % 1_000_003) * 1000n;
-            // Every tenth votes, all for the same delegate, so that one has many voters.
+            // Every tenth account votes for the same delegate, so that one delegate has many voters.
             const votes = account % 10 === 0 ? [generators[0]!] : [];
             state.setAccount({ ...emptyAccount(addressOf(publicKey)), publicKey, balance, votes });
           }

@@ -1,4 +1,4 @@
-/** A chain of many accounts that a devnet can be forked from. */
+/** Makes a chain with many accounts from which a devnet can be forked. */
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,16 +15,16 @@ const HEIGHT = 150;
 
 export interface ForkSource {
   readonly dataDirectory: string;
-  /** Folder. */
+  /** Network folder. */
   readonly network: string;
   readonly accounts: number;
   readonly height: number;
-  /** Of the file of the store. */
+  /** Size of the store file in bytes. */
   readonly bytes: number;
   dispose(): void;
 }
 
-/** Blocks as a network makes them, over a genesis state with this many accounts more. */
+/** Makes a chain with real blocks, and adds the given number of accounts to the genesis state. */
 export async function makeForkSource(accounts: number): Promise<ForkSource> {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-fork-'));
   const dispose = (): void => rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** The server of the HTTP bench, in a process of its own: `node http-server.js DIRECTORY`. */
+/** The server of the HTTP benchmark, in a process of its own: `node http-server.js DIRECTORY`. */
 
 import { createHttpServer } from '../../src/http/app.ts';
 import { openChainStore } from '../../src/store/chain/open.ts';

@@ -1,4 +1,7 @@
-/** `npm run bench -- --http`: how many questions a node answers in a second, and whether deep pages cost more than the first. */
+/**
+ * `npm run bench -- --http`: measures how many requests a node answers per second, and whether deep pages cost more
+ * than the first page.
+ */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +19,7 @@ import { figure, printTable } from './chains.ts';
 const CONNECTIONS = [1, 16, 64];
 
 export interface HttpBenchOptions extends Sizes {
-  /** Keeps the filled store for the next run. */
+  /** Folder in which the filled store is kept for the next run. */
   readonly store?: string;
   readonly seconds: number;
 }
@@ -64,7 +67,7 @@ async function measure(port: number, { transactions, accounts }: Sizes, duration
     }
     rows.push(row);
   }
-  // Never the same twice, so that no kept answer helps.
+  // Each request is different, so that cached answers do not help.
   for (const [name, targetOf] of [
     ['/api/transactions?limit=10&offset=n', (n: number) => `/api/transactions?limit=10&offset=${n % transactions}`],
     [

@@ -1,4 +1,4 @@
-/** One import in a process of its own: how long it takes, and the processor time and memory that it needs. */
+/** Runs one import in its own process, and measures its duration, processor time and memory. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { performance } from 'node:perf_hooks';
 export const EXECUTABLE = 'bin/bloomery.js';
 
 export interface ImportJob {
-  /** Folder of the network. */
+  /** Network folder. */
   readonly network: string;
   readonly dataDir: string;
   /** Chain file. */
@@ -19,17 +19,20 @@ export interface ImportRun {
   readonly seconds: number;
   readonly blocks: number;
   readonly transactions: number;
-  /** Processor time of the process, all threads. */
+  /** Processor time of all threads of the process. */
   readonly cpuSeconds: number;
   /** Processor time of the main thread. */
   readonly mainThreadSeconds: number;
-  /** Largest memory of its own that the process had in each quarter of the time. */
+  /** Largest memory of the process without mapped files, in each quarter of the run. */
   readonly quartersMegabytes: readonly number[];
-  /** Likewise with the pages of files that it has mapped: those of the store go when somebody else needs the room. */
+  /**
+   * Largest memory of the process with mapped files, in each quarter of the run. The system frees the mapped pages of
+   * the store when other processes need memory.
+   */
   readonly mappedMegabytes: readonly number[];
 }
 
-/** @throws Error when the import fails */
+/** @throws Error if the import fails */
 export async function runImport({ network, dataDir, file }: ImportJob): Promise<ImportRun> {
   const startedMs = performance.now();
   const args = ['import', '--network', network, '--data-dir', dataDir, file];
@@ -66,19 +69,19 @@ function quarters(samples: readonly number[]): readonly number[] {
   });
 }
 
-/** User and system time so far, undefined when the process is gone. Linux counts in hundredths of a second. */
+/** User and system time so far; undefined if the process is gone. Linux counts in hundredths of a second. */
 export function cpuSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undefined {
   return secondsIn(`/proc/${pid}/stat`);
 }
 
-/** Like `cpuSecondsOf`, for the main thread alone. */
+/** Like `cpuSecondsOf`, but for the main thread only. */
 function mainThreadSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undefined {
   return secondsIn(`/proc/${pid}/task/${pid}/stat`);
 }
 
 function secondsIn(statFile: string): number | undefined {
   try {
-    // The name in brackets may hold blanks; after it the fields are numbers.
+    // The process name in parentheses may contain spaces. All fields after the process name are numbers.
     const fields = readFileSync(statFile, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {
@@ -86,7 +89,7 @@ function secondsIn(statFile: string): number | undefined {
   }
 }
 
-/** Resident memory in millions of bytes, 0 when the process is gone. `RssAnon` excludes mapped files. */
+/** Resident memory in millions of bytes; 0 if the process is gone. `RssAnon` excludes mapped files. */
 export function megabytesOf({ pid }: Pick<ChildProcess, 'pid'>, what: 'RssAnon' | 'VmRSS'): number {
   try {
     const line = new RegExp(`^${what}:\\s+([0-9]+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));

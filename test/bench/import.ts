@@ -1,4 +1,7 @@
-/** How fast a chain is taken over from a file and from a peer, beside what signatures and the disk allow. */
+/**
+ * Measures how fast a node imports a chain from a file and from a peer, compared with the speed of signature checks and
+ * of the disk.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdtempSync, openSync, closeSync, fdatasyncSync, rmSync, writeSync } from 'node:fs';
@@ -19,17 +22,23 @@ import { writeLongChain } from './long-chain.ts';
 import { EXECUTABLE, runImport, type ImportRun } from './import-run.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
-/** One block in so many of a mixed chain is full. */
+/** Every `FULL_EVERY`-th block of a mixed chain is full. */
 const FULL_EVERY = 5;
 const SYNC_MS_MAX = 600_000;
 
-/** Addresses of the chain of full blocks that is like a network's: at its end each has some fifty transactions. */
+/**
+ * Number of addresses of the realistic chain of full blocks. At the end of the chain, each address has about fifty
+ * transactions.
+ */
 const MANY_ADDRESSES = 20_000;
 
 export interface ImportBenchOptions {
   readonly shortHeight: number;
   readonly longHeight: number;
-  /** Of full blocks: a chain among many addresses, and one among 500, all of whose lists become long near height 2,600. */
+  /**
+   * Height of the two chains of full blocks. One chain has many addresses. The other chain has 500 addresses, and the
+   * lists of each address become long near height 2,600.
+   */
   readonly fullHeight: number;
 }
 
@@ -63,7 +72,8 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
       runImport({ network, dataDir: join(folder, `data-${name}`), file: join(folder, `${name}.ndjson`) });
     const shortRun = await importOf('short');
     const longRun = await importOf('long');
-    // What a machine does in a second wavers: the limit is taken before and after each chain that is held against it.
+    // Throughput varies between runs on this machine, so the limit is measured before and after each chain that is
+    // compared with it.
     const checks = makeChecks();
     const limits = [await signaturesPerSecond(checks)];
     const manyRun = await importOf('many');
@@ -160,7 +170,7 @@ function makeChecks(): readonly SignatureCheck[] {
   });
 }
 
-/** Checks of all cores together, as many at a time as a download brings, and the processor time of one. */
+/** Returns checks per second of all cores, in batches of the size of a download, and the processor time of one check. */
 async function signaturesPerSecond(
   checks: readonly SignatureCheck[],
 ): Promise<{ readonly perSecond: number; readonly cpuMs: number }> {
@@ -176,12 +186,15 @@ async function signaturesPerSecond(
   return { perSecond: answers.length / seconds, cpuMs: (user + system) / 1000 / answers.length };
 }
 
-/** What an import of full blocks hands to the disk for each (measured: 66 MB for 2,040): pages that many of them share. */
+/**
+ * Bytes that an import of full blocks writes to the disk per commit, measured as 66 MB for 2,040 blocks. Many blocks
+ * share the written pages.
+ */
 const COMMIT_BYTES = BLOCKS_PER_COMMIT * 32_000;
-/** Places for commits in the file, one after the other, as a store that grows has them. */
+/** Positions in the file at which commits are written in turn, as in a growing store. */
 const COMMIT_PLACES = 10;
 
-/** Durable writes of such a size per second. */
+/** Returns the number of durable writes of this size per second. */
 function commitsPerSecond(folder: string): number {
   const file = openSync(join(folder, 'commits'), 'w');
   const bytes = Buffer.alloc(COMMIT_BYTES, 7);
@@ -190,7 +203,7 @@ function commitsPerSecond(folder: string): number {
   while (performance.now() - startedMs < 3000) {
     writeSync(file, bytes, 0, bytes.length, (commits % COMMIT_PLACES) * COMMIT_BYTES);
     fdatasyncSync(file);
-    // The page that makes it valid is written and flushed after all others.
+    // The page that makes a commit valid is written and flushed after all other pages.
     writeSync(file, bytes, 0, 4096, 0);
     fdatasyncSync(file);
     commits += 1;
@@ -199,7 +212,7 @@ function commitsPerSecond(folder: string): number {
   return (commits * 1000) / (performance.now() - startedMs);
 }
 
-/** Time that a node with an empty store takes to reach the tip of one that holds the short chain. */
+/** Measures how long a node with an empty store needs to reach the tip of a node that has the short chain. */
 async function syncFromPeer(
   folder: string,
   network: string,
@@ -217,7 +230,7 @@ async function syncFromPeer(
     await reached(ports.http, height);
     nodes.push(start(1, 'data-sync', ['--peer', `127.0.0.1:${ports.ws}`]));
     await reached(ports.http + 1, 1);
-    // From the first block that came: finding the peer is no part of it.
+    // The measurement starts with the first received block and excludes the time to find the peer.
     const first = await reached(ports.http + 1, 2);
     const startedMs = performance.now();
     const last = await reached(ports.http + 1, height);
@@ -231,7 +244,7 @@ async function syncFromPeer(
   }
 }
 
-/** Waits until a node has this height; returns the height that it has then. */
+/** Waits until a node has at least this height. Returns the height of the node after the wait. */
 async function reached(httpPort: number, height: number): Promise<number> {
   const deadlineMs = performance.now() + SYNC_MS_MAX;
   while (performance.now() < deadlineMs) {

@@ -1,11 +1,11 @@
-/** How soon `bloomery/testing` has a node ready, in a process that has just begun. */
+/** Measures how soon `bloomery/testing` has a node ready in a new process. */
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StartFigures } from './devnet-start.ts';
 
-/** Figures of one process: the first devnet, and one more. */
+/** Figures of one process, for its first devnet and for a second devnet. */
 export interface KitFigures {
   readonly first: StartFigures;
   readonly next: StartFigures;

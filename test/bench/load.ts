@@ -1,4 +1,4 @@
-/** Asks questions one after the other on some connections, each answer before the next question. */
+/** Sends HTTP requests on some connections. Each connection waits for an answer before it sends the next request. */
 
 import { createConnection, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ export interface LoadFigures {
 }
 
 /**
- * @param targetOf path and query of the question with a number, from 1; undefined after the last question
+ * @param targetOf returns path and query of the request with a number, from 1 on; undefined after the last request
  * @param durationMs may be infinite if `targetOf` ends
  * @throws Error for an answer other than 200
  */

@@ -1,4 +1,4 @@
-/** A long chain of mixed blocks as a file, made as fast as its signatures allow: it is never whole in memory. */
+/** Writes a long chain of mixed blocks to a file. Signing limits the speed. The chain is never in memory as a whole. */
 
 import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
@@ -25,10 +25,13 @@ import {
 } from '../support/chain-maker.ts';
 import { TRANSFERS_PER_BLOCK } from './chains.ts';
 
-/** Funded in the genesis block: enough that one seldom occurs twice in a block, few enough that it is made in moments. */
+/**
+ * Number of accounts that the genesis block funds. The number is large enough that an account seldom occurs twice in a
+ * block, and small enough that the genesis block is made quickly.
+ */
 const ACCOUNTS = 500;
 const BLOCKS_PER_COMMIT = 500;
-/** As in an import, the index entries of so many blocks and transactions are written at once. */
+/** Index lag after which the index entries are written, as in an import. The lag is counted in blocks and transactions. */
 const INDEX_LAG_MAX = 100_000;
 
 export interface LongChain {
@@ -44,13 +47,16 @@ export interface ChainPart {
 }
 
 export interface LongChainOptions {
-  /** Files for the chain by ascending height, genesis first. */
+  /** The files for the chain in ascending order of height. The first file starts with the genesis block. */
   readonly parts: readonly ChainPart[];
-  /** One in so many blocks is full of transfers, the others are empty. */
+  /** Every `fullEvery`-th block is full of transfers, and all other blocks are empty. */
   readonly fullEvery: number;
-  /** Addresses that send and receive, 500 unless told. The first transfers go to those that the genesis block does not fund. */
+  /**
+   * Number of addresses that send and receive; default: 500. The first transfers fund the addresses that the genesis
+   * block does not fund.
+   */
   readonly addresses?: number;
-  /** Told of each block with the line that it is in the file. */
+  /** Called for each block with the block's line in the file. */
   readonly onBlock?: (height: number, line: string) => void;
 }
 
@@ -97,7 +103,7 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
   }
 }
 
-/** What an address first gets: fees and amounts of twice as many transfers as an address makes on average. */
+/** First amount that an address receives: enough for twice the average number of transfers per address. */
 function firstAmountFor(transfersPerAddress: number): bigint {
   return (BigInt(Math.ceil(transfersPerAddress * 2 + 20)) * LSK) / 5n;
 }
@@ -132,7 +138,7 @@ class Forger {
       transactions: isFull ? Array.from({ length: TRANSFERS_PER_BLOCK }, () => this.#transfer(timestamp)) : [],
       previouslyForged: this.#signed.get(owner),
     });
-    // What was just signed need not be verified.
+    // The block was just signed here, so its signatures need no check.
     writer.append(block, (state) => this.#rules.applyBlock(state, block, { nowS: timestamp, verify: () => true }));
     this.#signed.set(owner, { ...block, blockId: block.id });
     return block;
@@ -152,7 +158,10 @@ class Forger {
   }
 }
 
-/** A number below a bound, the same each time. In turn, nobody would be met again before all others were. */
+/**
+ * Returns a pseudo-random number below a bound; equal inputs give equal numbers. If accounts were chosen in turn, an
+ * account would occur again only after all other accounts.
+ */
 function drawn(number: number, below: number): number {
   const once = Math.imul(number ^ (number >>> 16), 0x45d9f3b);
   const twice = Math.imul(once ^ (once >>> 16), 0x45d9f3b);

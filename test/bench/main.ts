@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: figures of this machine, as ratios measured in this run. What a figure is compared with is always
- * measured right beside it, because machines are noisy.
+ * `npm run bench`: measures this machine and prints ratios of figures of one run. The program measures each figure and
+ * its reference right after one another, because the speed of a machine varies.
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -38,7 +38,7 @@ const LONG_CHAINS = { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_0
 
 const SCALE_MILLIONS = [1, 5, 20];
 
-/** Each of these measures its own figures and nothing else; two at once are refused. */
+/** Options that each select one measurement. The program refuses two such options at once. */
 const PARTS = ['import', 'http', 'scale', 'processes', 'readers', 'slots', 'start', 'fork', 'cycles'];
 
 const flags = new Command('bench')
@@ -99,7 +99,7 @@ function part(flagsOfIt: string, description: string): Option {
   return option.conflicts(PARTS.filter((name) => name !== option.attributeName()));
 }
 
-/** A flag that stands alone has no number. */
+/** A flag without a value has no number. */
 function numberOf(value: number | true): number | undefined {
   return value === true ? undefined : value;
 }

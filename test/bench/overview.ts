@@ -1,4 +1,4 @@
-/** Figures of a machine by itself: signature checks, blocks verified and applied, bytes on the disk. */
+/** Basic figures of a machine: signature checks, verified and applied blocks, and bytes on disk. */
 
 import { performance } from 'node:perf_hooks';
 import { createNoble, loadSodium, selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
@@ -9,7 +9,10 @@ import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from '
 
 const FULL_BLOCKS = 600;
 const EMPTY_BLOCKS = 3000;
-/** Room for every answer of a run, so that none is computed twice and none is remembered from another run. */
+/**
+ * Size of the signature cache. The cache has room for all signatures of a run, so no signature is checked twice. Each
+ * run starts with an empty cache.
+ */
 const ANSWERS_MAX = 100_000;
 
 export async function benchBlocks(): Promise<void> {
@@ -53,7 +56,7 @@ export async function benchBlocks(): Promise<void> {
   ]);
 }
 
-/** Different keys and messages, as a chain has them. */
+/** The keys and messages differ, as in a real chain. */
 function checksPerSecond(ed25519: Ed25519): number {
   const checks = Array.from({ length: 200 }, (_, index) => {
     const keyPair = ed25519.keyPairOfSeed(sha256(utf8(`bench ${index}`)));

@@ -1,4 +1,4 @@
-/** Times of the first, the middle and the last page of sorted lists. */
+/** Measures the first, the middle and the last page of sorted lists. */
 
 import { load } from './load.ts';
 
@@ -10,9 +10,9 @@ export interface List {
 }
 
 export interface PageTimes {
-  /** Path with direction. */
+  /** Path and query of the list, with the sort direction. */
   readonly list: string;
-  /** Of the first, the middle and the last page. */
+  /** Times of the first, the middle and the last page. */
   readonly depths: readonly { readonly p50Ms: number; readonly p99Ms: number }[];
 }
 

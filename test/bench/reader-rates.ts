@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- --processes`: whether requests cost several readers what they cost one. The load generator needs a
- * core itself, so the rate of a machine with few cores says little; requests per processor second of the readers do.
+ * `npm run bench -- --processes`: measures whether a request costs the same processor time with several readers as with
+ * one. The load generator needs a core itself, so on a machine with few cores the request rate says little. The useful
+ * figure is requests per second of the readers' processor time.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +17,7 @@ import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 const PROCESSES = [1, 2, 3];
 const BLOCKS = 4_000;
 const CONNECTIONS = 48;
-/** Times around: what a machine does in a minute differs from what it does in the next. */
+/** Number of repetitions, because the speed of the machine changes from minute to minute. */
 const ROUNDS = 3;
 
 interface Rate {
@@ -89,7 +90,7 @@ function processorSeconds(node: ServedNode): number {
   return node.readers().reduce((sum, pid) => sum + (cpuSecondsOf({ pid }) ?? 0), 0);
 }
 
-/** The rate in the middle by requests per processor second. */
+/** Returns the rate whose number of requests per processor second is the median. */
 function middle(rates: readonly Rate[]): Rate {
   const sorted = [...rates].sort((a, b) => a.requestsPerProcessorSecond - b.requestsPerProcessorSecond);
   return sorted[Math.floor(sorted.length / 2)] as Rate;

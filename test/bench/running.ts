@@ -1,4 +1,4 @@
-/** Figures of running nodes: they forge in their slots, beside readers, and go back to snapshots. */
+/** Prints figures of running nodes: forging in their slots, forging beside readers, and reverting to snapshots. */
 
 import { packageDirectory } from '../../src/config/package.ts';
 import { measureDevnet } from './devnet.ts';
@@ -12,9 +12,12 @@ const READER_BLOCKS = 20;
 const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
-/** A heap that is collected late has memory go up and down by a third. */
+/**
+ * Ratio of memory growth that counts as a leak. Garbage collection can come late, so the memory varies by a third
+ * without a leak.
+ */
 const LEAK_RATIO = 1.5;
-/** Connections that are there at one look and not at the other. */
+/** Tolerance for connections that are open only at the first or only at the second measurement. */
 const SPARE_DESCRIPTORS = 10;
 
 export async function benchDevnet(): Promise<void> {
@@ -53,7 +56,7 @@ export async function benchCycles(cycles = CYCLES, height = CYCLE_HEIGHT): Promi
     `${figure(middle(all))} ms`,
     `${figure(all.at(-1) ?? 0)} ms`,
   ];
-  // Memory that each cycle keeps shows after some hundred of them.
+  // If each cycle keeps some memory, the growth is visible after several hundred cycles.
   const isLeaking = cycles >= 200 && late.residentMb > LEAK_RATIO * early.residentMb;
   if (isLeaking || late.descriptors > early.descriptors + SPARE_DESCRIPTORS) process.exitCode = 1;
   printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- --scale`: what grows with the chain. One chain of full blocks is imported in parts, and after each part
- * a node with one reading process serves it.
+ * `npm run bench -- --scale`: measures which costs grow with the chain. One chain of full blocks is imported in parts.
+ * After each part, a node with one reader process serves the chain.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -17,14 +17,14 @@ import { memoryOfProcess, startServedNode, type Memory, type ServedNode } from '
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
 export interface ScaleOptions {
-  /** Millions of transactions at which the chain is measured, ascending. */
+  /** Chain sizes in millions of transactions at which the measurements run, ascending. */
   readonly millions: readonly number[];
   readonly accounts: number;
-  /** Keeps the chain files here, or takes those that are here. */
+  /** Folder for the chain files. Files that exist already are used again. */
   readonly chain?: string;
 }
 
-/** Named in `chain.json` beside the files, written when they are complete. */
+/** The content of `chain.json`. The program writes `chain.json` beside the chain files when the files are complete. */
 type MadeChain = Pick<ScaleOptions, 'millions' | 'accounts'>;
 
 interface Served {
@@ -53,7 +53,7 @@ export async function benchScale({ chain, ...wanted }: ScaleOptions): Promise<vo
     for (const million of wanted.millions) {
       const run = await runImport({ network, dataDir, file: partFile(made, million) });
       const file = statSync(join(dataDir, NETWORK_NAME, 'chain', 'data.mdb'));
-      // Allocated blocks: the file may have holes.
+      // Count allocated disk blocks, because the file may have holes.
       const bytesPerTransaction = (file.blocks * 512) / (million * 1_000_000);
       const served = await serve(network, dataDir, listsOf(million, wanted.accounts), wanted.accounts);
       measured.push({ million, run, bytesPerTransaction, ...served });
@@ -112,7 +112,7 @@ function listsOf(million: number, accounts: number): readonly List[] {
   ];
 }
 
-/** Starts a node with one reading process on the chain and requests pages; the node is stopped at the end. */
+/** Starts a node with one reader process on the chain and requests pages. The node is stopped at the end. */
 async function serve(network: string, dataDir: string, lists: readonly List[], accounts: number): Promise<Served> {
   const node = await startServedNode({ network, dataDir, processes: 1 });
   const { port } = node;
@@ -136,9 +136,9 @@ function memoryOf(node: ServedNode): { readonly node: Memory; readonly reader: M
   return { node: memoryOfProcess(node.pid), reader: memoryOfProcess(node.readers()[0]) };
 }
 
-/** Every second request is for a page at any depth of a list, the others for an account or its transactions. */
+/** Every second request is for a page at any depth of a list. The other requests are for an account or its transactions. */
 function randomTarget(request: number, lists: readonly List[], addresses: readonly string[]): string {
-  // The multiplier mixes the high bits only, and the kind of a request depends on the low ones.
+  // The multiplication mixes only the high bits, but the kind of a request depends on the low bits.
   const mixed = Math.imul(request, 0x9e3779b1) >>> 0;
   const drawn = (mixed ^ (mixed >>> 15)) >>> 0;
   const address = addresses[drawn % addresses.length] as string;

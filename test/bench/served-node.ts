@@ -1,4 +1,4 @@
-/** A real node over an imported chain, without peers and delegates, which answers HTTP with reading processes. */
+/** A real node over an imported chain, without peers and delegates. Reader processes answer its HTTP requests. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,34 +8,34 @@ import { freePortRanges } from '../support/ports.ts';
 import { EXECUTABLE, megabytesOf } from './import-run.ts';
 
 export interface ServedNode {
-  /** Of the HTTP interface. */
+  /** Port of the HTTP interface. */
   readonly port: number;
   readonly pid: number | undefined;
-  /** From the start of the process to the first answered page. */
+  /** Time from the start of the process to the first answered page. */
   readonly firstAnswerMs: number;
-  /** Process numbers of the readers that live. */
+  /** Process ids of the running readers. */
   readers(): readonly number[];
   stop(): Promise<void>;
 }
 
 export interface ServedNodeOptions {
-  /** Folder of the network. */
+  /** Network folder. */
   readonly network: string;
   readonly dataDir: string;
-  /** Readers. */
+  /** Number of reader processes. */
   readonly processes: number;
 }
 
-/** In MB. */
+/** Memory in MB. */
 export interface Memory {
-  /** Without mapped files. */
+  /** Memory without mapped files. */
   readonly own: number;
   readonly resident: number;
 }
 
 const START_MS_MAX = 60_000;
 
-/** @throws Error when the node does not answer within a minute, or its readers do not start */
+/** @throws Error if the node does not answer within a minute, or if its readers do not start */
 export async function startServedNode({ network, dataDir, processes }: ServedNodeOptions): Promise<ServedNode> {
   const { http: port, ws } = await freePortRanges(1);
   const startedMs = performance.now();

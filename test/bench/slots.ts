@@ -1,6 +1,6 @@
 /**
- * How soon blocks come in their slots: several chains beside each other in this process, each with the production engine, a
- * store and a signing journal on the disk, and slots of a second that begin at different moments.
+ * Measures how soon blocks come in their slots. Several chains run in this process, each with the production engine, a
+ * store and a signing journal on disk. The slots take one second and start at different times on each chain.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { makeNetwork } from '../support/chain-maker.ts';
 
 export interface SlotFigures {
   readonly slots: number;
-  /** From the moment at which a block should be forged to the moment at which it is applied and on the disk. */
+  /** Time from the earliest moment for a block until the block is applied and on the disk. */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
@@ -31,7 +31,10 @@ export interface SlotFigures {
 
 const CHAINS = 10;
 const BLOCK_TIME_S = 1;
-/** After a slot without a block: two of three delegates forge here, so that there are such. */
+/**
+ * Time that a delegate waits for the missing block of an empty slot. Only two of three delegates forge, so that there
+ * are empty slots.
+ */
 const WAIT_MS = 200;
 const FORGING_OF_THREE = 2;
 const ANSWERS_MAX = 10_000;
@@ -99,7 +102,7 @@ async function startChain(directory: string, epochMs: number, forged: (delayMs: 
       for (const { timestamp } of blocks) {
         const slot = slotAt(timestamp, params);
         const waitMs = tipSlot === slot - 1 ? 0 : WAIT_MS;
-        // Its first slot had begun before the node.
+        // The first slot of the chain does not count, because it started before the node.
         if (tipSlot !== undefined) forged(Date.now() - slotStartMs(slot, params) - waitMs);
         tipSlot = slot;
       }

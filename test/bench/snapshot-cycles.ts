@@ -1,6 +1,7 @@
 /**
- * Snapshots of four real nodes, again and again: blocks with transactions are put back, and each time all nodes are what they were.
- * Ends with the devnet gone, no process left, and memory and descriptors of the nodes told.
+ * Repeatedly takes snapshots of four real nodes and reverts to them. Each cycle adds blocks with transactions, reverts
+ * the blocks, and checks that all nodes have their earlier state. At the end, no process of the devnet may remain. The
+ * result contains the memory and the open descriptors of the nodes.
  */
 
 import { spawn } from 'node:child_process';
@@ -15,19 +16,19 @@ import { nodeClient } from '../../src/cli/node-client.ts';
 import { freePortRanges } from '../support/ports.ts';
 
 export interface CycleOptions {
-  /** Folder of the package, built. */
+  /** Folder of the built package. */
   readonly root: string;
   readonly cycles: number;
-  /** Of the chain before the first snapshot. */
+  /** Height of the chain before the first snapshot. */
   readonly height: number;
 }
 
 export interface CycleFigures {
   readonly height: number;
-  /** Of each cycle, sorted. */
+  /** Times of all cycles, sorted. */
   readonly snapshotMs: readonly number[];
   readonly revertMs: readonly number[];
-  /** Of a node at most, after a tenth of the cycles and at the end. */
+  /** The largest footprint of a node, after a tenth of the cycles and at the end. */
   readonly early: Footprint;
   readonly late: Footprint;
 }
@@ -45,7 +46,7 @@ const MINED_AT_ONCE = 500;
 const BLOCKS_PER_CYCLE = 3;
 const SNAPSHOT = 'cycle';
 
-/** @throws Error for a node that is not what it was, or a process that stays */
+/** @throws Error if a node does not have its earlier state, or if a process remains */
 export async function runCycles({ root, cycles, height }: CycleOptions): Promise<CycleFigures> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-cycles-'));
   const { http, ws } = await freePortRanges(NODES);
@@ -115,7 +116,7 @@ async function timed<T>(into: number[], work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** The greatest of the processes; 0 where the system does not tell. */
+/** The largest values of all processes; 0 if the system does not report such values. */
 function footprintOf(pids: readonly number[]): Footprint {
   const of = (pid: number): Footprint => {
     try {
@@ -132,7 +133,7 @@ function footprintOf(pids: readonly number[]): Footprint {
   };
 }
 
-/** @throws what `holds` threw last, or an Error, when it does not hold in time */
+/** @throws the last error of `holds`, or an Error if `holds` does not return true in time */
 async function until(holds: () => Promise<boolean>, withinMs: number): Promise<void> {
   const endMs = performance.now() + withinMs;
   for (;;) {

@@ -1,4 +1,4 @@
-/** How soon a devnet forges, from nothing and from an existing chain, and a node of the test kit is ready. */
+/** Measures how soon a devnet forges, on a new chain and on an existing chain, and how soon a node of the test kit is ready. */
 
 import { packageDirectory } from '../../src/config/package.ts';
 import { measureDevnetStart, type StartFigures } from './devnet-start.ts';
@@ -10,7 +10,7 @@ const START_RUNS = 20;
 const FORK_RUNS = 3;
 const FORKED_ACCOUNTS = 1_000_000;
 
-/** @param other folder of another build, which is measured in turns with this one */
+/** @param other folder of another build, whose runs alternate with those of this build */
 export async function benchStart(runs = START_RUNS, other?: string): Promise<void> {
   const roots = [packageDirectory(), ...(other === undefined ? [] : [other])];
   await benchKit(runs);

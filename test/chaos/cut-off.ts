@@ -1,6 +1,6 @@
 /**
- * One of five nodes is cut off while all of them forge: the others go on without it, and it goes on without them, on a branch
- * that is dead from its first block. When its wires are mended it must come back by itself.
+ * All five nodes forge, and one of them is cut off from the others. Both sides go on forging. The branch of the lone
+ * node cannot win. After the cut ends, the lone node must return to the common chain by itself.
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';
@@ -16,17 +16,17 @@ import {
 } from '../support/devnet.ts';
 
 export interface CutOffOptions {
-  /** Blocks that the others forge meanwhile. */
+  /** Blocks that the other nodes forge during the cut. */
   readonly blocks: number;
   readonly say: (line: string) => void;
 }
 
 export interface CutOffReport {
-  /** Blocks above the last common one that the node had forged alone. */
+  /** Blocks above the last common block that the lone node had forged during the cut. */
   readonly deadBlocks: number;
-  /** Blocks above it that the others had. */
+  /** Blocks above the last common block that the other nodes had forged during the cut. */
   readonly missedBlocks: number;
-  /** From the mended wires to the tip that the others had then. */
+  /** Time from the end of the cut until the lone node has the tip that the other nodes had at the end of the cut. */
   readonly backMs: number;
   readonly digest: string;
   readonly contradictions: readonly string[];
@@ -34,10 +34,10 @@ export interface CutOffReport {
 
 const NODES = 5;
 const START_MS_MAX = 120_000;
-/** Connections that stand still are given up and dialled again meanwhile. */
+/** Time limit for the lone node to return, including the time to close stalled connections and to dial again. */
 const BACK_MS_MAX = 120_000;
 
-/** @throws Error naming the first promise that was broken */
+/** @throws Error that names the first broken guarantee */
 export async function runCutOff(options: CutOffOptions): Promise<CutOffReport> {
   const devnet = await startTestDevnet({ nodes: NODES, hasWires: true });
   try {
@@ -59,11 +59,12 @@ async function cutOffIn(devnet: TestDevnet, { blocks, say }: CutOffOptions): Pro
   wires.cut(lone.plan.wsPort);
   const common = (await lone.client.status()).height;
   say(`node ${lone.plan.index} is cut off at height ${common}`);
-  // One slot in five passes unused, and busy machines miss more.
+  // One slot in five belongs to the lone node and stays empty. Busy machines miss more slots.
   const cutMsMax = (blocks * devnet.network.params.blockTimeS * 3 + 60) * 1000;
   await waitFor('blocks without the lone node', async () => (await highestHeight(others)) >= common + blocks, cutMsMax);
-  // Its slots are drawn: in one world of seventy none of its own falls into the time that the others need for 15 blocks.
-  // A block above the common height may be one of theirs, which was on its way when the wires were cut.
+  // The slot order is random: in one run of seventy, the lone node owned no slot while the other nodes forged 15
+  // blocks. A block above the common height may come from another node, if the block was on its way at the moment of
+  // the cut.
   const ownTip = async (): Promise<number | undefined> => {
     const { height } = await lone.client.status();
     const ids = await Promise.all([lone, ...others].map((node) => node.client.blockId(height)));

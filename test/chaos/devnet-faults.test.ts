@@ -24,7 +24,7 @@ test('an empty slot is explained by an outage that touches it, and by nothing el
   const none = { emptySlots: 0, unexplainedSlots: 0, unexplainedInARow: 0 };
   t.deepEqual(gapsOf(whole, 2000, []), { slots: 4, longestMs: 2000, ...none });
 
-  // The slots of 4, 6, 8 and 10 s are empty.
+  // The slots at 4, 6, 8 and 10 s are empty.
   const holed = [0, 2000, 12_000];
   const gap = { slots: 7, emptySlots: 4, longestMs: 10_000 };
   t.deepEqual(gapsOf(holed, 2000, []), { ...gap, unexplainedSlots: 4, unexplainedInARow: 4 });

@@ -1,30 +1,36 @@
-/** Faults of a devnet that a seed draws, and which empty slots of its chain they explain. */
+/**
+ * Draws random faults for the nodes of a devnet from a seed, and finds the empty slots of the chain that the faults
+ * explain.
+ */
 
-/** `pause` and `kill` are commands of the devnet; `stop` and `crash` are signals that its supervisor does not know of. */
+/**
+ * `pause` and `kill` are commands of the devnet. `stop` and `crash` are signals, of which the devnet's supervisor does
+ * not know.
+ */
 export type FaultKind = 'pause' | 'stop' | 'kill' | 'crash';
 
-/** The faults of each node: it stands still twice and is killed twice. */
+/** The faults that each node suffers: two that suspend the process and two that kill it. */
 export const FAULT_KINDS: readonly FaultKind[] = ['pause', 'stop', 'kill', 'crash'];
 
 export interface PlannedFault {
   readonly kind: FaultKind;
-  /** Time from the start of the run. */
+  /** Time since the start of the run. */
   readonly atMs: number;
 }
 
-/** A time in which nodes were down, behind, or without processor time. Unix milliseconds. */
+/** A period in which a node was down, behind, or without processor time. Unix time in milliseconds. */
 export interface Outage {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 /**
- * Draws when each fault of one node begins, in the order of time.
+ * Draws the times of the faults of one node, in ascending order.
  *
- * @param span the run, or what is left of it
- * @param spacingMs least time between two faults of the node: it is back and follows before the next one
+ * @param span the run, or the rest of the run
+ * @param spacingMs minimum time between two faults of the node, in which the node must recover
  * @param chance uniform in [0, 1)
- * @throws RangeError where the span is too short for them
+ * @throws RangeError if the span is too short for all faults
  */
 export function drawFaults(
   span: { readonly fromMs: number; readonly toMs: number },
@@ -44,19 +50,19 @@ export function drawFaults(
 export interface ChainGaps {
   readonly slots: number;
   readonly emptySlots: number;
-  /** Longest time between the beginnings of two slots with blocks. */
+  /** Longest time between the starts of two consecutive slots with blocks. */
   readonly longestMs: number;
-  /** Empty slots at whose time no node was down. */
+  /** Empty slots during which no node was down. */
   readonly unexplainedSlots: number;
-  /** Most of them in a row. */
+  /** Length of the longest run of unexplained empty slots. */
   readonly unexplainedInARow: number;
 }
 
 /**
- * Compares the slots without a block with the times in which nodes were down.
+ * Compares the empty slots of a chain with the outages of nodes.
  *
- * @param blockTimesMs Unix times of the blocks' slots, ascending
- * @param slotMs length of a slot; an outage also explains the slots that it touches
+ * @param blockTimesMs Unix times of the slots of the blocks, ascending
+ * @param slotMs length of a slot; an outage also explains a slot that it overlaps only in part
  */
 export function gapsOf(blockTimesMs: readonly number[], slotMs: number, outages: readonly Outage[]): ChainGaps {
   let [emptySlots, longestMs, unexplainedSlots, unexplainedInARow] = [0, 0, 0, 0];

@@ -1,6 +1,7 @@
 /**
- * A devnet for minutes on end, as a user runs it: each node stands still twice for 20 s and is killed twice, once by a command and
- * once behind the supervisor's back, and one more node joins. The chain goes on, and in the end all nodes are the same.
+ * Runs a devnet for minutes, as a user runs it, with faults on every node. Each node is suspended twice for 20 s and is
+ * killed twice: once by a command of the devnet, and once by a signal that the supervisor does not expect. Another node
+ * joins during the run. The chain must go on, and all nodes must have the same state at the end.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,17 +21,17 @@ import { runningDevnet, type RunningDevnet } from './running-devnet.ts';
 export interface StandsOptions {
   readonly minutes: number;
   readonly generation: 2 | 3;
-  /** Uniform in [0, 1): when which fault comes. */
+  /** Uniform in [0, 1). Draws the times and the order of the faults. */
   readonly chance: () => number;
   readonly say: (line: string) => void;
 }
 
 export interface NodeFigures {
   readonly node: number;
-  /** Times that it stood still, and was killed. */
+  /** How often the node was suspended, and how often it was killed. */
   readonly stopped: number;
   readonly killed: number;
-  /** From the end of a fault until the node had the height that the others had then, at most. */
+  /** Longest time from the end of a fault until the node had the height that the other nodes had at the end of the fault. */
   readonly backMs: number;
   readonly height: number;
   readonly blockId: string;
@@ -39,7 +40,7 @@ export interface NodeFigures {
 export interface StandsReport extends ChainGaps {
   readonly nodes: readonly NodeFigures[];
   readonly digest: string;
-  /** Times that this process itself got no turn for a second: the machine was busy. */
+  /** How often the timer of this process was late by a second or more, because the machine was busy. */
   readonly machinePauses: number;
   readonly signedHeaders: number;
   readonly contradictions: readonly string[];
@@ -48,22 +49,25 @@ export interface StandsReport extends ChainGaps {
 
 const NODES = 4;
 const STOP_MS = 20_000;
-/** Between two faults of a node: it stands still, comes back and is at work for some blocks. */
+/** Minimum time between two faults of one node. Between two faults, the node must recover and work for some blocks. */
 const SPACING_MS = 45_000;
-/** The further node joins in this part of the run, so that its own faults have time to come. */
+/**
+ * Part of the run in which the additional node joins. The rest of the run is long enough for the faults of the
+ * additional node.
+ */
 const JOIN_PART = { from: 0.1, to: 0.3 };
-/** A node that was killed by a command is down for at most this time. */
+/** Longest time for which a node is down after the kill command. */
 const DOWN_MS_MAX = 5000;
-/** Until a node has what the others have, on a machine with other work to do. */
+/** Time limit for a node to reach the height of the others, on a machine that is busy with other work. */
 const BACK_MS_MAX = 150_000;
-/** Of a timer of this process, beyond which the nodes got no processor time either. */
+/** If a timer of this process is late by more than this time, the test assumes that the nodes got no processor time either. */
 const MACHINE_PAUSE_MS = 1000;
 const TICK_MS = 100;
 const PAGE_BLOCKS = 100;
-/** Shortest run that has room for all faults of the node that joins. */
+/** Shortest run that leaves enough time for all faults of the node that joins. */
 export const DEVNET_MINUTES_MIN = 6;
 
-/** @throws Error naming the first promise that was broken */
+/** @throws Error that names the first broken guarantee */
 export async function runStands(options: StandsOptions): Promise<StandsReport> {
   const devnet = await runningDevnet(NODES, ['--generation', `${options.generation}`]);
   try {
@@ -124,7 +128,7 @@ class Stands {
     };
   }
 
-  /** @throws whatever breaks the run first, here or in another node's task */
+  /** @throws the first failure of the run, which may come from the task of another node */
   async #until(atMs: number): Promise<void> {
     const leftMs = Math.max(0, this.#startedMs + atMs - Date.now());
     const { signal } = this.#broken;
@@ -151,12 +155,12 @@ class Stands {
     });
   }
 
-  /** A failure of one node ends the run for all. */
+  /** The failure of one node ends the run for all nodes. */
   async #orBreak(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      // Of several only the first counts.
+      // If several nodes fail, only the first failure counts.
       this.#broken.abort(error);
       throw this.#broken.signal.reason;
     }
@@ -177,7 +181,7 @@ class Stands {
     this.#say(`node ${index}: ${kind}, back after ${backMs} ms`);
   }
 
-  /** Resolves when the fault is over; the node may still be on its way back. */
+  /** Resolves when the fault is over. The node may still be catching up at that time. */
   async #inflict(index: number, kind: FaultKind): Promise<void> {
     const { command } = this.#devnet;
     if (kind === 'pause') {
@@ -201,7 +205,7 @@ class Stands {
     }
   }
 
-  /** Waits until the node has the greatest height of all that answer now, and tells how long that took. */
+  /** Waits until the node has the greatest height of all answering nodes, and returns how long that took. */
   async #back(index: number): Promise<number> {
     const startedMs = Date.now();
     const heights = await Promise.all(
@@ -236,7 +240,7 @@ class Stands {
     return this.#figures.get(index) ?? { stopped: 0, killed: 0, backMs: 0 };
   }
 
-  /** Times without a turn count as outages of all nodes. */
+  /** A period in which this process got no processor time counts as an outage of all nodes. */
   #watchMachine(): NodeJS.Timeout {
     let lastMs = Date.now();
     return setInterval(() => {
@@ -249,7 +253,7 @@ class Stands {
     }, TICK_MS);
   }
 
-  /** Of all blocks but the first, in seconds since the epoch. */
+  /** Returns the timestamps of all blocks except the genesis block, in seconds since the epoch. */
   async #timestamps(): Promise<readonly number[]> {
     const found: number[] = [];
     for (;;) {

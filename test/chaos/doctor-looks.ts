@@ -1,6 +1,7 @@
 /**
- * Looks of the doctor at a healthy network one of whose nodes has caught up twice in one life: first from the genesis block,
- * then after a time alone. It must find nothing, on the disk and over HTTP.
+ * Runs the doctor many times on a healthy network. One node of the network has caught up twice without a restart: first
+ * from the genesis block, then after a time without connections. The doctor must find nothing, neither on the disk nor
+ * over HTTP.
  */
 
 import { examine } from '../../src/cli/doctor/examine.ts';
@@ -27,23 +28,26 @@ export interface LooksOptions {
 
 export interface LooksReport {
   readonly looks: number;
-  /** Downloads of the node that caught up, and the blocks that each brought. */
+  /** The blocks that each download of the late node brought. */
   readonly downloads: readonly number[];
-  /** Faults that were named, each with what was seen; what a machine with other work brings about is left out. */
+  /** Faults that the doctor named, each with its evidence, except the faults that a busy machine causes. */
   readonly alarms: readonly string[];
-  /** Likewise what it has brought about; empty on a machine that was quick all the time. */
+  /** Faults that a busy machine caused, each with its evidence. Empty if the machine was never slow. */
   readonly ofMachine: readonly string[];
 }
 
 const NODES = 3;
 const START_MS_MAX = 150_000;
-/** Blocks that the node finds when it starts, and that it misses: longer than a connection that stands still is kept. */
+/**
+ * The number of blocks that the node lacks at its start, and that it misses later during the cut. The cut lasts longer
+ * than a node keeps a stalled connection open.
+ */
 const BLOCKS_BEHIND = 25;
 const BACK_MS_MAX = 180_000;
 const ROOM_BYTES = 1e12;
-/** What is true of all nodes alike while a machine gives them no time. */
+/** Faults that all nodes show when a busy machine gives the nodes no processor time. */
 const OF_STARVED_MACHINES: readonly FaultCode[] = [...OF_BUSY_MACHINES, 'NODE_SILENT', 'NETWORK_STANDS_STILL'];
-/** Looks of which the report tells how far it is. */
+/** Number of looks after which the run prints its progress again. */
 const LOOKS_TOLD = 100;
 
 export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport> {
@@ -67,7 +71,7 @@ async function looksAt(devnet: TestDevnet, { looks, say }: LooksOptions): Promis
   const ofMachine: string[] = [];
   let done = 0;
   while (done < looks) {
-    // One after the other at each node, as operators and their monitors look.
+    // At each node the looks run one after the other, as the looks of operators and monitors do.
     const due = nodes.slice(0, looks - done);
     await Promise.all(
       due.map(async (node) => {
@@ -125,7 +129,7 @@ async function syncTwice({ nodes, wires }: TestDevnet): Promise<readonly number[
   return [first.blocks, second.blocks];
 }
 
-/** The next download that brings blocks, after the diagnostic of a number. */
+/** Waits for the next download that brings blocks, after the diagnostic with the given number. */
 function downloadOf(node: TestNode, after: number): Promise<{ readonly number: number; readonly blocks: number }> {
   const next = async (): Promise<{ number: number; blocks: number } | undefined> => {
     const diagnostics = await node.client.diagnostics(500);

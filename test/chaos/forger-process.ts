@@ -1,6 +1,7 @@
 /**
- * A node that forges every slot of a network by itself, a thousand times faster than the clock, on a real disk: a process to be
- * killed at any moment. Arguments: data folder, moment of the network's first slot (Unix time in ms), `waive` or `guard`.
+ * A process with a node that forges every slot of a network by itself, a thousand times faster than real time, on a
+ * real disk. The tests kill this process at any moment. Arguments: data folder, start of the network's first slot (Unix
+ * time in ms), `waive` or `guard`.
  */
 
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 
 const SPEED = 1000;
-/** Few, so that the journal is rewritten now and then, and killed while it is. */
+/** A low limit, so that the node rewrites the journal often and some kills hit a rewrite. */
 const SPARE_LINES = 400;
 
 const [directory = '', originMs = '', guard = ''] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** What `npm run chaos` can do: each form runs, prints what came of it, and says whether all was well. */
+/** The forms of `npm run chaos`: each form runs its tests, prints the results, and returns whether all was well. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { RESTART_MS_MAX, chanceOf, runChaos } from './killed-nodes.ts';
 import { reportStands } from './stands-report.ts';
 import { runLoad } from './steady-load.ts';
 
-/** How much of each form; 0 leaves it out. */
+/** How often or how long each form runs; 0 leaves the form out. */
 export interface ChaosFlags {
   readonly kills: number;
   readonly lateBlocks: number;
@@ -38,13 +38,13 @@ export interface ChaosFlags {
 }
 
 export interface Form {
-  /** The option that says how much of it, as in the flags. */
+  /** The flag that says how often or how long this form runs. */
   readonly name: keyof ChaosFlags;
-  /** @returns whether all was well. @throws Error naming the first promise that was broken */
+  /** @returns whether all was well. @throws Error that names the first broken guarantee */
   readonly run: (flags: ChaosFlags) => Promise<boolean>;
 }
 
-/** In the order in which they run. */
+/** The forms in the order in which they run. */
 export const FORMS: readonly Form[] = [
   { name: 'kills', run: killNodes },
   { name: 'cutBlocks', run: cutNodeOff },
@@ -180,7 +180,7 @@ async function lookAtHealthy(flags: ChaosFlags): Promise<boolean> {
   return alarms.length === 0;
 }
 
-/** Needs the right to make network namespaces, and a kernel with VXLAN. */
+/** Runs nodes on simulated hosts. The run needs the permission to create network namespaces, and a kernel with VXLAN. */
 async function runOnHosts(flags: ChaosFlags): Promise<boolean> {
   say(`${flags.hosts} hosts, 20 to 150 ms from one another, for ${flags.minutes} minutes`);
   const { hosts, minutes, generation } = flags;

@@ -1,4 +1,4 @@
-/** HAProxy with the file of docs/deploy, in front of nodes of a test. */
+/** Runs HAProxy with the configuration file of docs/deploy in front of test nodes. */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,25 +9,25 @@ import { packageDirectory } from '../../src/config/package.ts';
 import { waitFor } from '../support/devnet.ts';
 
 export interface Haproxy {
-  /** What it printed: which nodes it took out, and why. */
+  /** The output of HAProxy, which says which nodes it removed from the pool, and why. */
   log(): string;
-  /** Counts of all nodes together. */
+  /** Returns counts from HAProxy's statistics, each as the sum over all nodes. */
   counts(): Promise<HaproxyCounts>;
   stop(): Promise<void>;
 }
 
 export interface HaproxyCounts {
-  /** Requests that were sent once more. */
+  /** Number of requests that HAProxy sent a second time. */
   readonly retries: number;
-  /** Changes of a node from up to down. */
+  /** How often a node changed from up to down. */
   readonly downs: number;
 }
 
-/** Debian installs it where users other than root do not look for programs. */
+/** Debian installs HAProxy in a folder that only root has in the search path. */
 const PLACES = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/haproxy', '/usr/local/bin/haproxy'];
 const START_MS_MAX = 30_000;
 
-/** Undefined where it is not installed. */
+/** Undefined if HAProxy is not installed. */
 export function haproxyProgram(): string | undefined {
   return PLACES.find((place) => existsSync(place));
 }
@@ -36,16 +36,16 @@ export function deployedConfig(): string {
   return readFileSync(join(packageDirectory(), 'docs', 'deploy', 'haproxy.cfg'), 'utf8');
 }
 
-/** @returns what `haproxy -c` says against a file; undefined for a sound one */
+/** @returns the complaint of `haproxy -c` about a file; undefined for a valid file */
 export function complaintAbout(program: string, file: string): string | undefined {
   const { status, stderr } = spawnSync(program, ['-c', '-q', '-f', file], { encoding: 'utf8' });
   return status === 0 && stderr === '' ? undefined : stderr;
 }
 
 /**
- * Starts it with the file of docs/deploy and other addresses.
+ * Starts HAProxy with the file of docs/deploy and the addresses of the test.
  *
- * @param ports its own, and those of the three nodes
+ * @param ports the ports of HAProxy itself and of the three nodes
  */
 export async function startHaproxy(
   program: string,

@@ -1,6 +1,7 @@
 /**
- * A node that forges by itself is killed within a second after it accepted transactions, again and again. Each that it accepted
- * must get into a block, the registration of a group too, whose members sign in lives of their own.
+ * Kills a node that forges alone, again and again, each time within a second after it accepted transactions. Each
+ * accepted transaction must get into a block. One of the transactions registers a multisignature group, whose members
+ * sign after later restarts.
  */
 
 import { readFileSync } from 'node:fs';
@@ -16,25 +17,25 @@ import { fundedAccount, isConfirmed, post, postTransaction, recentS, transfer } 
 export interface KeptOptions {
   readonly generation: 2 | 3;
   readonly kills: number;
-  /** Uniform in [0, 1): how many transactions, and when the node is killed. */
+  /** Uniform in [0, 1). Draws the number of transactions and the times of the kills. */
   readonly chance: () => number;
   readonly say: (line: string) => void;
 }
 
 export interface KeptReport {
   readonly accepted: number;
-  /** Transactions that a start found in no block and restored. */
+  /** Transactions that a restart found in no block and restored to the pool. */
   readonly restored: number;
-  /** Ids of transactions that were accepted and are in no block. */
+  /** Ids of transactions that the node accepted and that are in no block. */
   readonly lost: readonly string[];
 }
 
-/** What becomes a group, which can send nothing without its members from then on. */
+/** The account that becomes a multisignature group. A registered group can send nothing without its members. */
 const GROUP = 'account_1';
 const PER_LIFE_MAX = 4;
 const KILL_MS_MAX = 1000;
 const START_MS_MAX = 150_000;
-/** For what is left in the end, on a machine with other work to do. */
+/** Time limit for the confirmation of the last transactions, on a busy machine. */
 const CONFIRM_MS_MAX = 120_000;
 
 export async function runKept(options: KeptOptions): Promise<KeptReport> {
@@ -56,7 +57,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, say }: KeptOptions): 
   const { registration, signatures } = groupOf(devnet);
   const first: JsonObject[] = [registration];
   for (let kill = 1; kill <= kills; kill += 1) {
-    // Several at once, as they share one write to the disk.
+    // Several transactions at once share one write to the disk.
     const count = 1 + Math.floor(chance() * PER_LIFE_MAX);
     const transactions = Array.from({ length: count }, (_, index) => transfer(network, kill * PER_LIFE_MAX + index));
     const posts = transactions.map((transaction) => postTransaction(node.url, network, transaction));
@@ -71,7 +72,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, say }: KeptOptions): 
     await waitForAnswer(node, START_MS_MAX);
     if (kill % 20 === 0) say(`${kill} kills, ${accepted.length} transactions accepted`);
   }
-  // Its members have all signed where there were kills enough for them.
+  // After enough kills, all members have signed.
   if (signatures.length === 0) accepted.push(String(registration['id']));
   const lost = new Set(accepted);
   await waitFor(
@@ -85,7 +86,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, say }: KeptOptions): 
   return { accepted: accepted.length, restored: restoredIn(readFileSync(node.plan.logFile, 'utf8')), lost: [...lost] };
 }
 
-/** The registration of a group without the signatures of its two members, and those. */
+/** The registration of a group without the signatures of its two members, and the two signatures. */
 function groupOf({ network }: TestDevnet): { registration: JsonObject; signatures: JsonObject[] } {
   const members = ['kept 1', 'kept 2'].map(keyPairOf);
   const keysgroup = members.map(({ publicKey }) => `+${hexOf(publicKey)}`);

@@ -1,4 +1,7 @@
-/** Kills of a forging node at random moments: what it signed, over all its lives, and whether its store ever suffered. */
+/**
+ * Kills a forging node at random moments and restarts it. Collects all headers that the node signed, and checks the
+ * store of the node.
+ */
 
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -14,34 +17,37 @@ export interface KillOptions {
   readonly kills: number;
   /** An empty folder. */
   readonly directory: string;
-  /** From 0 up to 1. */
+  /** Uniform in [0, 1). */
   readonly chance: () => number;
   readonly say?: (line: string) => void;
 }
 
 export interface KillReport {
-  /** Height of the chain in the end. */
+  /** Height of the chain at the end. */
   readonly height: number;
   readonly signedHeaders: number;
   readonly contradictions: readonly string[];
-  /** What the lives said of errors, and tips that a restart had lost. */
+  /** Errors that the processes reported, and tips that were lost in a restart. */
   readonly complaints: readonly string[];
-  /** What is wrong with the store in the end. */
+  /** What is wrong with the store at the end. */
   readonly deviation: string | undefined;
 }
 
 const PROCESS = fileURLToPath(new URL('./forger-process.js', import.meta.url));
-/** All delegates have signed by then: from there on the node takes care of what it does not know. */
+/**
+ * Height at which all delegates have signed. Above this height, the node must take care of signatures that it does not
+ * know.
+ */
 const FIRST_LIFE_HEIGHT = 120;
 const LIFE_MS_MAX = 200;
 const START_MS_MAX = 120_000;
-/** Share of the lives that end before the node is up. */
+/** Share of the processes that are killed before the node is up. */
 const KILLED_STARTING = 0.15;
 
 export async function killForger({ kills, directory, chance, say }: KillOptions): Promise<KillReport> {
   const network = makeNetwork();
   const rules = createGen3Rules(network.params);
-  // The first slots lie behind, so that the first block does not have to wait for one.
+  // The network starts in the past, so that the first block need not wait for its slot.
   const originMs = Date.now() - 1000;
   const signed = new Map<string, Map<string, SignedHeader>>();
   const complaints: string[] = [];
@@ -84,7 +90,7 @@ export async function killForger({ kills, directory, chance, say }: KillOptions)
 }
 
 interface Life {
-  /** Heights that it told first and last. */
+  /** The first and the last height that the process reported. */
   readonly first: number | undefined;
   readonly last: number | undefined;
   readonly complaint: string;
@@ -92,13 +98,13 @@ interface Life {
 
 interface LifeOptions {
   readonly untilHeight: number | undefined;
-  /** After it is up. */
+  /** Time from the moment at which the node is up until the kill. */
   readonly lifeMs: number;
-  /** After its start, whether it is up or not. */
+  /** Time from the start of the process until the kill, whether the node is up or not. */
   readonly startingMs: number | undefined;
 }
 
-/** One life of the process, ended by SIGKILL. */
+/** Runs the process once and ends it with SIGKILL. */
 async function live(args: readonly string[], { untilHeight, lifeMs, startingMs }: LifeOptions): Promise<Life> {
   const child = spawn(process.execPath, [PROCESS, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const kill = (): void => void child.kill('SIGKILL');
@@ -127,7 +133,7 @@ async function live(args: readonly string[], { untilHeight, lifeMs, startingMs }
   return { first, last, complaint };
 }
 
-/** Keeps what the journal tells, as it will be rewritten. A last line may be cut short. */
+/** Collects the signed headers of the journal before the node rewrites it. The last line may be incomplete. */
 function learn(signed: Map<string, Map<string, SignedHeader>>, directory: string): void {
   for (const line of readFileSync(journalFileOf(directory), 'utf8').split('\n')) {
     if (!line.endsWith('}')) continue;

@@ -1,6 +1,6 @@
 /**
- * Nodes of a devnet are killed at random moments while blocks are forged, and a further node joins late: all of them must
- * meet on one tip with one state, and no delegate may have signed two headers that contradict each other.
+ * Kills nodes of a devnet at random moments while they forge, and starts another node late. All nodes must agree on one
+ * tip and one state, and no delegate may have signed two contradicting headers.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,9 +19,9 @@ import {
 
 export interface ChaosOptions {
   readonly kills: number;
-  /** Blocks that the late node has missed when it starts. */
+  /** Blocks that the late node lacks when it starts. */
   readonly lateBlocks: number;
-  /** Uniform in [0, 1): when and which node. */
+  /** Uniform in [0, 1). Draws the times and the victims of the kills. */
   readonly chance: () => number;
   readonly say: (line: string) => void;
 }
@@ -36,15 +36,15 @@ export interface ChaosReport {
 }
 
 const NODES = 4;
-/** Longest that a killed node may take to answer again. */
+/** Longest time from the restart of a killed node to its first answer. */
 export const RESTART_MS_MAX = 3000;
 const CATCH_UP_MS_MAX = 150_000;
-/** A slot passes whole while a node is down at most this long. */
+/** Longest time for which a node is down. At most one whole slot passes while a node is down. */
 const DOWN_MS_MAX = 3000;
-/** Some blocks between kills, so that the killed one is at work again. */
+/** Longest time between two kills. Some blocks pass between two kills, so that the killed node works again. */
 const BETWEEN_MS_MAX = 6000;
 
-/** @throws Error naming the first promise that was broken */
+/** @throws Error that names the first broken guarantee */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const devnet = await startTestDevnet({ nodes: NODES, spectators: 1 });
   try {
@@ -100,7 +100,7 @@ async function chaosIn(devnet: TestDevnet, { kills, lateBlocks, chance, say }: C
   };
 }
 
-/** A stream of chance that its seed repeats. */
+/** Returns a stream of random numbers that depends only on the seed. */
 export function chanceOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -56,7 +56,7 @@ async function allPass(): Promise<boolean> {
   return isWell;
 }
 
-/** `devnetMinutes` as it is written: `devnet-minutes`. */
+/** Converts `devnetMinutes` to the spelling of the option, `devnet-minutes`. */
 function optionOf({ name }: Form): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -1,7 +1,7 @@
 /**
- * A node that forges by itself and tells a receiver of the slots that it missed. Both are killed again and again, so that slots
- * are missed, events wait, and deliveries are cut off in the middle. In the end the receiver must have been told of each slot
- * without a block, and of none twice.
+ * A node forges alone and reports missed slots to a receiver. The test repeatedly kills the node or the receiver, so
+ * that the node misses slots, events wait, and deliveries break off. At the end, the receiver must have exactly one
+ * event for each slot without a block.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -20,30 +20,30 @@ import { chainOf, missedIn } from './hosts/judge.ts';
 
 export interface NotifiedOptions {
   readonly kills: number;
-  /** Uniform in [0, 1): when who is killed. */
+  /** Uniform in [0, 1). Draws the times and the victims of the kills. */
   readonly chance: () => number;
   readonly say: (line: string) => void;
 }
 
 export interface NotifiedReport {
-  /** Slots between the first and the last block without one. */
+  /** Slots without a block between the first and the last block. */
   readonly missed: readonly number[];
-  /** How many slots the receiver was told of, each event counted once by its id. */
+  /** Number of slots that the events report. Each event counts once, by its id. */
   readonly told: number;
-  /** Slots that lie in no event, and events of which two tell of one slot. */
+  /** `lost`: slots that no event reports. `twice`: events that report a slot that another event reports too. */
   readonly lost: readonly number[];
   readonly twice: readonly string[];
-  /** Events that came again under their own id. */
+  /** Events that arrived again with the same id. */
   readonly repeated: number;
   /**
-   * For each event, the time to its arrival from the moment at which its last slot had passed and both processes ran, in
-   * milliseconds.
+   * For each event, the time in milliseconds from the end of its last slot to its arrival. If a process was down at the
+   * end of the slot, the time starts when both processes run again.
    */
   readonly delaysMs: readonly number[];
   readonly slotMs: number;
 }
 
-/** An event as the receiver has it. */
+/** An event as the receiver stored it. */
 interface Received extends Notice {
   /** Unix time in milliseconds. */
   readonly receivedMs: number;
@@ -51,9 +51,9 @@ interface Received extends Notice {
 
 const START_MS_MAX = 150_000;
 const LIFE_MS_MAX = 6000;
-/** Some slots of two seconds. */
+/** Longest time for which a process is down: some slots of two seconds. */
 const DOWN_MS_MAX = 6000;
-/** Of the kills those of the node, as these have slots missed. */
+/** Share of the kills that hit the node. Kills of the receiver cause no missed slots. */
 const NODE_SHARE = 0.7;
 const TELL_MS_MAX = 120_000;
 const RECEIVER = fileURLToPath(new URL('receiver.js', import.meta.url));
@@ -84,7 +84,7 @@ async function notifiedOf(
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');
   receiver.start();
-  /** Moments from which both processes ran. */
+  /** Moments at which the node and the receiver were running again. */
   const upsMs: number[] = [0];
   for (let kill = 1; kill <= kills; kill += 1) {
     await sleep(chance() * LIFE_MS_MAX);
@@ -102,7 +102,7 @@ async function notifiedOf(
     if (kill % 20 === 0) say(`${kill} kills, ${receiver.events().length} events`);
   }
   const height = await highestHeight(devnet.nodes);
-  // What was missed last shows with the next block.
+  // The last missed slots become visible with the next block.
   await waitFor('two more blocks', async () => (await highestHeight(devnet.nodes)) > height + 1, START_MS_MAX);
   const headers = await chainOf(node, devnet.network.params, 2);
   const missed = missedIn(headers);
@@ -137,7 +137,7 @@ function reportOf(events: readonly Notice[], missed: readonly number[]): Omit<No
   const tellers = new Map<number, number>();
   const unused = new Set(missed);
   for (const { fields } of byId.values()) {
-    // An event of more than one slot names the first and the last.
+    // An event for more than one slot names the first and the last slot.
     for (const slot of new Set([Number(fields['firstSlot']), Number(fields['lastSlot'])]))
       tellers.set(slot, (tellers.get(slot) ?? 0) + 1);
   }

@@ -1,7 +1,7 @@
 /**
- * Two nodes on one folder in process namespaces of their own; the first is paused for longer than a claim counts, the second
- * is started meanwhile, and the first goes on: `node dist/test/chaos/paused-container.js [times]`. In the end exactly one must
- * run, and forge. Needs the right to make namespaces.
+ * Starts two nodes on one folder in separate process namespaces. The first node is paused until its claim on the folder
+ * expires, the second node starts, and the first node resumes. At the end exactly one node must run and forge. Usage:
+ * `node dist/test/chaos/paused-container.js [times]`. Needs the permission to create namespaces.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -32,7 +32,7 @@ interface Node {
   isGone(): boolean;
 }
 
-/** Pauses the first node and starts the second, once. @returns the end state of both nodes */
+/** Runs the test once: pauses the first node and starts the second. @returns the final state of both nodes */
 async function runOnce(time: number): Promise<string> {
   const data = join(folder, `data-${time}`);
   const nodes: Node[] = [];
@@ -40,7 +40,7 @@ async function runOnce(time: number): Promise<string> {
     const first = await start(data, nodes);
     await height(first, 1);
     const pid = innerPid(first);
-    // A claim is touched every five seconds: it is made old instead of waiting half a minute for it.
+    // A node touches its claim every five seconds. Backdating the claim saves a wait of half a minute.
     process.kill(pid, 'SIGSTOP');
     ageClaims(join(data, 'devnet'));
     const second = await start(data, nodes);
@@ -111,7 +111,7 @@ async function start(data: string, nodes: Node[]): Promise<Node> {
   return node;
 }
 
-/** Number of the node itself, as it is seen from here. */
+/** Process id of the node itself, as seen from the outer namespace. */
 function innerPid({ outer }: Node): number {
   return Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8').trim());
 }
@@ -122,7 +122,7 @@ function ageClaims(directory: string): void {
     if (/in-use\./.test(entry)) utimesSync(join(directory, entry), old, old);
 }
 
-/** Resolves with the height of the node once it has that. */
+/** Resolves with the height of the node when the node has reached the given height. */
 function height(node: Node, atLeast: number): Promise<number> {
   return waitFor(
     `height ${atLeast}: ${node.text().slice(-500)}`,

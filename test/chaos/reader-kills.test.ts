@@ -11,6 +11,6 @@ test('killed readers, and a killed node under readers, lose no request of a livi
   t.deepEqual(report.load.lost, []);
   t.deepEqual(report.stale, []);
   t.deepEqual(report.wrong, []);
-  // Far more than the blocks of so short a time take.
+  // The limit is far above the size of the blocks of so short a run.
   t.true(report.grown.bytes < 4_000_000 + 100_000 * report.grown.blocks, JSON.stringify(report.grown));
 });

@@ -1,7 +1,7 @@
 /**
- * A forging node whose interface is answered by two processes under load. First these are killed again and again, then the node
- * itself. No request of a process that lives may be lost, no place in the table of readers of the store may stay behind or pin old
- * pages, and the node must go on from the block that it had.
+ * A forging node with two reader processes that answer HTTP under load. The test first kills the readers repeatedly,
+ * and then the node. No request to a living process may be lost. No slot in the reader table of the store may stay
+ * occupied or pin old pages. The node must continue from its last block.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -21,26 +21,28 @@ import { readerPidsOf } from '../support/reader-pids.ts';
 import { ReaderLoad, type LoadReport } from './reader-load.ts';
 
 export interface ReaderKillsOptions {
-  /** Of readers, and of the node under them. */
+  /** Number of kills of readers, and of kills of the node. */
   readonly kills: number;
   readonly nodeKills: number;
-  /** Uniform in [0, 1): which one is killed, and when. */
+  /** Uniform in [0, 1). Draws the victims and the times of the kills. */
   readonly chance: () => number;
   readonly say: (line: string) => void;
 }
 
 export interface ReaderKillsReport {
   readonly load: LoadReport;
-  /** Time from the kill of a reader until two were up again, in milliseconds. */
+  /** Times in milliseconds from the kill of a reader until two readers are up again. */
   readonly replacedMs: readonly number[];
-  /** Time from the start of a killed node to its first answer, in milliseconds. */
+  /** Times in milliseconds from the restart of a killed node to its first answer. */
   readonly answeredMs: readonly number[];
-  /** Places in the table of readers of the store that no living process has, or that are not at its newest transaction for long. */
+  /**
+   * Slots in the reader table of the store that no living process owns, or that stay at an old transaction for long.
+   */
   readonly stale: readonly string[];
   readonly wrong: readonly string[];
-  /** Lines of the node's log about its readers. They help to explain a lost request. */
+  /** Lines of the node's log about its readers. The lines help to explain a lost request. */
   readonly readerLog: readonly string[];
-  /** Bytes by which the file of the store grew, and blocks by which the chain did. */
+  /** The number of bytes by which the store file grew, and the number of blocks by which the chain grew. */
   readonly grown: { readonly bytes: number; readonly blocks: number };
 }
 
@@ -49,7 +51,10 @@ const CLIENTS = 8;
 const LIFE_MS_MAX = 300;
 const NODE_LIFE_MS_MAX = 2_000;
 const START_MS_MAX = 150_000;
-/** A reader is at the newest moment when no block comes; a few transactions of the store lie between one look and the next. */
+/**
+ * Maximum number of transactions by which a reader may be behind the store. The store commits a few transactions
+ * between two looks, even without a new block.
+ */
 const BEHIND_MAX = 50;
 
 export async function runReaderKills(options: ReaderKillsOptions): Promise<ReaderKillsReport> {
@@ -129,7 +134,7 @@ function readersOf(node: TestNode): readonly number[] {
   return readerPidsOf(node.pid());
 }
 
-/** Resolves when as many readers answer as should, the killed one not among them. */
+/** Resolves when the configured number of readers answers, without the killed reader. */
 async function bothUp(node: TestNode, killed = 0): Promise<void> {
   await waitFor(
     'two readers',
@@ -156,9 +161,9 @@ function allGone(pids: readonly number[]): Promise<boolean> {
   return Promise.resolve(true);
 }
 
-/** Places in the table of readers that should not be there: a line has process, thread and transaction. */
+/** Returns the unexpected slots of the reader table, one line per slot, with process, thread and transaction. */
 async function staleOf(node: TestNode, folder: string): Promise<readonly string[]> {
-  // A place is freed when the next reader opens the store, or by another one at once.
+  // A slot of a killed reader becomes free when the next reader opens the store, or when another reader frees the slot.
   const isFree = async (): Promise<boolean> => {
     const found = await oddPlaces(node, folder);
     if (found.length > 0) throw new Error(found.join());

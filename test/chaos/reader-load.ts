@@ -1,4 +1,7 @@
-/** Clients that ask a node without pause, each on a connection of its own, and say whose connection it was that failed. */
+/**
+ * Clients that send requests to a node without pause, each on its own connection. For each failed request, the report
+ * names the process that had the connection.
+ */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -12,14 +15,14 @@ const TARGETS = [
   '/api/delegates?limit=50&offset=3',
   '/api/node/status',
 ];
-/** Between two requests of a client: the machine has others to serve. */
+/** Pause between two requests of a client, so that the machine can do other work. */
 const REST_MS = 5;
 
 export interface LoadReport {
   readonly answered: number;
-  /** Requests that ended with the process that had them. */
+  /** Requests that failed because their process was killed. */
   readonly ofKilled: number;
-  /** Requests of living processes without an answer, or with one that is no 200. */
+  /** Requests to living processes that got no answer, or an answer with a status other than 200. */
   readonly lost: readonly string[];
 }
 
@@ -34,20 +37,20 @@ export class ReaderLoad {
   #ofKilled = 0;
   readonly #lost: string[] = [];
 
-  /** @param readers numbers of the processes that answer now */
+  /** @param readers returns the ids of the processes that answer now */
   constructor(port: number, clients: number, readers: () => readonly number[]) {
     this.#port = port;
     this.#clients = Array.from({ length: clients }, (_, index) => this.#run(index, readers));
   }
 
-  /** Told before a process is killed. */
+  /** The test calls this method before it kills a process. */
   killing(pid: number): void {
     this.#killed.add(pid);
     this.#kills += 1;
     this.#isDying = true;
   }
 
-  /** Told when it is gone: until then it may still take connections. */
+  /** The test calls this method when the killed process is gone. Before the call, the process may still accept connections. */
   gone(): void {
     this.#isDying = false;
   }
@@ -69,7 +72,8 @@ export class ReaderLoad {
       const { status, socket, error } = await ask(agent, this.#port, target);
       const known = socket && owners.get(socket);
       if (socket !== undefined && !openedAfter.has(socket)) openedAfter.set(socket, killsBefore);
-      // The process of a connection stays unknown if it was killed between its first answer and the search for it.
+      // If the owner of a connection is killed between its first answer and the search for the owner, the owner stays
+      // unknown.
       const opened = (socket && openedAfter.get(socket)) ?? killsBefore;
       if (status === 200) {
         this.#answered += 1;
@@ -102,7 +106,7 @@ function ask(agent: Agent, port: number, path: string): Promise<RequestResult> {
   });
 }
 
-/** The process that has the other end of a connection of this machine. */
+/** Finds the process that has the server end of a local connection. */
 function ownerOf(clientPort: number, serverPort: number, pids: readonly number[]): number | undefined {
   const portText = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
   const ends = `0100007F:${portText(serverPort)} 0100007F:${portText(clientPort)}`;

@@ -1,6 +1,6 @@
 /**
- * A receiver of events as an operator may write one: each is on its disk before it is answered. Started with the port and the
- * file; every line of the file is one event, with the time at which it came.
+ * A receiver of events as an operator could write it: it stores each event on disk before it answers. Arguments: port
+ * and file. Each line of the file is one event, with the time of its arrival.
  */
 
 import { appendFileSync } from 'node:fs';

@@ -1,6 +1,8 @@
 /**
- * Clients of several nodes behind one address. Each reads height and balance, names the highest height that it has seen, and notes
- * an answer that is older than an earlier one. Beside that it reads without naming a height, as a control: those answers do go back.
+ * Clients of several nodes behind one address. Each client reads height and balance, and sends the highest height that
+ * it has seen with each request. The client records each answer that is older than an earlier answer. As a control, the
+ * client also reads without sending a height. Heights and balances may decrease between the answers to control
+ * requests.
  */
 
 import { Agent, get } from 'node:http';
@@ -9,35 +11,35 @@ import { messageOf } from '../../src/primitives/errors.ts';
 
 export interface ReplicaClientsReport {
   readonly answered: number;
-  /** Answers other than 200, and requests without one. */
+  /** Answers with a status other than 200, and requests without an answer. */
   readonly failed: readonly string[];
-  /** Heights and balances that were lower than those of an earlier answer to the same client. */
+  /** Heights and balances that were lower than in an earlier answer to the same client. */
   readonly back: readonly string[];
-  /** The same of requests that named no height. */
+  /** Number of lower heights and balances in answers to requests without a height. */
   readonly controlBack: number;
-  /** In milliseconds. */
+  /** Slowest answer, in milliseconds. */
   readonly slowestMs: number;
   readonly slow: number;
 }
 
-/** Asks one of the nodes. Never throws. */
+/** Sends a request to one of the nodes. Never throws. */
 export type Ask = (path: string) => Promise<ReplicaAnswer>;
 
 export interface ReplicaAnswer {
-  /** 0 where there was none. */
+  /** 0 if there was no answer. */
   readonly status: number;
   readonly height: number;
   readonly body: string;
 }
 
-/** Between two requests of a client: the machine has others to serve. */
+/** Pause between two requests of a client, so that the machine can do other work. */
 const REST_MS = 150;
-/** Of requests, each reads as a control. */
+/** Every `CONTROL_EVERY`-th request is a control request, without a height. */
 const CONTROL_EVERY = 3;
-/** Longer than the balancer waits for two nodes. */
+/** Time limit for an answer, longer than the balancer waits for two nodes. */
 const ANSWER_MS_MAX = 60_000;
 const SLOW_MS = 5_000;
-/** Named in the report. */
+/** Maximum number of failures in the report. */
 const NAMED_MAX = 20;
 
 export class ReplicaClients {
@@ -50,7 +52,7 @@ export class ReplicaClients {
   #slowestMs = 0;
   #slow = 0;
 
-  /** @param address of an account that only receives */
+  /** @param address address of an account that only receives */
   constructor(count: number, address: string, askOf: (client: number) => Ask) {
     this.#clients = Array.from({ length: count }, (_, index) => this.#run(index, address, askOf(index)));
   }
@@ -98,14 +100,14 @@ export class ReplicaClients {
   }
 }
 
-/** What a client knows. */
+/** The newest values that a client has seen. */
 class Seen {
   height = 0;
-  /** Of the block that a body tells of. */
+  /** Height of the block in the newest body. */
   #bodyHeight = 0;
   #balance = 0n;
 
-  /** @returns what was lower than before */
+  /** @returns the values that were lower than before */
   take({ height, body }: ReplicaAnswer): readonly string[] {
     const { data } = JSON.parse(body) as { readonly data: unknown };
     const item = (Array.isArray(data) ? data[0] : data) as { readonly height?: number; readonly balance?: string };
@@ -123,13 +125,16 @@ class Seen {
   }
 }
 
-/** Asks one address on a connection of its own, as a browser does. */
+/** Sends requests to one address on a kept-alive connection of its own, as a browser does. */
 export function asking(port: number): Ask {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return (path) => answerOf(agent, port, path);
 }
 
-/** In place of a balancer where none is installed: one node after the other, and once more where one does not answer. */
+/**
+ * Replaces the balancer if HAProxy is not installed: asks one node after the other, and tries the next node if one does
+ * not answer.
+ */
 export function askingInTurn(ports: readonly number[]): Ask {
   const asks = ports.map((port) => asking(port));
   let turn = 0;

@@ -1,15 +1,18 @@
-/** What happens to the nodes behind a balancer, one fault after the other. */
+/** Injects faults into the nodes behind a balancer, one fault after another. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoopbackWires } from '../support/loopback-wires.ts';
 import { waitFor, type TestNode } from '../support/devnet.ts';
 
-/** `freeze` lasts longer than the balancer waits for an answer, `cut` takes a node off its network while clients reach it. */
+/**
+ * `freeze` lasts longer than the balancer waits for an answer. `cut` disconnects a node from its peers, while clients
+ * can still reach the node.
+ */
 export type ReplicaFault = 'kill' | 'stop' | 'pause' | 'freeze' | 'cut';
 
 export interface FaultyReplicas {
   readonly replicas: readonly TestNode[];
-  /** Has the tip. */
+  /** The node whose height is the tip. */
   readonly forger: TestNode;
   readonly wires: LoopbackWires;
   readonly chance: () => number;
@@ -18,7 +21,7 @@ export interface FaultyReplicas {
 
 export interface FaultReport {
   readonly faults: Readonly<Record<ReplicaFault, number>>;
-  /** Answers of `/readyz` that called a node ready which had just started and was behind by more than it may be. */
+  /** Answers of `/readyz` that were too early: the node had just started and was too many blocks behind. */
   readonly early: readonly string[];
 }
 
@@ -29,10 +32,13 @@ const CUT_MS = 25_000;
 const REST_MS_MAX = 4_000;
 const BACK_MS_MAX = 180_000;
 const LOOK_MS_MAX = 10_000;
-/** What `/readyz` allows, and a block that came while it was asked. */
+/** The lag that `/readyz` allows, plus one block that may arrive during the request. */
 const LAG_BLOCKS_MAX = 3;
 
-/** Draws faults until it is over. The nodes follow again when it resolves. @throws Error for a node that does not come back */
+/**
+ * Draws and injects faults until the run is over. When the promise resolves, all nodes follow the chain again. @throws
+ * Error if a node does not recover
+ */
 export async function troubleReplicas(
   world: FaultyReplicas,
   kinds: readonly ReplicaFault[],
@@ -56,7 +62,7 @@ export async function troubleReplicas(
 
 type Trouble = (world: FaultyReplicas, victim: TestNode) => Promise<void>;
 
-/** Each ends with the node at work again. */
+/** After each fault, the node works again. */
 const FAULTS: Readonly<Record<ReplicaFault, Trouble>> = {
   async kill({ chance }, victim) {
     await victim.kill();
@@ -83,7 +89,10 @@ async function stoodStill(victim: TestNode, ms: number): Promise<void> {
   victim.pause(false);
 }
 
-/** Resolves when the node says so and is no more behind than it may be; with what it said too early. */
+/**
+ * Resolves when the node reports that it is ready and is at most the allowed number of blocks behind. Returns the
+ * earlier wrong reports of readiness.
+ */
 async function untilReady(
   { forger }: FaultyReplicas,
   victim: TestNode,

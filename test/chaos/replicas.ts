@@ -1,7 +1,7 @@
 /**
- * Three nodes that forge nothing behind HAProxy with the file of docs/deploy, and clients that read through it while the nodes are
- * killed, stopped, frozen and cut off, and the chain is reorganised. No client may see a height or a balance go back, and none may
- * be without an answer beyond the one retry of the balancer.
+ * Three nodes that do not forge run behind HAProxy with the file of docs/deploy, and clients read through HAProxy. The
+ * test kills, stops, freezes and cuts off the nodes, and causes reorgs. No client may see a height or a balance go
+ * back. Every request must get an answer after at most one retry of the balancer.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,32 +26,35 @@ export interface ReplicasOptions {
   readonly clients: number;
   readonly reorganisations: number;
   readonly faults: readonly ReplicaFault[];
-  /** Path of HAProxy; without it clients ask the nodes in turn. */
+  /** Path of HAProxy. If undefined, clients ask the nodes in turn. */
   readonly haproxy: string | undefined;
-  /** Uniform in [0, 1): when which node. */
+  /** Uniform in [0, 1). Draws the times and the victims of the faults. */
   readonly chance: () => number;
   readonly say: (line: string) => void;
 }
 
 export interface ReplicasReport extends FaultReport {
   readonly clients: ReplicaClientsReport;
-  /** Blocks that replicas reverted in each reorganisation. */
+  /** Number of blocks that the replicas reverted in each reorg. */
   readonly reverted: readonly number[];
   readonly balancer: HaproxyCounts | undefined;
 }
 
-/** The second one has two thirds of the delegates: alone it makes the better branch. */
+/**
+ * Number of delegates of each forging node. The second node has two thirds of the delegates, so the branch of the
+ * second node wins.
+ */
 const SHARES = [34, 67];
 const REPLICAS = 3;
 const TRANSFER_EVERY_MS = 1_000;
 const START_MS_MAX = 180_000;
 const BRANCH_MS_MAX = 240_000;
-/** Blocks of the branch that is given up. */
+/** Minimum number of blocks that each reorg reverts. */
 const REVERTED_MIN = 2;
-/** Of the balancer's log, for the message of a failure. */
+/** Maximum number of characters of the balancer's log in the message of a failure. */
 const LOG_CHARS = 2_000;
 
-/** @throws Error naming the first promise that was broken */
+/** @throws Error that names the first broken guarantee */
 export async function runReplicas(options: ReplicasOptions): Promise<ReplicasReport> {
   const http = { trustProxy: true };
   const devnet = await startTestDevnet({ nodes: 2, shares: SHARES, spectators: REPLICAS, hasWires: true, http });
@@ -86,7 +89,7 @@ export async function runReplicas(options: ReplicasOptions): Promise<ReplicasRep
     transfers?.end();
     await haproxy?.stop();
     await devnet.close();
-    // Without nodes each of their requests ends at once.
+    // The nodes are stopped by now, so each request of the clients ends at once.
     await clients?.end();
   }
 }
@@ -116,7 +119,7 @@ async function troublesOf(
     }
     return reverted;
   };
-  // Both are waited for, whichever fails.
+  // Wait for the faults and the reorgs, even if one of the two fails.
   const [report, reverted] = await Promise.allSettled([troubleReplicas(world, faults, isOver), reorganise()]);
   if (report.status === 'rejected') throw report.reason;
   if (reverted.status === 'rejected') throw reverted.reason;
@@ -124,10 +127,11 @@ async function troublesOf(
 }
 
 /**
- * Parts the two forging nodes, and joins them when the one that replicas do not see has the better branch, with the same transfers: a
- * transfer that only the other branch had would rightly be gone.
+ * Separates the two forging nodes. Reconnects the nodes when the branch that the replicas do not see is the better
+ * branch. The two branches have the same transfers, because a reorg would rightly remove a transfer of the losing
+ * branch only.
  *
- * @returns blocks that were reverted
+ * @returns number of reverted blocks
  */
 async function reorganiseOnce(
   { nodes, wires }: TestDevnet,
@@ -151,7 +155,7 @@ async function reorganiseOnce(
     BRANCH_MS_MAX,
   );
   const [ours = 0] = await heights();
-  // Not the block after `common`: both nodes may have had it before the cut.
+  // The block right after `common` does not count: the two nodes may have had it before the cut.
   const left = await seen.client.blockId(ours);
   wires.mend(hidden.plan.wsPort);
   await waitFor(
@@ -165,7 +169,10 @@ async function reorganiseOnce(
   return ours - common;
 }
 
-/** A steady flow of transfers to one account, which sends nothing. Both branches of a chain get all of them. */
+/**
+ * A steady flow of transfers to an account that sends nothing. The transfers go to all forging nodes, so that both
+ * branches of the chain get all of them.
+ */
 class Transfers {
   readonly #devnet: TestDevnet;
   readonly #timer: NodeJS.Timeout;
@@ -186,7 +193,7 @@ class Transfers {
     clearInterval(this.#timer);
   }
 
-  /** Whether each node has all of them in its chain. */
+  /** Returns whether the chain of each node contains all transfers. */
   async areIn(nodes: readonly TestNode[]): Promise<boolean> {
     if (this.#isSending || this.#count === 0) return false;
     const wanted = this.#sum;
@@ -201,7 +208,7 @@ class Transfers {
       const { network } = this.#devnet;
       const transaction = transfer(network, this.#count, 1);
       this.#count += 1;
-      // Gossip may have been first, and a node may be busy: the next one is sent as well.
+      // A node may have the transfer already from gossip, or may be busy, so every forger gets the transfer.
       const sent = this.#forgers.map(({ url }) => postTransaction(url, network, transaction));
       if ((await Promise.allSettled(sent)).some(({ status }) => status === 'fulfilled')) {
         this.#sum += BigInt(this.#count);

@@ -1,4 +1,7 @@
-/** `bloomery devnet` as a user starts it: one process with its nodes below it, asked over its commands alone. */
+/**
+ * Runs `bloomery devnet` as a user does: one process starts the nodes as its child processes. The test uses only the
+ * commands of the devnet.
+ */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,32 +14,41 @@ import { lastWordsOf, waitFor } from '../support/devnet.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { isAlive } from '../support/alive.ts';
 
-/** The devnet has a deadline of its own for its start and says what it waits for; this only ends one that says nothing. */
+/**
+ * The devnet has its own time limit for the start and reports what it waits for. `START_MS_MAX` only ends a devnet that
+ * reports nothing.
+ */
 const START_MS_MAX = 400_000;
 const END_MS_MAX = 60_000;
-/** Of what the devnet prints, for the message of a failure. */
+/** Maximum number of characters of the devnet's output in the message of a failure. */
 const OUTPUT_CHARS_MAX = 4000;
-/** Nodes that can join. */
+/** Maximum number of nodes that can join later. */
 const ADDED_MAX = 1;
 
 export interface RunningDevnet {
   readonly directory: string;
-  /** Runs `bloomery devnet ARGS` to its end and returns what it printed as JSON. @throws Error with its complaint */
+  /**
+   * Runs `bloomery devnet ARGS` to its end and returns its JSON output. @throws Error with the error output of the
+   * command
+   */
   command(...args: readonly string[]): Promise<unknown>;
   nodes(): Promise<readonly ControlNode[]>;
-  /** Of each node, by its number, whether it runs or not. */
+  /** A client of the node with the given number, which may be down. */
   client(index: number): NodeClient;
   url(index: number): string;
-  /** Why it is in vain to wait: the devnet has ended. */
+  /** Returns why further waiting is useless (the devnet has ended); undefined while the devnet runs. */
   lost(): string | undefined;
   lastWords(count: number): string;
-  /** `bloomery devnet stop`. Resolves with the exit code when all processes are gone. @throws Error for one that stays */
+  /**
+   * Runs `bloomery devnet stop`. Resolves with the exit code when all processes have ended. @throws Error if a process
+   * stays
+   */
   stop(): Promise<number | null>;
-  /** Ends it, whatever state it is in, and removes the folder. */
+  /** Ends the devnet in any state and removes its folder. */
   close(): Promise<void>;
 }
 
-/** Starts it with default values but for ports and folder, and waits until all nodes answer. */
+/** Starts a devnet with default values, except ports and folder, and waits until all nodes answer. */
 export async function runningDevnet(count: number, flags: readonly string[]): Promise<RunningDevnet> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-stands-'));
   const { http, ws } = await freePortRanges(count + ADDED_MAX);

@@ -1,12 +1,12 @@
-/** Runs a devnet for minutes on end, prints what came of it, and judges it. */
+/** Runs a devnet for minutes, and prints and judges the results. */
 
 import { tableLines } from '../../src/cli/table.ts';
 import { runStands, type NodeFigures, type StandsOptions } from './devnet-stands.ts';
 
-/** More empty slots in a row than a busy machine explains, while no node was down. */
+/** Maximum number of empty slots in a row that a busy machine can explain while no node is down. */
 const UNEXPLAINED_IN_A_ROW_MAX = 2;
 
-/** @returns whether the devnet stood. @throws Error naming the first promise that was broken */
+/** @returns whether the devnet passed. @throws Error that names the first broken guarantee */
 export async function reportStands(options: StandsOptions): Promise<boolean> {
   const { say } = options;
   const report = await runStands(options);

@@ -1,6 +1,7 @@
 /**
- * Honest nodes under load: the four of a devnet, which announce every second, and a fifth of default configuration that found
- * three of them by itself. None may charge or drop another, and every transaction must get into a block.
+ * Puts honest nodes under load. Four nodes of a devnet announce every second. A fifth node has the default
+ * configuration and discovers three of the four by itself. No node may penalise or drop another node, and every
+ * transaction must get into a block.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -29,13 +30,15 @@ export interface LoadReport {
   readonly confirmed: number;
   /** Peers that the fifth node had at the end. */
   readonly peersOfFifth: number;
-  /** Figures of all nodes that tell of a peer that was charged, banned or not heard, by name; empty when all is well. */
+  /**
+   * The metrics of all nodes that count penalties, bans or dropped messages of peers, by name. Empty if all is well.
+   */
   readonly wrongs: Readonly<Record<string, number>>;
 }
 
 const NODES = 4;
 const START_MS_MAX = 150_000;
-/** For transactions that wait in a pool when the last was sent, and a machine with other work to do. */
+/** Time limit for the transactions that are in a pool when the last one is sent, on a busy machine. */
 const CONFIRM_MS_MAX = 180_000;
 const CONFIRM_LOOK_MS = 2_000;
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
@@ -87,7 +90,7 @@ async function loadOn(devnet: TestDevnet, { seconds, perSecond, say }: LoadOptio
   return report;
 }
 
-/** What the logs say of peers that were charged, with the reason. */
+/** Log lines about penalties of peers, with the reason. */
 function linesOfFaults({ nodes }: TestDevnet): readonly string[] {
   return nodes.flatMap(({ plan }) =>
     readFileSync(plan.logFile, 'utf8')
@@ -97,7 +100,10 @@ function linesOfFaults({ nodes }: TestDevnet): readonly string[] {
   );
 }
 
-/** Peers that an operator names are forgiven much, so the node is told of one alone and learns of the others from it. */
+/**
+ * Configures the fifth node with the address of one peer, from which it learns the other addresses. Nodes are lenient
+ * towards configured peers, so the fifth node must discover most of its peers.
+ */
 function meetOthersThrough(node: TestNode, first: TestNode): void {
   const { httpPort, wsPort, configFile } = node.plan;
   const config = {

@@ -1,4 +1,6 @@
-/** Transfers from the account with the funds of a devnet, as clients hand them in, and whether they are in a block. */
+/**
+ * Sends transfers from the funded account of a devnet, as clients do, and checks whether the transfers are in a block.
+ */
 
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
@@ -9,10 +11,10 @@ import type { JsonObject, KeyPair, Transaction } from '../../src/protocol/types.
 import { makeTransaction } from '../support/chain-maker.ts';
 
 const ANSWER_MS_MAX = 60_000;
-/** A little in the past, for nodes that are a moment behind. */
+/** The timestamps are slightly in the past, for nodes whose clock is a moment behind. */
 const BEFORE_S = 5;
 
-/** @param name of one of those with funds */
+/** @param name name of a funded account */
 export function fundedAccount(network: Network, name = 'genesis'): KeyPair {
   const account = readAccounts(network.directory).find((each) => each.name === name);
   if (account === undefined) throw new Error(`the devnet has no account ${name}`);
@@ -20,9 +22,9 @@ export function fundedAccount(network: Network, name = 'genesis'): KeyPair {
 }
 
 /**
- * No two numbers make the same transfer.
+ * Different numbers make different transfers.
  *
- * @param recipients accounts that get them in turn; each number has its own unless given
+ * @param recipients number of accounts that receive in turn; by default each transfer has its own recipient
  */
 export function transfer(network: Network, number: number, recipients = Infinity): Transaction {
   const recipient = number % recipients;
@@ -30,17 +32,17 @@ export function transfer(network: Network, number: number, recipients = Infinity
   return makeTransaction(network.params, fundedAccount(network), content, { timestamp: recentS(network) });
 }
 
-/** A moment that every node takes for the past, in chain time. */
+/** A chain time that is in the past for every node. */
 export function recentS({ params }: Network): number {
   return epochTimeS(Date.now(), params) - BEFORE_S;
 }
 
-/** Hands in what `POST /api/transactions` takes. @throws Error for a refusal */
+/** Sends a transaction to `POST /api/transactions`. @throws Error if the node refuses the transaction */
 export async function postTransaction(url: string, network: Network, transaction: Transaction): Promise<void> {
   await post(`${url}/api/transactions`, createRules(network.params).codec.transactionToJson(transaction));
 }
 
-/** @throws Error for a refusal */
+/** @throws Error if the node refuses the request */
 export async function post(url: string, body: JsonObject): Promise<void> {
   const answer = await fetch(url, {
     method: 'POST',

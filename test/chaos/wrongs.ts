@@ -1,9 +1,9 @@
-/** Figures of nodes that stay at zero between honest nodes. */
+/** Metrics that stay at zero between honest nodes. */
 
 const WRONGS = ['p2p_faults_total', 'p2p_dropped_uses_total', 'peers_banned_total'];
 const ANSWER_MS_MAX = 60_000;
 
-/** @returns those that are not zero, by node and name; empty when all is well */
+/** @returns the metrics that are not zero, by node and name; empty if all is well */
 export async function wrongsOf(
   nodes: readonly { readonly url: string; readonly plan: { readonly index: number } }[],
 ): Promise<Readonly<Record<string, number>>> {

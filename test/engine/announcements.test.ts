@@ -1,4 +1,4 @@
-/** Who is told what, and when. */
+/** Tests which peers get which announcements, and when. */
 
 import test from 'ava';
 
@@ -13,7 +13,7 @@ interface Sent {
   readonly items: readonly string[];
 }
 
-/** @param areTaken whether peers ask for what they are told */
+/** @param areTaken whether peers request the announced items */
 function setUpAnnouncements(peers: string[], changes: Partial<AnnouncementOptions<string>> = {}, areTaken = true) {
   const time = new VirtualTime(0);
   const sent: Sent[] = [];

@@ -9,7 +9,7 @@ interface Line {
   readonly fields: LogFields | undefined;
 }
 
-/** Keeps what it is told. */
+/** An observer that records its log lines and metrics. */
 function listening(): { readonly observer: Observer; readonly lines: Line[]; readonly metrics: string[] } {
   const lines: Line[] = [];
   const metrics: string[] = [];

@@ -49,7 +49,7 @@ function engineWith(parts: Partial<EngineDependencies>, changes: Partial<EngineO
   );
 }
 
-/** What an engine tells peers at its start. */
+/** Returns the node info that an engine announces at its start. */
 async function announced(changes: Partial<EngineOptions>): Promise<NodeInfo | undefined> {
   const infos: NodeInfo[] = [];
   const transport = { ...createLoneTransport(), announce: (info: NodeInfo) => void infos.push(info) };

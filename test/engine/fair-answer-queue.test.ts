@@ -7,7 +7,7 @@ import { FakeClock, settle } from './peers/support.ts';
 
 const TIP = { kind: 'tip' } as const satisfies PeerRequest;
 
-/** A clock that a test moves on while work is done, and a queue on it. */
+/** A queue with a clock that the test advances during the work. */
 function queueOf(answer: TransportHandlers['answer'], isNamed: (peerId: string) => boolean = () => false) {
   const timers = new FakeClock();
   let workedMs = 0;
@@ -22,7 +22,7 @@ function queueOf(answer: TransportHandlers['answer'], isNamed: (peerId: string) 
   };
 }
 
-/** An answer that takes as long as the test lets it take. */
+/** An answer that finishes when the test lets it finish. */
 function gated() {
   const order: string[] = [];
   let open: () => void = () => undefined;

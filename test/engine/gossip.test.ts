@@ -44,7 +44,7 @@ const QUIET: GossipDependencies = {
   synchronizer: { syncing: false, trigger: () => undefined },
 };
 
-/** A gossip over a chain that only notes what it is given, and refuses what it is told to. */
+/** A gossip over a chain that records the blocks it receives, and refuses the blocks that the test selects. */
 function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
   const received: Block[] = [];
   const penalties: string[] = [];
@@ -132,7 +132,7 @@ test('the time of a block tells of the clock of each peer that sent it, unless i
   t.deepEqual(timed, ['10.0.0.1:5000 1', '10.0.0.2:5000 1', '10.0.0.1:5000 2']);
 });
 
-/** A gossip over a pool in which the text of a signature tells what becomes of it. */
+/** A gossip over a pool in which the text of a signature determines the result. */
 function signatureStage() {
   const read: string[] = [];
   const penalties: string[] = [];
@@ -186,8 +186,8 @@ test('signatures that do not fit here, as honest peers send them, are no reason 
 });
 
 /**
- * A gossip over a pool that looks at so many transactions of a peer. In the answers of liars each transaction is refused, by
- * `code`.
+ * A gossip over a pool that checks only `lookedAt` transactions of each peer. The pool refuses each transaction of a
+ * lying peer with `code`.
  */
 function fetchStage(lookedAt: number, code: TransactionRejectionCode) {
   const time = new VirtualTime(0);

@@ -8,7 +8,10 @@ import { address, connection } from './peers/support.ts';
 
 const FOREIGN = '77'.repeat(32);
 
-/** A node with a chain of ten blocks and these peers: at its tip or elsewhere. The function takes the peers that are named. */
+/**
+ * A node with a chain of ten blocks and the given peers, which are at its tip or elsewhere. The returned function makes
+ * the network view; its argument lists the named peers.
+ */
 async function viewWith(
   peers: readonly (readonly [says: 'ours' | 'foreign', direction: Connection['direction']])[],
 ): Promise<(named?: readonly string[]) => NetworkView> {

@@ -1,4 +1,4 @@
-/** What is known of single slots comes from what was said of them, whatever else happened then. */
+/** Tests that the record of a slot contains the log lines about this slot, whatever other lines are logged. */
 
 import test from 'ava';
 import { Diagnostics } from '../../src/engine/diagnostics.ts';

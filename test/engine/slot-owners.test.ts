@@ -1,4 +1,4 @@
-/** Whose slots were and are, as the chain tells it. */
+/** Tests the owners of past and current slots, as the chain shows them. */
 
 import test from 'ava';
 import { SlotOwners, isOrderCertain } from '../../src/engine/slot-owners.ts';
@@ -36,7 +36,7 @@ for (const generation of [2, 3] as const) {
       if (owner === undefined) unknown.push(roundOf(height, params));
       else t.deepEqual(owner, { delegate, height, isCertain: true }, `slot ${slot}`);
     }
-    // Only delegates that used no slot of a round that is over for long are not known any more.
+    // The owner of a slot may be unknown only in an old round, and only if the owner forged no block in the round.
     t.true(
       unknown.every((round) => round < roundOf(tip.height, params) - 1),
       unknown.join(' '),

@@ -1,4 +1,4 @@
-/** Whom a node asks for announced transactions, and how often. */
+/** Tests which peers a node asks for announced transactions, and how often. */
 
 import test from 'ava';
 
@@ -19,8 +19,8 @@ interface FetchRequest {
 
 /**
  * @param silent peers that never answer
- * @param isRefused what is given and not taken
- * @param isUnreadable what makes an answer fail that has it
+ * @param isRefused whether the node refuses a transaction of a peer
+ * @param isUnreadable whether an answer with this transaction fails
  */
 function setUpFetcher(
   silent: readonly string[] = [],
@@ -51,7 +51,7 @@ function setUpFetcher(
     failed: () => undefined,
   });
   const run = async (seconds: number): Promise<void> => {
-    // Answers that are there are taken first.
+    // Answers that have arrived are processed first.
     await new Promise((resolve) => setImmediate(resolve));
     await time.runUntil(time.nowMs + seconds * 1000);
   };
@@ -83,7 +83,7 @@ test('what never came is as never asked for after a minute', async (t) => {
   await run(30);
   fetcher.announced('other', ['2']);
   await run(29);
-  // Within the minute nobody is waited for a second time.
+  // Within the minute, the node does not wait for the silent peer a second time.
   fetcher.announced('a', ['1']);
   t.deepEqual(asked.at(-1), { atMs: 59_000, peerId: 'a', ids: ['1'] });
   t.is(asked.length, 3);

@@ -4,7 +4,7 @@ import test from 'ava';
 
 import { closeAll, HOST, pair, pause, rawPeer, until } from './support.ts';
 
-// Alone in its file, and so in its process: what is left over can only be this test's.
+// The file has no other test, and so the process has no other test. Therefore all open handles belong to this test.
 test('closing ends everything under way and leaves nothing that keeps a process alive', async (t) => {
   const silent = createServer((socket) => socket.resume());
   await new Promise<void>((settle) => silent.listen(0, HOST, settle));
@@ -18,7 +18,7 @@ test('closing ends everything under way and leaves nothing that keeps a process 
   await a.transport.close();
   await failed;
   const isQuiet = (): boolean => ungreeted.closed() !== undefined && left().length === before.length;
-  // What is left over stays left over.
+  // Handles that are still open after the wait would stay open forever.
   await until(isQuiet, 'an end of everything').catch(() => undefined);
   t.truthy(ungreeted.closed());
   t.deepEqual(left(), before);

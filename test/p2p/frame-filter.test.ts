@@ -1,4 +1,4 @@
-/** What the filter reads of blocks and answers as large as honest nodes may send them, and what it never charges. */
+/** Tests that the filter parses the largest blocks and answers of honest nodes, and never penalises honest nodes. */
 
 import test from 'ava';
 
@@ -6,7 +6,7 @@ import { arrivalOf, FrameFilter } from '../../src/p2p/frame-filter.ts';
 import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
 import { UnsolicitedBytesBudget, SharedUnsolicitedBytesBudget } from '../../src/p2p/unsolicited-bytes.ts';
 
-/** JSON of 2.8 MB: 25 assets of what no rule knows. */
+/** JSON of 2.8 MB: 25 assets that no schema defines. */
 const TEXT = JSON.stringify(Array.from({ length: 25 }, () => ({ x: 'z'.repeat(112_000) })));
 const NESTED = '['.repeat(480) + ']'.repeat(480);
 const LISTS = `[${Array.from({ length: 25 }, () => `{"x":[${Array.from({ length: 116 }, () => NESTED).join(',')}]}`).join(',')}]`;
@@ -53,7 +53,7 @@ for (const [what, payload] of [
     for (let height = 1; height <= 4; height += 1) {
       const frame = blockOf(height, payload);
       t.true(frame.length < FRAME_BYTES_MAX);
-      // Copies come from all peers; the first is enough.
+      // Each peer sends a copy of the block, and the node needs only the first copy.
       t.true(peers[height % 2]?.reads(frame), `block ${height}`);
       for (const peer of peers) t.true(peer.reads(NODE_INFO), `node info after block ${height}`);
       peers[(height + 1) % 2]?.reads(frame);
@@ -131,7 +131,7 @@ test('a peer that sends small frames without end is closed, and one that does so
   const flood = JSON.stringify({ event: 'remote-message', data: 'x'.repeat(250_000) });
   const fixture = new FilterFixture();
   const peer = fixture.peer();
-  // As fast as the line is let: 4 MB in a second.
+  // The line may send 4 MB per second, and the peer uses the whole rate.
   const sendFor = (seconds: number): void => {
     for (let frame = 0; frame < 16 * seconds; frame += 1, fixture.nowMs += 62.5) peer.reads(flood);
   };

@@ -63,7 +63,8 @@ test('what a node answers when it cannot is refused, and never counts as malform
       const { value: asked } = conversation.next();
       const call = dialect.readCall((asked as { data: unknown }).data);
       if (call.kind === 'refused') return t.fail(call.error.message);
-      // To a node that dialled us an error would do; to one that we dialled the failure goes as data.
+      // A node that dialled Bloomery would accept an error packet, but a node that Bloomery dialled must get the
+      // failure as data.
       const { done, value } = conversation.next(overTheWire(dialect.packFailure(call, failure, 'outbound')));
       t.true(done);
       t.like(value, { kind: 'refused', reason: failure.message });
@@ -114,7 +115,7 @@ test('transactions of the early history keep their assets in rows', (t) => {
 test('what are no rows is no answer', (t) => {
   for (const rows of [undefined, null, {}, 'rows', [5], [{}], [{ b_id: 5 }]]) t.is(blocksOf(rows), undefined);
   t.deepEqual(blocksOf([]), []);
-  // A database may give its numbers as text.
+  // A database may return its numbers as text.
   t.deepEqual(blocksOf([{ b_id: '1', b_height: '7', b_reward: 5, t_id: null, t_type: '0' }]), [
     { id: '1', height: 7, reward: 5, transactions: [] },
   ]);

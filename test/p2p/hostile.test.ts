@@ -1,4 +1,4 @@
-/** What strangers may send without harm. */
+/** Tests which messages of a stranger cause no harm. */
 
 import { connect } from 'node:net';
 
@@ -28,7 +28,7 @@ import {
 
 let cid = 10;
 
-/** Asks for the node's tip and waits for the answer: the connection still works. */
+/** Requests the node's tip and waits for the answer, to check that the connection still works. */
 async function works(peer: RawPeer): Promise<boolean> {
   cid += 1;
   const rid = cid;
@@ -222,7 +222,7 @@ test('of blocks that come faster than honest peers can send them, those above th
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const { takenMax } = limitsOf(rateOf(3, 'block'));
-  // Others can make an honest node pass on any number of blocks.
+  // Other nodes can make an honest node forward any number of blocks.
   for (let index = 1; index <= 5 * takenMax; index += 1)
     peer.say(message('postBlock', { block: { id: String(index) } }));
   t.true(await works(peer));
@@ -273,11 +273,11 @@ test('announcements beyond what honest nodes send are dropped first, and cost on
 test('frames are read as fast as honest nodes send them, those above are dropped, and hundreds of them cost', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
-  // A few came with the handshake.
+  // The handshake already sent a few frames.
   for (let said = 10; said < framesAtOnceMax(3); said += 1) peer.say({ event: 'nosuch' });
   t.true(await works(peer));
   t.deepEqual(node.seen.faults, []);
-  // Batches count by what is in them.
+  // Each message of a batch counts as a frame.
   for (let said = 0; said < 1.5 * FRAMES_DROPPED_PER_CHARGE; said += 100) {
     peer.say(Array.from({ length: 100 }, () => ({ event: 'nosuch' })));
   }
@@ -311,7 +311,7 @@ test('a flood is cut off', async (t) => {
   await node.transport.close();
 });
 
-/** An event of so many bytes that nobody asked for. */
+/** An event of the given number of bytes that the node did not request. */
 function large(bytes: number): string {
   return JSON.stringify(message('nosuch', 'x'.repeat(bytes)));
 }
@@ -438,16 +438,16 @@ test('of messages that do not end, few are taken at a time, and the oldest are g
   for (let index = 0; index < TURNS_MAX + 4; index += 1) {
     const peer = await greetedPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', String(5_301 + index)));
     peers.push(peer);
-    // The first frame of a message of which another one is owed.
+    // The first frame of a message that needs one more frame.
     peer.mute();
     peer.webSocket.send(text, { fin: false });
-    // The others wait in their lines.
+    // The frames of the peers above the limit wait in their connections.
     if (index < TURNS_MAX) await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
     await pause(20);
   }
   await until(() => node.seen.disconnected.length >= 4, 'the surplus is cut');
   t.like(node.seen.disconnected[0], {
-    // Two were held, and there is no room for a third.
+    // The node holds two unfinished messages and has no room for a third.
     peerId: '127.0.0.1:5303',
     reason: { code: 1006, reason: 'Peer does not finish its messages' },
   });
@@ -600,7 +600,7 @@ test('peers that read nothing are let go before what they leave standing fills t
     }
     await pause(20);
   }
-  // Each of them is owed 16 MB; together they may leave no more than 24 MB standing.
+  // Each peer leaves up to 16 MB unread, but all peers together may leave only 24 MB unread.
   await until(() => node.seen.disconnected.length >= 5, 'slow peers are let go');
   t.like(node.seen.disconnected[0]?.reason, { code: 1006, reason: 'Peer reads too slowly' });
   for (const peer of peers) peer.webSocket.terminate();

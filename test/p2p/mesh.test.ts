@@ -1,4 +1,4 @@
-/** The peers of a devnet: real transports on one machine, each with a manager that insists on all others. */
+/** Simulates the peers of a devnet: real transports on one machine, each with a manager that connects to all others. */
 
 import test from 'ava';
 
@@ -55,7 +55,8 @@ test('nodes that start one after the other on one machine all know each other so
     }),
   );
   const complete = (): boolean => managers.every((manager) => manager.connectedPeers().length === 3);
-  // Of two that dial each other one connection goes, late on a slow machine; from then on none comes and goes.
+  // If two peers dial each other, one of the connections is closed, which can be late on a slow machine. In a steady
+  // mesh, no connection opens or closes.
   let [lossesSeen, sinceMs] = [losses, clock.nowMs()];
   const isSteady = (): boolean => {
     if (!complete() || losses > lossesSeen) [lossesSeen, sinceMs] = [losses, clock.nowMs()];

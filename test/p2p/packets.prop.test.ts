@@ -18,7 +18,7 @@ const REQUESTS: readonly PeerRequest[] = [
   { kind: 'transactions' },
   { kind: 'signatures' },
 ];
-/** Members that the wire knows, so that chance comes near to real frames. */
+/** Member names of the wire protocol. Random input with these names is close to real frames. */
 const KEYS = [
   'event',
   'data',
@@ -50,7 +50,7 @@ const { value: anything } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.array(tie('value'), { maxLength: 4 }),
   ),
 }));
-/** Frames with a few members wrong, missing or too many. */
+/** Frames with a few wrong, missing or additional members. */
 const nearFrame = fc.oneof(
   anything,
   fc.record(
@@ -100,13 +100,13 @@ test('the depth of arrays and objects is bounded before they are made, and not t
   t.is(parseJson(nested(3_422)), undefined);
   t.is(parseJson(nested(1_000_000)), undefined);
   const many = (count: number) => `[${'{},'.repeat(count - 2)}{}]`;
-  // A frame full of them may be a block: assets of generation 3 hold anything.
+  // A frame full of objects may be a block, because assets of generation 3 can contain anything.
   t.not(parseJson(many(1_000_000)), undefined);
   t.is(containerBytes(many(50_000)), 0);
   t.is(containerBytes(many(1_000_000)), 950_000 * 8);
   const zeros = (count: number) => `[${'0,'.repeat(count)}0]`;
   t.not(parseJson(zeros(1_500_000)), undefined);
-  // Brackets inside a text are none.
+  // Brackets inside a string do not count.
   const text = `${'[{'.repeat(100_000)}"\\`;
   t.is(parseJson(JSON.stringify(text)), text);
 });
@@ -161,7 +161,7 @@ test('of a peer list what cannot be used is passed over; what is no list is refu
   t.is(read([]), '');
   t.is(read([entry, { ...entry, wsPort: '5001', extra: 1 }]), '1.2.3.4:5000 1.2.3.4:5001');
   t.is(read(Array.from({ length: 1_000 }, () => entry)).split(' ').length, 1_000);
-  // What honest nodes of release 3.0.2 pass on when somebody dialled them with a port or an address of its own making.
+  // Entries that honest nodes of release 3.0.2 forward after a peer has dialled them with an invented port or address.
   const unusable: unknown[] = [
     ...['+5001', '05001', [5001], '0', '-0', 0, 65_536, 1.5, {}, null].map((wsPort) => ({ ...entry, wsPort })),
     ...['2001:db8::1', 'example.com', '256.1.1.1', 'not an address', 5, ['1.2.3.4'], null].map((ipAddress) => ({

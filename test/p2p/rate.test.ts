@@ -3,7 +3,7 @@ import test from 'ava';
 import { Pace, RateWindow } from '../../src/p2p/rate.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
-/** A clock whose timers go off when the test lets time pass, each a little early as real ones may. */
+/** A clock whose timers fire when the test advances the time. Each timer fires slightly early, as real timers may. */
 class HandClock implements Clock {
   #nowMs = 1_000;
   #timers: { dueMs: number; work: () => void }[] = [];

@@ -1,4 +1,7 @@
-/** The members of the SocketCluster libraries that `src/p2p/socket-cluster.ts` uses without types. An update that changes one fails here. */
+/**
+ * Tests the members of the SocketCluster libraries that `src/p2p/socket-cluster.ts` uses without types. If an update of
+ * a library changes a member, a test here fails.
+ */
 
 import { createServer, IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,9 +29,9 @@ const TIMEOUT_MS = 30_000;
 interface TestServer {
   readonly http: Server;
   readonly port: number;
-  /** Names of the events, in their order. */
+  /** Names of the events, in the order of their arrival. */
   readonly events: string[];
-  /** Texts of the frames that came. */
+  /** Texts of the received frames. */
   readonly frames: unknown[];
   readonly sockets: ServerSocket[];
   readonly upgraded: WebSocket[];
@@ -93,12 +96,12 @@ function connect(server: TestServer, decode: (frame: unknown) => unknown = parse
   });
 }
 
-/** As the frame filter does: a heartbeat is passed on as it is. */
+/** Parses a frame as the frame filter does: a heartbeat stays unchanged. */
 function parsed(frame: unknown): unknown {
   return typeof frame === 'string' && frame.startsWith('#') ? frame : (JSON.parse(String(frame)) as unknown);
 }
 
-/** Both ends of a connection whose handshake is answered. */
+/** Connects a client to a server. Returns the client socket and the server socket after the handshake. */
 async function connected(
   t: ExecutionContext,
   changes: Partial<ServerEvents> = {},
@@ -110,7 +113,7 @@ async function connected(
   return { server, client, accepted: server.sockets[0]! };
 }
 
-/** What a call fails with. The errors of the library do not count as errors for the test runner. */
+/** Returns the error of a call. The errors of the library do not count as errors for the test runner. */
 function errorOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => undefined,
@@ -118,7 +121,7 @@ function errorOf(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Serves the calls of a name, each with `answer`. */
+/** Answers each call of a procedure with `answer`. */
 function serve(socket: LibrarySocket, name: string, answer: (call: LibraryCall) => void): void {
   void (async () => {
     for await (const call of socket.procedure(name)) answer(call);
@@ -237,7 +240,7 @@ test('each end closes with code and reason, which both ends are told', async (t)
 
 test('a client without heartbeats for longer than its time-out sends on its connection and dials no other one', async (t) => {
   const { server, client } = await connected(t);
-  // As after a long pause of the process: the library compares the time of the last heartbeat.
+  // Simulates a long pause of the process. The library compares the current time with the time of the last heartbeat.
   const transport = Reflect.get(client.socket, 'transport') as { lastPingTimestamp: unknown; pingTimeout: unknown };
   t.is(typeof transport.lastPingTimestamp, 'number');
   t.is(transport.pingTimeout, 20_000);

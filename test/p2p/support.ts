@@ -1,4 +1,4 @@
-/** Transports, raw sockets and waiting for the tests of this room. */
+/** Transports, raw sockets and wait functions for the tests of this folder. */
 
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -35,7 +35,7 @@ export const clock: Clock = {
   },
 };
 
-/** A clock whose timers are real and whose time passes only by hand: on a slow machine no window of a rate ends in a test. */
+/** A clock with real timers, but whose time only the test advances. On a slow machine, no rate window ends during a test. */
 export function handClock(): Clock & { pass(ms: number): void } {
   let nowMs = Date.now();
   return { nowMs: () => nowMs, after: clock.after, pass: (ms) => void (nowMs += ms) };
@@ -64,7 +64,7 @@ export function nodeInfo(changes: Partial<NodeInfo> = {}): NodeInfo {
   };
 }
 
-/** What a node under test was told. */
+/** The events that a node under test has received. */
 export interface Seen {
   connected: Connection[];
   disconnected: { peerId: PeerId; direction: string; reason: CloseReason }[];
@@ -82,7 +82,7 @@ export interface TestNode {
   readonly info: NodeInfo;
 }
 
-/** For tests that are about something else, on a machine that may stand still for seconds. */
+/** Long timeouts for tests of other properties, on a machine that may pause for seconds. */
 const UNHURRIED = { dialMs: 30_000, requestMs: 60_000, handshakeMs: 600_000, leaveMs: 5_000 };
 
 /** Starts a node on a free loopback port. */
@@ -139,7 +139,7 @@ export async function closeAll(...nodes: readonly TestNode[]): Promise<void> {
 
 const POLL_MS = 5;
 
-/** Polls until `claim` holds. The deadline is counted in polls too, because a stopped machine must not use it up. */
+/** Polls until `claim` holds. The deadline also counts polls, because a paused machine must not use the deadline up. */
 export async function until(claim: () => boolean, what: string | (() => string), deadlineMs = 150_000): Promise<void> {
   const endMs = Date.now() + deadlineMs;
   const pollsMin = deadlineMs / POLL_MS / 10;
@@ -155,19 +155,22 @@ export function pause(ms: number): Promise<void> {
   return new Promise((settle) => setTimeout(settle, ms));
 }
 
-/** A client of bare frames. */
+/** A client that sends raw frames. */
 export interface RawPeer {
   readonly webSocket: WebSocket;
-  /** The connection beneath; undefined if there was no upgrade. */
+  /** The underlying TCP connection; undefined if there was no upgrade. */
   readonly socket: Socket | undefined;
-  /** What the node said; its heartbeats, which come when a machine is slow, are answered and counted apart. */
+  /**
+   * Frames from the node, without heartbeats. On a slow machine the node sends heartbeats, which the client answers and
+   * counts separately.
+   */
   readonly frames: string[];
   readonly heartbeats: () => number;
-  /** From here on nothing is said but by the test: in the middle of a message an answer would be its end. */
+  /** Stops automatic answers to heartbeats. In the middle of a message, an answer would end the message. */
   mute(): void;
   readonly closed: () => { code: number; reason: string } | undefined;
   say(frame: unknown): void;
-  /** Waits for the frame of this place. */
+  /** Waits for the frame with this index. */
   frame(index: number): Promise<unknown>;
 }
 
@@ -182,11 +185,12 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   let hasSpoken = false;
   webSocket.on('message', (data) => {
     const text = (data as Buffer).toString();
-    // A node measures the round trip of a connection that lasts long, as on a slow machine.
+    // A node measures the round-trip time of a connection that lasts long, as it does on a slow machine.
     if (text.startsWith('{"event":"ping"')) return;
     if (text !== '#1') return void frames.push(text);
     heartbeats += 1;
-    // Before the handshake, an answer would close the connection. A heartbeat comes first where the process stood still.
+    // An answer before the handshake would close the connection. If the process paused, the first heartbeat can come
+    // before the handshake.
     if (hasSpoken && !isMute) webSocket.send('#2');
   });
   let socket: Socket | undefined;
@@ -221,7 +225,7 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   };
 }
 
-/** A raw peer whose handshake is answered. */
+/** A raw peer after its handshake. */
 export async function greetedPeer(port: number, query = SMALLEST_QUERY, path = '/rpc/'): Promise<RawPeer> {
   const peer = await rawPeer(port, query, path);
   peer.say({ event: '#handshake', data: { authToken: null }, cid: 1 });

@@ -196,7 +196,7 @@ test('two nodes that dial each other at once end with one and the same connectio
           .map(({ direction }) => direction)
           .join(),
       );
-    // Each may have its own dial for a moment, until the other's answer comes.
+    // For a moment, the two nodes may each use a different connection, until the answer of the other node arrives.
     await until(() => directions().sort().join() === 'inbound,outbound', 'one and the same connection');
     const before = directions();
     await pause(50);

@@ -19,7 +19,7 @@ function lines() {
       giveUp: () => void givenUp.push(line),
     });
   };
-  /** Lines that stand still, or send so many bytes in each second. */
+  /** Advances the time. The lines in `sending` receive `bytes` in each second, and all other lines receive nothing. */
   const pass = async (seconds: number, sending: readonly string[] = [], bytes = 1): Promise<void> => {
     for (let second = 0; second < seconds; second += 1) {
       for (const line of sending) if (!held.has(line) && !givenUp.includes(line)) arrived(line, bytes);
@@ -128,7 +128,7 @@ test('eight lines that drip, as slowly or as fast as they like, do not keep mess
         bytes += MB;
       }
       messages.ended(name);
-      // The last answer to a heartbeat may be 8 s old when the message begins: 12 s of 20 are left.
+      // The last answer to a heartbeat may be 8 s old when the message starts, so 12 of 20 s are left.
       t.true(seconds <= 12, `${drip}: ${seconds}`);
       await pass(1, drips, drip);
     }
@@ -148,7 +148,7 @@ test('what comes with the end of a message before, and while lines wait, is with
   for (const line of all) {
     arrived(line, CHUNK);
     messages.ended(line);
-    // The chunk that ended it brought this much of the next one.
+    // The chunk that ended the last message also contained this much of the next message.
     inMemory.set(line, CHUNK - 6);
     bring(line, BYTES_FREE);
   }

@@ -184,8 +184,8 @@ test('all that a crowd has read at once, with reserves, heavy frames and answers
 });
 
 /**
- * Seconds after which each of so many lines is closed that send small frames as fast as they are taken, and what befell an
- * honest line.
+ * Simulates `lines` connections that send small frames as fast as the node reads them. Returns the seconds after which
+ * each connection is closed, and the effects on an honest connection.
  */
 function floodOf(lines: number, secondsMax: number) {
   const crowd = new SharedUnsolicitedBytesBudget();
@@ -196,7 +196,8 @@ function floodOf(lines: number, secondsMax: number) {
   let honestWaited = 0;
   const stepMs = 20;
   for (let nowMs = 0; nowMs < secondsMax * 1_000 && flooding.length > 0; nowMs += stepMs) {
-    // Whichever is first takes what the others have left: none is always first.
+    // The first connection in each step uses the budget that the others have left. The order rotates, so that no
+    // connection is always first.
     flooding.push(...flooding.splice(0, 1));
     for (const line of [...flooding]) {
       while (line.freeMs <= nowMs) {
@@ -210,7 +211,7 @@ function floodOf(lines: number, secondsMax: number) {
       }
     }
     if (nowMs % 1_000 > 0) continue;
-    // 200 kB in a second: half of what it may.
+    // The honest connection sends 200 kB per second, half of the allowed rate.
     honestWaited += honest.arrived(SMALL, nowMs, false);
     honest.mayRead(SMALL, none, nowMs, false);
   }

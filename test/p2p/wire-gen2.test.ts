@@ -1,4 +1,4 @@
-/** Frames as they were captured between nodes of release 2.3.8; ports, nonces and hashes are test values. */
+/** Captured frames between nodes of release 2.3.8. Ports, nonces and hashes are test values. */
 
 import { createServer } from 'node:http';
 

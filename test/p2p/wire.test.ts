@@ -1,4 +1,4 @@
-/** Frames as they were captured between nodes of release 3.0.2; ports, nonces and hashes are test values. */
+/** Captured frames between nodes of release 3.0.2. Ports, nonces and hashes are test values. */
 
 import { createServer } from 'node:http';
 
@@ -14,7 +14,7 @@ const INFO =
   '"lastBlockId":"12345678901234567890","advertiseAddress":true,"nonce":"2bb9a0ac29950053"}';
 const DIALLER_INFO = INFO.replace('PORT', '5301').replace('2bb9a0ac29950053', 'b8641169cd712d51');
 
-/** The query of a real dialler: every member, then all of them as JSON. */
+/** The query of a real dialler: first each member, then all members together as JSON. */
 const FULL_QUERY =
   'os=linux4.15.0&version=3.0.2&wsPort=5301&httpPort=4000&minVersion=1.0.0&protocolVersion=2.0&height=1234' +
   `&blockVersion=2&maxHeightPrevoted=1200&networkId=${NETWORK}&lastBlockId=12345678901234567890` +

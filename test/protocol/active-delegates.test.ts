@@ -1,11 +1,17 @@
-/** Networks of every number of delegates: none has a slot that nobody owns, and those with finality reach it. */
+/**
+ * Tests networks with every number of delegates. In each network every slot has an owner, and networks with finality
+ * finalize blocks.
+ */
 
 import test from 'ava';
 import { bftLimits } from '../../src/protocol/gen3/bft.ts';
 import { slotAt } from '../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
 
-/** Heights beyond four rounds, so that a list frozen after the first is in force in generation 3 too. */
+/**
+ * Number of blocks after the fourth round. In generation 3, blocks after the fourth round use the list of delegates
+ * that is fixed after the first round.
+ */
 const BEYOND = 5;
 
 for (const generation of [2, 3] as const) {
@@ -19,7 +25,8 @@ for (const generation of [2, 3] as const) {
       t.is(slots, tip.height - first.height, `${delegates} delegates: a slot passed unused`);
       if (generation === 2) continue;
       const behind = tip.height - maker.rules.finalizedHeight(maker.state);
-      // Votes reach back three rounds; where a round orders the delegates anew some have two turns before others have one.
+      // Votes reach back three rounds. In a round with a new order of delegates, some delegates have two turns before
+      // other delegates have one.
       t.true(behind <= bftLimits(delegates).range, `${delegates} delegates: ${behind} blocks are not final`);
     }
   });
@@ -35,7 +42,8 @@ test('a delegate is paid and counted by the rounds of its own network', (t) => {
       accounts.reduce((sum, { producedBlocks }) => sum + producedBlocks, 0),
       14,
     );
-    // The genesis block takes the place of one delegate in the first round; each later round has a block of each.
+    // The genesis block replaces the block of one delegate in the first round. Every later round has a block of each
+    // delegate.
     t.is(
       accounts.reduce((sum, { missedBlocks }) => sum + missedBlocks, 0),
       1,

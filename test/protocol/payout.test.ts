@@ -7,7 +7,10 @@ import { MemoryState } from '../support/memory-state.ts';
 
 const addressOf = (publicKey: string): string => `${Number(`0x${publicKey}`)}L`;
 
-/** 101 headers of round 1: delegate 1 forges three, 2 to 99 one each, the last is delegate 7's second. */
+/**
+ * 101 headers of round 1. Delegate 1 forges three blocks, delegates 2 to 99 forge one each, and the last block is the
+ * second block of delegate 7.
+ */
 function round(fees: bigint): ReturnType<typeof headerWith>[] {
   const forgers = [1, 1, 1, ...Array.from({ length: 97 }, (_, index) => index + 2), 7];
   return forgers.map((forger, index) =>

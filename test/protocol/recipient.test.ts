@@ -1,4 +1,7 @@
-/** The one recipient that is no address and that the network takes all the same: held against the reference's packages. */
+/**
+ * Tests the only recipient that is not an address but that the network accepts. The reference's packages show which
+ * transactions the network accepts.
+ */
 
 import test from 'ava';
 import { createGen2Codec } from '../../src/protocol/gen2/codec.ts';
@@ -18,7 +21,7 @@ const ed25519 = defaultEd25519();
 interface GenerationFixture {
   readonly codec: Codec;
   readonly rules: Rules;
-  /** Of a transfer to a recipient, with what the reference says of it. */
+  /** Makes a transfer to a recipient, and returns whether the reference accepts it. */
   transferTo(recipientId: string): { readonly json: JsonObject; readonly isTaken: boolean };
 }
 
@@ -65,7 +68,7 @@ for (const generation of [2, 3] as const) {
     t.is(other.id, transaction.id);
     t.is(other.signature, transaction.signature);
 
-    // What is stored and handed to another thread tells the two apart.
+    // The stored bytes, which also go to other threads, are different for the two transfers.
     for (const each of [transaction, other]) t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(each)), each);
     t.deepEqual(codec.transactionToJson(transaction)['asset'], json['asset']);
     t.like(transaction.payload, { recipientId: 'NaNL' });

@@ -23,7 +23,7 @@ const NETWORKS = {
   3: { generation: 3, networkIdentifier: NETWORK_IDENTIFIER },
 } as const;
 
-/** Content of a reference transaction as a wallet asks for it. */
+/** Converts the content of a reference transaction to the payload that a wallet passes. */
 function payloadOf({ type, asset, sender }: Content, generation: 2 | 3): Payload {
   const said = asset as Record<string, never>;
   switch (type) {
@@ -52,7 +52,7 @@ function errorOf(work: () => unknown): ProtocolError {
   throw new Error('nothing was refused');
 }
 
-/** Empty members may be missing. */
+/** Removes empty members, because one of the two compared documents may omit them. */
 function said(json: Record<string, unknown>): Record<string, unknown> {
   const optional = ['recipientPublicKey', 'senderSecondPublicKey', 'signatures', 'signSignature', 'senderId'];
   const isSaid = ([name, value]: [string, unknown]): boolean =>

@@ -1,4 +1,7 @@
-/** A network with a history, and a node that has none of it: `npm run sim -- --behind BLOCKS`. */
+/**
+ * Measures how long a node without any blocks needs to catch up with a network that has a history: `npm run sim --
+ * --behind BLOCKS`.
+ */
 
 import { Chain } from '../../src/engine/chain.ts';
 import { openGenesis } from '../../src/engine/genesis.ts';
@@ -15,7 +18,7 @@ import { World } from './world.ts';
 
 export interface OutageSync {
   readonly blocks: number;
-  /** Slots until the late node held the same tip as the others. */
+  /** Slots until the late node had the same tip as the other nodes. */
   readonly slots: number;
   readonly isSame: boolean;
 }
@@ -23,7 +26,7 @@ export interface OutageSync {
 const NETWORK = { blockTimeS: 10 };
 const SLOTS_MAX = 4000;
 
-/** @param blocks that the late node has missed; 60,480 are a week */
+/** @param blocks number of blocks that the late node lacks; 60,480 blocks are a week */
 export async function syncAfterOutage(blocks: number): Promise<OutageSync> {
   const history = await makeHistory(blocks);
   const scripted = await ScriptedWorld.begin({
@@ -31,7 +34,7 @@ export async function syncAfterOutage(blocks: number): Promise<OutageSync> {
     network: NETWORK,
     startS: history.endS,
     diskOf: (node) => (node === 2 ? new Disk() : history.disk.copy()),
-    // The late one has no delegates: what it would have forged meanwhile is another story.
+    // The late node has no delegates, so it has missed no slots of its own.
     forgersOf: (node, delegates) => (node === 2 ? [] : delegates.filter((_, index) => index % 2 === node)),
   });
   let slots = 0;
@@ -43,7 +46,7 @@ export async function syncAfterOutage(blocks: number): Promise<OutageSync> {
   return { blocks, slots, isSame: first!.tip.id === late!.tip.id && first!.disk.digest === late!.disk.digest };
 }
 
-/** A chain of so many blocks without a missed slot, on a disk. */
+/** Makes a chain of the given number of blocks without a missed slot, on a disk. */
 async function makeHistory(blocks: number): Promise<{ readonly disk: Disk; readonly endS: number }> {
   const world = new World({ seed: 1, nodes: 0, network: NETWORK });
   const { rules, network, params } = world;

@@ -1,4 +1,4 @@
-/** What must be true of a world after every event. A broken promise throws `PromiseBroken` with what was seen. */
+/** Checks that must hold in a world after every event. A violation throws `PromiseBroken` with the observed values. */
 
 import { createHash } from 'node:crypto';
 
@@ -16,29 +16,32 @@ export class PromiseBroken extends Error {
   }
 }
 
-/** Adding up every vote reads every account, so it is done now and then. */
+/** The weight check reads every account, so it runs only every few blocks. */
 const WEIGH_EVERY_BLOCKS = 10;
 
-/** What a chain up to a block owes: all that its finished rounds paid, and fees of the running one, which nobody has yet. */
+/**
+ * The amounts that a chain has created up to a block: `paid` is the sum of all payments of finished rounds. The fees of
+ * the running round belong to no account yet.
+ */
 interface Owed {
   readonly paid: bigint;
   readonly openRewards: bigint;
   readonly openFees: bigint;
 }
 
-/** Watches a world. Looks closely only at what moved since the last look. */
+/** Checks a world after every event, but examines only what has changed since the last check. */
 export class Watch {
   readonly #world: World;
-  /** By node: what was seen last. */
+  /** The values of the last check, by node. */
   readonly #tips = new Map<number, string>();
   readonly #finalized = new Map<number, number>();
   readonly #signed = new Map<number, number>();
-  /** Block finalized at a height, by whom first. */
+  /** For each height, the finalized block and the node that finalized it first. */
   readonly #finalizedIds = new Map<number, { readonly id: string; readonly node: number }>();
-  /** State digest of a tip, by whom first. */
+  /** For each tip, the state digest and the node that had this tip first. */
   readonly #digests = new Map<string, { readonly digest: bigint; readonly node: number }>();
   readonly #owed = new Map<string, Owed>();
-  /** Tips whose vote weights were added up. */
+  /** Tips whose vote weights have been checked. */
   readonly #weighed = new Set<string>();
 
   constructor(world: World) {
@@ -47,7 +50,7 @@ export class Watch {
     this.#owed.set(genesis.id, { paid: 0n, openRewards: 0n, openFees: 0n });
   }
 
-  /** To be called after every event. */
+  /** The simulator calls this method after every event. */
   look(): void {
     const { error } = this.#world;
     if (error !== undefined) throw new PromiseBroken('no fault of others makes a node fail', { ...error });
@@ -65,7 +68,7 @@ export class Watch {
     }
   }
 
-  /** No two honest nodes finalize different blocks at one height, and what a node has finalized stays. */
+  /** No two honest nodes finalize different blocks at one height. A node never reverts a finalized block. */
   #checkFinality(node: SimNode): void {
     const finalized = node.engine.chain.finalizedHeight;
     const before = this.#finalized.get(node.index) ?? 0;
@@ -83,7 +86,7 @@ export class Watch {
     }
   }
 
-  /** Equal tips mean equal states; balances sum up to what the chain says. */
+  /** Nodes with equal tips have equal states, and the sum of all balances matches the blocks of the chain. */
   #checkState(node: SimNode): void {
     const { id, height } = node.tip;
     const { digest, supply } = node.disk;
@@ -98,7 +101,7 @@ export class Watch {
     }
     if (height % WEIGH_EVERY_BLOCKS === 0 && !this.#weighed.has(id)) {
       this.#weighed.add(id);
-      // Generation 2 books what votes weigh at the end of a round.
+      // Generation 2 updates vote weights only at the end of a round.
       if (this.#world.params.generation === 3) checkWeights(node);
     }
   }
@@ -148,7 +151,7 @@ export class Watch {
   }
 }
 
-/** A delegate weighs what the accounts own that vote for it. */
+/** The weight of a delegate is the sum of the balances of its voters. */
 function checkWeights(node: SimNode): void {
   const weights = new Map<string, bigint>();
   for (const { key } of node.store.tables.entries(TABLES.votes.all)) {
@@ -166,10 +169,13 @@ function checkWeights(node: SimNode): void {
   }
 }
 
-/** Tables that follow from the chain alone, so that equal chains mean equal tables, whatever was reverted before. */
+/**
+ * Tables whose content depends only on the chain. Nodes with equal chains have equal tables, whatever blocks the nodes
+ * reverted before.
+ */
 const CHAIN_TABLES = (Object.keys(TABLES) as TableName[]).filter((name) => TABLES[name].role !== 'local');
 
-/** Nodes with equal tips hold equal blocks and indexes. Reads everything: for quiet moments. */
+/** Checks that nodes with equal tips have equal blocks and indexes. The check reads all tables, so call it rarely. */
 export function checkTables(nodes: readonly SimNode[]): void {
   const known = new Map<string, { readonly digest: string; readonly node: number }>();
   for (const node of nodes) {
@@ -188,7 +194,7 @@ export function checkTables(nodes: readonly SimNode[]): void {
   }
 }
 
-/** How many of the newest blocks of the longest chain among these nodes are not common to all of them. */
+/** Returns the distance from the top of the longest chain to the last block that all nodes have in common. */
 export function disagreement(nodes: readonly SimNode[]): number {
   const heights = nodes.map((node) => node.tip.height);
   let common = Math.min(...heights);

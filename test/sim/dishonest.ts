@@ -1,4 +1,7 @@
-/** Nodes that keep the protocol of the wire and cheat with their own blocks: a transport between an engine and the wire. */
+/**
+ * Nodes that follow the wire protocol but cheat with their own blocks. The cheat is a transport between the engine and
+ * the wire.
+ */
 
 import type { NodeInfo, PeerId, PeerMessage, Transport } from '../../src/ports/transport.ts';
 import type { Codec } from '../../src/protocol/rules.ts';
@@ -8,8 +11,9 @@ import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-clock.ts';
 
 /**
- * - `doubleForger` signs two blocks for each of its slots and shows each half of its peers another one
- * - `withholder` keeps some of its blocks, and that it has them, to itself for up to six slots
+ * - `doubleForger` signs two blocks for each of its slots. About half of its peers get the first block, and the other
+ *   peers get the second block.
+ * - `withholder` hides some of its blocks from all peers for up to six slots
  */
 export type Misbehaviour = 'doubleForger' | 'withholder';
 
@@ -43,7 +47,7 @@ function doubleForger(transport: Transport, { random, codec, keys }: TamperConte
     if (twin === undefined) {
       const block = codec.blockFromJson(json);
       const owner = keys.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey);
-      // Any second of the slot will do.
+      // Any timestamp within the slot is valid.
       twin =
         owner === undefined ? json : codec.blockToJson(signBlock(block, { timestamp: block.timestamp + 1 }, owner));
       twins.set(json, twin);

@@ -1,7 +1,7 @@
 /**
- * The disk of a simulated node: keys that outlive the processes over them, in memory or in LMDB. It counts what the checks
- * want to know of the state, digest and supply, as keys change, so that they cost nothing to ask; and it can let the process
- * die at any write.
+ * The disk of a simulated node: keys in memory or in LMDB, which survive the processes that use them. With each write,
+ * the disk updates the digest and the supply of the state, so that the checks can read digest and supply without cost.
+ * The disk can also kill the process at any write.
  */
 
 import { hash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { STATE_TABLES, TABLES } from '../../src/store/tables/layout.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { decodeAccount } from '../../src/store/tables/records.ts';
 
-/** What a write of a dead process throws. Its code may go on running a little; nothing of it reaches anybody. */
+/** Thrown by a write of a dead process. The code of the process may run on for a moment, but has no effect on other nodes. */
 export class ProcessDied extends Error {
   constructor() {
     super('the process has died');
@@ -34,7 +34,7 @@ interface Counted {
 
 export class Disk {
   readonly #keyValue: KeyValue;
-  /** Undefined where nobody asks for digest and supply. */
+  /** Undefined if the digest and the supply are not needed. */
   readonly #counted: Map<string, Counted> | undefined;
   #digest = 0n;
   #supply = 0n;
@@ -42,7 +42,7 @@ export class Disk {
   #dieAtWrite = Number.POSITIVE_INFINITY;
   #onDeath: () => void = () => undefined;
 
-  /** @param isCounted whether digest and supply will be asked for */
+  /** @param isCounted whether to track the digest and the supply */
   constructor(keyValue: KeyValue = new MemoryKeyValue(), isCounted = true) {
     this.#keyValue = keyValue;
     if (!isCounted) return;
@@ -52,7 +52,10 @@ export class Disk {
     }
   }
 
-  /** Exclusive or of hashes of all entries of consensus state: equal states have equal digests, in whatever order made. */
+  /**
+   * XOR of the hashes of all entries of the consensus state. Equal states have equal digests, whatever the order of the
+   * writes.
+   */
   get digest(): bigint {
     return this.#digest;
   }
@@ -62,18 +65,18 @@ export class Disk {
     return this.#supply;
   }
 
-  /** Writes since the disk was made, failed ones included. */
+  /** Number of writes since the disk was made, including failed writes. */
   get writes(): number {
     return this.#writes;
   }
 
-  /** Lets the process die in the middle of a transaction, at the write with this number from now (from 1). */
+  /** Lets the process die in the middle of a transaction, at the write with the given number. The next write has number 1. */
   dieAtWrite(number: number, onDeath: () => void): void {
     this.#dieAtWrite = this.#writes + number;
     this.#onDeath = onDeath;
   }
 
-  /** The keys as one process sees them. After its death reads go on and writes throw. */
+  /** The keys as one process sees them. After the death of the process, reads still succeed and writes throw. */
   mount(owner: Process): KeyValue {
     const keyValue = this.#keyValue;
     return {
@@ -84,7 +87,7 @@ export class Disk {
     };
   }
 
-  /** The same content on another disk. */
+  /** Copies the content to a new disk. */
   copy(isCounted = true): Disk {
     const copy = new MemoryKeyValue();
     copy.transact((writer) => {

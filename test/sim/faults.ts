@@ -1,6 +1,6 @@
 /**
- * Faults drawn from a seed. Each world gets its own mixture: some seeds have only bad links, some everything at once, as a
- * defect often shows only while other faults keep out of its way.
+ * Draws faults from a seed. Each world gets its own mixture: some seeds have only bad links, others have all kinds of
+ * faults. Some defects show only if no other fault hides them.
  */
 
 import type { KeyPair } from '../../src/protocol/types.ts';
@@ -11,20 +11,20 @@ import { Stranger } from './stranger.ts';
 import { GOOD_LINK, type LinkQuality } from './wire.ts';
 import type { World } from './world.ts';
 
-/** Delegates that may cheat in all: fewer than a third, as the finality protocol asks. */
+/** Maximum number of delegates that may cheat in total: fewer than a third, as the finality protocol requires. */
 const DISHONEST_DELEGATES_MAX = 33;
-/** Delegates of strangers, which forge no block that is in order. */
+/** Number of delegates that strangers use. Strangers forge no valid block. */
 const STRANGERS_DELEGATES = 3;
-/** Delegates that two honest nodes forge with at the same time. */
+/** Number of delegates that forge on two honest nodes at the same time. */
 const SHARED_DELEGATES = 4;
-/** Fewer nodes than this cannot do without one of them. */
+/** A network with fewer nodes needs every node, so it has no dishonest node. */
 const NODES_WITH_DISHONEST_MIN = 4;
 
 export interface FaultPlan {
   readonly links: LinkQuality;
   readonly hasPartitions: boolean;
   readonly hasCrashes: boolean;
-  /** Share of crashes that happen at a write of the disk. */
+  /** Share of crashes that happen during a write to the disk. */
   readonly crashesAtWrite: number;
   readonly hasBlackout: boolean;
   readonly hasSkewedClocks: boolean;
@@ -34,7 +34,7 @@ export interface FaultPlan {
   readonly misbehaviour: Misbehaviour | undefined;
 }
 
-/** @param random of the seed alone: a plan is made before its world */
+/** @param random depends on the seed alone, because the plan exists before its world */
 export function drawPlan(random: SeededRandom, nodes: number): FaultPlan {
   const dishonestNode = nodes >= NODES_WITH_DISHONEST_MIN && random.chance(0.5);
   return {
@@ -59,12 +59,15 @@ export function drawPlan(random: SeededRandom, nodes: number): FaultPlan {
   };
 }
 
-/** The last node is the dishonest one, if any. */
+/** If the plan has a dishonest node, it is the last node. */
 export function misbehaviourOf(plan: FaultPlan, nodes: number): (node: number) => Misbehaviour | undefined {
   return (node) => (node === nodes - 1 ? plan.misbehaviour : undefined);
 }
 
-/** Deals the delegates: a few for strangers, a few twice, to the dishonest node no more than may cheat in all. */
+/**
+ * Distributes the delegates among the nodes. Strangers get a few delegates, and a few other delegates forge on two
+ * nodes. The dishonest node gets at most as many delegates as may cheat.
+ */
 export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delegates: readonly KeyPair[]) => KeyPair[] {
   const strangers = plan.hasStrangers ? STRANGERS_DELEGATES : 0;
   const shared = plan.sharesDelegates ? SHARED_DELEGATES : 0;
@@ -72,13 +75,13 @@ export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delega
   return (node, delegates) => {
     const dealt = delegates.filter((_, index) => index >= strangers && index % nodes === node);
     if (misbehaviourOf(plan, nodes)(node) !== undefined) return dealt.slice(0, dishonestMax);
-    // Those of node 1 that node 0 has, too.
+    // The delegates of node 1 that also forge on node 0.
     const second = delegates.filter((_, index) => index >= strangers && index % nodes === 1).slice(0, shared);
     return node === 0 && nodes > 1 ? [...dealt, ...second] : dealt;
   };
 }
 
-/** Faults of a world until they are stopped. */
+/** Causes faults in a world until they are stopped. */
 export class Faults {
   readonly #world: World;
   readonly #plan: FaultPlan;
@@ -105,7 +108,7 @@ export class Faults {
     if (plan.hasStrangers) this.#nowAndThen(5 * minuteMs, () => this.#stranger());
   }
 
-  /** Ends all faults but those of dishonest nodes: wire, clocks and processes are in order from now on. */
+  /** Ends all faults except those of dishonest nodes. After the call, the wire, the clocks and the processes work correctly. */
   async heal(): Promise<void> {
     this.#isStopped = true;
     const { wire, nodes } = this.#world;
@@ -158,7 +161,10 @@ export class Faults {
     this.#world.time.schedule(afterMs, () => this.#world.node(index).start());
   }
 
-  /** Sets a clock wrong, or right: fewer than a third of the nodes, as it stays a fault of few. */
+  /**
+   * Changes the clock of a node to a wrong or to the right time. At most a third of the nodes, but at least one, may
+   * have a wrong clock.
+   */
   #skew(): void {
     const { nodes } = this.#world;
     const node = this.#random.pick(nodes);

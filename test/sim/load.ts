@@ -1,4 +1,4 @@
-/** Transactions by chance, sent to random nodes as clients do; many do not fit, and the pools sort them. */
+/** Sends random transactions to random nodes, as clients do. Many transactions are invalid, and the pools must reject them. */
 
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyPair, Payload, Transaction } from '../../src/protocol/types.ts';
@@ -7,7 +7,7 @@ import type { SimNode } from './node.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { World } from './world.ts';
 
-/** The share of each kind, in tenths. No schedule has dapp transactions, because generation 3 has none. */
+/** Share of each type, in tenths. The load has no dapp transactions, because generation 3 has none. */
 const TENTHS: Readonly<Record<Payload['kind'], number>> = {
   transfer: 4,
   vote: 3,
@@ -35,7 +35,7 @@ export class Load {
     this.#seconds = [0, 1, 2].map((number) => keyPairOf(`second ${number}`));
   }
 
-  /** Sends a few transactions now and then, for as long as the world runs. */
+  /** Sends a few transactions at random intervals, for as long as the world runs. */
   start(meanDelayMs: number): void {
     this.#world.time.schedule(this.#random.below(2 * meanDelayMs), () => {
       this.send();
@@ -54,8 +54,8 @@ export class Load {
   }
 
   /**
-   * Sends so many transfers in each second for as long as the world runs, each to a random node. All of them fit while the
-   * accounts have funds.
+   * Sends the given number of transfers per second to random nodes, for as long as the world runs. All transfers are
+   * valid while the accounts have funds.
    */
   startTransfers(perSecond: number): void {
     this.#world.time.schedule(1000 / perSecond, () => {
@@ -92,7 +92,7 @@ export class Load {
         : this.#people.filter((keyPair) => group.includes(publicKeyOf(keyPair)));
     const isCareless = this.#random.chance(0.1);
     return makeTransaction(this.#world.params, sender, payload, {
-      // A little in the past, so that slow clocks do not take it for one of the future.
+      // The timestamp is in the past, so that nodes with a slow clock accept it.
       timestamp: node.engine.chain.nowS() - this.#random.between(60, 120),
       ...(second === undefined || isCareless ? {} : { second }),
       ...(isCareless ? {} : { members: signers }),

@@ -1,6 +1,7 @@
 /**
- * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. A line for each seed; of a failure its seed,
- * what was promised and the last events. Exit code 1 when a seed fails.
+ * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. The program prints one line per seed.
+ * For a failed seed, the program prints the seed, the violated guarantee and the last events. Exit code 1 if a seed
+ * fails.
  */
 
 import { Command, InvalidArgumentError } from 'commander';
@@ -28,7 +29,7 @@ interface Flags {
   readonly verbose?: boolean;
 }
 
-/** Events of a failure that are shown. */
+/** Number of events that the report of a failure shows. */
 const LINES_SHOWN = 60;
 
 const program = new Command('sim')

@@ -1,12 +1,12 @@
-/** Small, realistic faults: each a piece of compiled code that occurs once, and what stands there instead. */
+/** Small, realistic defects. Each defect replaces a piece of compiled code that occurs exactly once. */
 
 export interface Mutant {
   readonly name: string;
-  /** Below `dist/src`. */
+  /** Path below `dist/src`. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** Why nothing can notice it, of one that survives. */
+  /** The reason why no test can notice a surviving mutant. */
   readonly reason?: string;
 }
 

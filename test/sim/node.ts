@@ -1,4 +1,7 @@
-/** A node of a world: the production engine on virtual time, wire and disk, which can be killed and started again. */
+/**
+ * A node of a world: the production engine on virtual time, a simulated wire and a simulated disk. Tests can kill and
+ * restart the node.
+ */
 
 import { Engine } from '../../src/engine/engine.ts';
 import { MemoryTransactionJournal } from '../../src/engine/pool/journal-entries.ts';
@@ -17,28 +20,31 @@ import { type Misbehaviour, tampered } from './dishonest.ts';
 import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
 
-/** Percent of its peers that a node of generation 2 must agree with to forge. */
+/** Minimum share of a node's peers, in percent, that must have the same tip as the node before it forges in generation 2. */
 const CONSENSUS_MIN = 51;
 
 export interface SimNodeOptions {
   readonly index: number;
   readonly address: PeerAddress;
-  /** Peers that it insists on. */
+  /** Peers to which the node always tries to connect. */
   readonly fixedPeers: readonly PeerAddress[];
-  /** Connections that it makes by itself; 20 unless told. */
+  /** Number of outbound connections; default: 20. */
   readonly outboundMax?: number | undefined;
   readonly keys: readonly KeyPair[];
   readonly disk: Disk;
   readonly misbehaviour?: Misbehaviour | undefined;
-  /** Whether it signs by its journal alone; it does unless this is false. */
+  /**
+   * Whether the node signs without checking if a delegate signs elsewhere; default: true. Only the journal of the node
+   * then prevents double forging.
+   */
   readonly riskDoubleForging?: boolean | undefined;
-  /** Time between announcements; 5 s unless told. */
+  /** Time between announcements; default: 5 s. */
   readonly broadcastIntervalMs?: number | undefined;
-  /** Whether it keeps watermarks outside of its folder. */
+  /** Whether the node keeps watermarks outside its data folder. */
   readonly hasWatermarks?: boolean | undefined;
 }
 
-/** What a backup of a node holds. */
+/** The content of a node's backup. */
 export interface FolderCopy {
   readonly disk: Disk;
   readonly journal: MemoryJournal;
@@ -54,20 +60,20 @@ interface Running {
 export class SimNode {
   readonly index: number;
   readonly peerId: PeerId;
-  /** Outlives crashes, as does the journal. */
+  /** The disk and the journal survive crashes. */
   #disk: Disk;
   readonly journal = new MemoryJournal();
-  /** Lie outside of its folder: they stay what they are when the folder is put back. */
+  /** The watermarks are outside the data folder, so a restore of the folder does not change the watermarks. */
   readonly watermarks = new MemoryWatermarks();
-  /** Outlives crashes: what is in it was flushed. */
+  /** Survives crashes, because the node flushes each entry. */
   readonly transactionJournal = new MemoryTransactionJournal();
   readonly keys: readonly KeyPair[];
-  /** Milliseconds by which its clock is off. */
+  /** Offset of the node's clock in milliseconds. */
   skewMs = 0;
   readonly #world: World;
   readonly #options: SimNodeOptions;
   #running: Running | undefined;
-  /** Counts starts: each draws from its own stream of chance. */
+  /** Number of starts. Each start has its own stream of random numbers. */
   #starts = 0;
 
   constructor(world: World, options: SimNodeOptions) {
@@ -79,7 +85,7 @@ export class SimNode {
     this.peerId = `${options.address.ip}:${options.address.wsPort}`;
   }
 
-  /** Promises are asked of honest nodes only. */
+  /** The checks apply only to honest nodes. */
   get isHonest(): boolean {
     return this.#options.misbehaviour === undefined;
   }
@@ -92,7 +98,7 @@ export class SimNode {
     return this.#disk;
   }
 
-  /** A backup of its folder as of now. */
+  /** Makes a backup of the data folder as it is now. */
   copyFolder(): FolderCopy {
     const journal = new MemoryJournal();
     journal.takeFrom(this.journal);
@@ -100,7 +106,7 @@ export class SimNode {
   }
 
   /**
-   * Puts a backup in the place of the folder of a node that is down.
+   * Replaces the data folder of a stopped node with a backup.
    *
    * @param isNoticed whether the journal's file shows that it is a copy
    */
@@ -125,7 +131,7 @@ export class SimNode {
     return header;
   }
 
-  /** Starts the process; does nothing when it runs. */
+  /** Starts the process. Does nothing if the process runs already. */
   async start(): Promise<void> {
     if (this.isRunning) return;
     const world = this.#world;
@@ -192,9 +198,9 @@ export class SimNode {
   }
 
   /**
-   * Ends at once, wherever it stands: what is not on disk is lost, nothing is said to anybody.
+   * Ends the process at once. Data that is not on the disk is lost, and the node sends nothing to its peers.
    *
-   * @param noticedAfterMs time until peers notice; 0 when the machine lives on
+   * @param noticedAfterMs time until peers notice; 0 if only the process dies and its machine keeps running
    */
   crash(noticedAfterMs = 0): void {
     const running = this.#running;
@@ -204,7 +210,7 @@ export class SimNode {
     running.transport.die(noticedAfterMs);
   }
 
-  /** Lets it crash in the middle of a later transaction. */
+  /** Lets the node crash in the middle of a later transaction. */
   crashAtWrite(number: number, crashed: () => void): void {
     this.disk.dieAtWrite(number, () => {
       this.crash();
@@ -217,7 +223,7 @@ export class SimNode {
     return this.#running;
   }
 
-  /** A clock that is off by the skew of the moment and whose timers die with the process. */
+  /** A clock with the current offset of the node. The timers of the clock end with the process. */
   #clock(owner: Process): Clock {
     const { time } = this.#world;
     return {
@@ -246,14 +252,14 @@ export class SimNode {
   }
 }
 
-/** A journal that keeps everything, so that checks can look for contradictions. */
+/** A journal that keeps all headers. The checks search it for contradictions. */
 export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();
-  /** Whether the folder was put back from a copy since the last start. */
+  /** Whether the folder was restored from a copy since the last start. */
   isCopied = false;
   readonly moved = new Map<PublicKey, number>();
-  /** All headers in the order of signing. No backup takes it along. */
+  /** All headers in the order of their signing. Backups do not include this list. */
   readonly signed: { readonly publicKey: PublicKey; readonly header: SignedHeader }[] = [];
 
   last(publicKey: PublicKey): SignedHeader | undefined {
@@ -272,7 +278,7 @@ export class MemoryJournal implements FolderJournal {
     this.moved.set(publicKey, atS);
   }
 
-  /** Holds what another holds, and nothing else. */
+  /** Replaces the content of this journal with the content of another journal. */
   takeFrom({ entries, held, moved }: MemoryJournal): void {
     this.entries.clear();
     for (const [publicKey, list] of entries) this.entries.set(publicKey, [...list]);
@@ -318,7 +324,7 @@ export class MemoryJournal implements FolderJournal {
   }
 
   close(): void {
-    // Nothing to release.
+    // The journal holds no resources to release.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Many schedules of backups on many cores: `npm run sim -- --restores N`. */
+/** Runs many restore schedules on several processor cores: `npm run sim -- --restores N`. */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -7,10 +7,10 @@ import { performance } from 'node:perf_hooks';
 import { runRestore, type RestoreResult } from './restores.ts';
 
 const CHILD = '--restore-process';
-/** Schedules that a process is given at a time. */
+/** Number of schedules that a process runs per task. */
 const AT_A_TIME = 50;
 
-/** What became of some schedules. */
+/** The results of some schedules. */
 interface Share {
   readonly run: number;
   readonly signedAfter: number;

@@ -1,10 +1,12 @@
 /**
- * Schedules of backups: a node is stopped, its folder is put back to an earlier state or its delegates move to another
- * machine, and peers are there, late, few, or never there again. Worlds are small and short, as many of them show more than a
- * long one. Promise: no delegate ever signs two headers that contradict each other.
+ * Runs random restore schedules. In each schedule, a node is stopped, and then its data folder is replaced with an
+ * earlier state or its delegates move to another machine. The peers of the node are reachable at once, late, in part,
+ * or never. The worlds are small and short, because many small worlds show more than one long world. Guarantee: no
+ * delegate ever signs two contradicting headers.
  *
- * Left out is what nothing can show: a machine that is rolled back as a whole, with all that lies outside of the data folder,
- * and that signed on a branch which nobody else has, or whose peers were rolled back with it.
+ * The schedules omit a case that no node can detect: a machine is rolled back as a whole, including all files outside
+ * the data folder. In this case, the machine has signed on a branch that no other node has, or its peers were rolled
+ * back with it.
  */
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
@@ -16,43 +18,55 @@ import { MemoryJournal, type FolderCopy, type SimNode } from './node.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
-/** Slots of the chain that all schedules of a generation go on from: enough that blocks are final in generation 3. */
+/**
+ * Number of slots of the common chain from which all schedules of a generation start. In generation 3 the common chain
+ * has final blocks.
+ */
 const BASE_SLOTS = 170;
 const BLOCK_TIME_S = 10;
 const ANSWERS_MAX = 100_000;
 
-/** The node whose folder is put back, the rest of the network, and the machine that delegates may move to. */
+/**
+ * Indexes of the three nodes of a world: the node whose folder is restored, the node for the rest of the network, and
+ * the other machine to which delegates may move.
+ */
 const NODE = 0;
 const REST = 1;
 const ELSEWHERE = 2;
 
 export interface RestoreSchedule {
   readonly generation: Generation;
-  /** Delegates of the node, from the first. */
+  /** Number of delegates of the node, counted from the first delegate. */
   readonly delegates: number;
-  /** Slots until the backup, and from then until the end of the node. */
+  /** Slots before the backup, and slots from the backup until the node stops. */
   readonly beforeSlots: number;
   readonly afterSlots: number;
-  /** Of the latter, how many it is cut off from the rest, and goes on alone, up to its end. */
+  /** The last slots of `afterSlots`, in which the node is cut off from the rest and forges alone. */
   readonly aloneSlots: number;
   /**
-   * Slots that it is down: mostly until the delegates that signed after the backup have their next ones, as only these can
-   * contradict themselves.
+   * Number of slots for which the node is down. Only delegates that signed after the backup can contradict themselves.
+   * In most schedules, the node is down until such delegates get their next slots.
    */
   readonly downSlots: number;
-  /** Of them, the last ones in which the rest goes on; it is asleep before. */
+  /**
+   * The last slots of `downSlots`, in which the rest of the network runs. In the earlier slots of `downSlots`, the rest
+   * of the network is stopped too.
+   */
   readonly restSlots: number;
   /** Whether the rest forges without waiting for the node. */
   readonly isRestBold: boolean;
-  /** What is put back; `backup` is a chain without a record, as `bloomery backup` makes it. */
+  /** The part that is restored. `backup` is a chain without a signing record, as `bloomery backup` makes it. */
   readonly restored: 'nothing' | 'folder' | 'journal' | 'chain' | 'backup';
-  /** What shows that something was: a watermark outside, the file itself, both, or peers alone. */
+  /**
+   * The evidence of the restore that the node can find: a watermark outside the folder, the journal file itself, both,
+   * or only its peers.
+   */
   readonly evidence: 'watermark' | 'file' | 'both' | 'peers';
-  /** Slots after its start until its peers can be reached; infinite for never. */
+  /** Slots from the node's start until it can reach its peers; Infinity for never. */
   readonly lateSlots: number;
-  /** Whether the rest is stopped with it and starts with it. */
+  /** Whether the rest of the network stops and starts together with the node. */
   readonly isWholeStopped: boolean;
-  /** Whether the delegates were exported to another machine before the folder was put back. */
+  /** Whether the delegates were exported to another machine before the folder was restored. */
   readonly isMoved: boolean;
   readonly endSlots: number;
 }
@@ -60,7 +74,7 @@ export interface RestoreSchedule {
 export interface RestoreResult {
   readonly seed: number;
   readonly schedule: RestoreSchedule;
-  /** Headers that the node's delegates signed after its folder was put back, on either machine. */
+  /** Number of headers that the node's delegates signed after the restore, on either machine. */
   readonly signedAfter: number;
   readonly contradiction?: { readonly text: string; readonly lines: readonly SimLine[] };
 }
@@ -103,7 +117,7 @@ interface Base {
 
 const bases = new Map<Generation, Promise<Base>>();
 
-/** A chain with every delegate, and the journals of them all as one. */
+/** Makes a chain with all delegates, with one journal for all delegates. */
 function baseOf(generation: Generation): Promise<Base> {
   const made = bases.get(generation) ?? makeBase(generation);
   bases.set(generation, made);
@@ -114,7 +128,7 @@ async function makeBase(generation: Generation): Promise<Base> {
   const verifier = createInlineVerifier(selectEd25519(), ANSWERS_MAX);
   const delegateListRoundOffset = generation === 2 ? 0 : 2;
   const network = { generation, blockTimeS: BLOCK_TIME_S, delegateListRoundOffset };
-  // Nodes of generation 2 want peers that agree with them.
+  // Nodes of generation 2 forge only if peers agree with their tip.
   const world = new World({ seed: 1, nodes: 2, network, verifier });
   await world.startAll();
   await world.run(BASE_SLOTS * BLOCK_TIME_S);
@@ -162,7 +176,7 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
   keepOwnLines(world);
   await node.start();
   await rest.start();
-  // In the middle of slots, when their blocks have come round.
+  // Backups happen in the middle of slots, after the block of the slot has reached all nodes.
   await slots(1.5 + schedule.beforeSlots);
   const backup = node.copyFolder();
   const alone = Math.min(schedule.aloneSlots, schedule.afterSlots);
@@ -192,7 +206,7 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
   return node.journal.signed.length + elsewhere.journal.signed.length - signedBefore;
 }
 
-/** Each machine begins with what its own delegates signed, and its watermarks tell the same. */
+/** Removes the records of other delegates, so that each machine starts with the records and watermarks of its own delegates. */
 function keepOwnLines(world: World): void {
   for (const { keys, journal, watermarks } of world.nodes) {
     const own = new Set(keys.map(publicKeyOf));
@@ -204,7 +218,7 @@ function keepOwnLines(world: World): void {
   }
 }
 
-/** As `forging export` and `forging import` do; the other machine then forges for the delegates. */
+/** Moves the delegates as `forging export` and `forging import` do. The target machine then forges for the delegates. */
 async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
   const nowS = Math.floor(world.time.nowMs / 1000);
   for (const keyPair of from.keys) {
@@ -220,7 +234,7 @@ async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
   for (const keyPair of from.keys) to.engine.forging.enable(keyPair);
 }
 
-/** The first pair of headers of one delegate that contradict each other, wherever they were signed. */
+/** The first pair of contradicting headers of one delegate, on any machines. */
 export function contradictionIn(world: World): string | undefined {
   const byDelegate = new Map<
     string,

@@ -1,6 +1,7 @@
 /**
- * Plants each fault of `mutants.ts` into a copy of the build and runs the suite against it: `npm run sim -- --mutants`. Some
- * ten minutes on two cores. Exit code 1 when more survive than may, or when a fault no longer fits the code.
+ * Applies each mutant of `mutants.ts` to a copy of the build and runs the test suite: `npm run sim -- --mutants`. The
+ * run takes about ten minutes on two cores. Exit code 1 if too many mutants survive, or if a mutant no longer fits the
+ * code.
  */
 
 import { spawn } from 'node:child_process';
@@ -11,15 +12,18 @@ import { fileURLToPath } from 'node:url';
 
 import { MUTANTS, type Mutant } from './mutants.ts';
 
-/** As the project's promise: 27 of 30. */
+/** Minimum share of mutants that the suite must catch: 27 of 30, as the project guarantees. */
 const CAUGHT_SHARE_MIN = 0.9;
-/** A stage of the build as it is, on the busiest machine. */
+/** Time limit for a stage without a mutant, on the busiest machine. */
 const WHOLE_STAGE_MS_MAX = 3_600_000;
-/** A suite that hangs has noticed something: a stage may take so long, or so many times what it takes without a fault. */
+/**
+ * `STAGE_MS_MIN` is the minimum time limit for a stage with a mutant. A stage with a mutant may take `STAGE_SLOWER_MAX`
+ * times as long as without a mutant. A suite that hangs counts as a catch.
+ */
 const STAGE_MS_MIN = 900_000;
 const STAGE_SLOWER_MAX = 3;
 
-/** Quick ones first: the suite ends with the first that fails. */
+/** The fast stages come first, because the suite stops at the first failure. */
 const STAGES: readonly { readonly name: string; readonly files: readonly string[] }[] = [
   {
     name: 'chain',
@@ -37,32 +41,32 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
   { name: 'scripted', files: ['sim/scripted/{partition,bad-branch,time,cheats,behind,rates,restores}'] },
 ];
 
-/** Part of it that may pass without any result: the test that hangs is named, then. */
+/** Share of a stage's time limit after which ava stops a run without results. Ava then names the hanging test. */
 const AVA_SHARE = 2 / 3;
 
-/** @param wholeMs what the stage took without a fault */
+/** @param wholeMs duration of the stage without a mutant */
 export function stageMsMaxOf(wholeMs: number): number {
   return Math.max(STAGE_MS_MIN, STAGE_SLOWER_MAX * wholeMs);
 }
 
-/** What a suite has shown. */
+/** The result of one run of the suite. */
 interface SuiteRun {
-  /** First stage that failed, with its test; undefined when all passed. */
+  /** First stage that failed, with its test; undefined if all stages passed. */
   readonly failure: string | undefined;
-  /** What each stage took, by its name. */
+  /** Duration of each stage, by its name. */
   readonly tookMs: ReadonlyMap<string, number>;
 }
 
 interface Fate {
   readonly mutant: Mutant;
-  /** Stage and test that noticed it, undefined for a survivor. */
+  /** Stage and test that caught the mutant; undefined if the mutant survived. */
   readonly caughtBy: string | undefined;
   readonly seconds: number;
 }
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** @param only parts of the names of those to plant, with commas between them; all when empty */
+/** @param only comma-separated parts of mutant names; runs all mutants if empty */
 export async function runMutants(jobs: number, only: string): Promise<number> {
   const parts = only.split(',');
   const chosen = MUTANTS.filter(({ name }) => parts.some((part) => name.includes(part)));
@@ -114,7 +118,7 @@ async function tryOut(mutant: Mutant, limitOf: (stage: string) => number): Promi
   }
 }
 
-/** @param limitOf milliseconds that a stage may take */
+/** @param limitOf returns the time limit of a stage in milliseconds */
 async function suite(folder: string, limitOf: (stage: string) => number): Promise<SuiteRun> {
   const tookMs = new Map<string, number>();
   for (const { name, files } of STAGES) {
@@ -127,7 +131,7 @@ async function suite(folder: string, limitOf: (stage: string) => number): Promis
   return { failure: undefined, tookMs };
 }
 
-/** @returns the first test that fails, undefined when all pass */
+/** @returns the first test that fails; undefined if all tests pass */
 function failureOf(folder: string, patterns: readonly string[], limitMs: number): Promise<string | undefined> {
   const ava = join(ROOT, 'node_modules/ava/entrypoints/cli.mjs');
   const child = spawn(
@@ -156,14 +160,14 @@ function failureOf(folder: string, patterns: readonly string[], limitMs: number)
   });
 }
 
-/** Those whose place is not there any more, or is there more than once: the code has changed under them. */
+/** Returns the mutants whose code no longer exists in the build, or exists more than once. */
 export function misfitsAmong(mutants: readonly Mutant[]): readonly Mutant[] {
   return mutants.filter(
     (mutant) => [...readFileSync(join(ROOT, 'dist/src', mutant.file), 'utf8').matchAll(patternOf(mutant))].length !== 1,
   );
 }
 
-/** A piece of code, however the compiler breaks its lines and quotes its texts. */
+/** A pattern for a piece of code that ignores line breaks and the kind of quotes. */
 function patternOf({ from }: Mutant): RegExp {
   const words = from.trim().split(/\s+/);
   return new RegExp(words.map((word) => escaped(word).replaceAll("'", `['"]`)).join('\\s+'), 'g');

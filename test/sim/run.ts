@@ -1,4 +1,7 @@
-/** One seed from beginning to end: a world under faults, then a healed one, which must become one chain again. */
+/**
+ * Runs one seed: a world with faults, and then the same world without faults. At the end, the nodes must agree on one
+ * chain again.
+ */
 
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,15 +18,19 @@ import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
 /**
- * Slots (of ten seconds) after healing within which all honest nodes must be on one chain: two until every connection is open
- * again (fixed peers are dialled every ten seconds at least), eight until a peer that had failed is asked again (backoff of
- * 80 seconds at most), one until somebody has forged the block that decides between equals, and one to fetch it. The other
- * eight are for cheats, who may show two chains that look alike a little longer.
+ * Maximum number of slots of ten seconds from the end of the faults until all honest nodes are on one chain. Two slots
+ * are for reconnecting, because fixed peers are dialled at least every ten seconds. Eight slots are for the backoff of
+ * a failed peer, which is at most 80 seconds. One slot is for the block that decides between equal chains, and one slot
+ * is for its download. The remaining eight slots are for cheats, which may show two similar chains for some time
+ * longer.
  */
 export const MEET_SLOTS_MAX = 20;
-/** Blocks that honest nodes may differ by once they have met: cheats go on showing two blocks, or late ones. */
+/**
+ * Maximum number of blocks by which honest nodes may differ after they have agreed on one chain. Cheats still send two
+ * blocks for a slot, or late blocks.
+ */
 export const DISAGREEMENT_BLOCKS_MAX = 8;
-/** Share of the time that is spent healed. */
+/** Share of the time without faults, at the end of the run. */
 const HEALED_SHARE = 0.2;
 
 export interface RunOptions {
@@ -31,24 +38,24 @@ export interface RunOptions {
   readonly nodes: number;
   readonly hours: number;
   readonly store: 'memory' | 'lmdb';
-  /** Generation 3 unless told. */
+  /** Protocol generation; default: 3. */
   readonly generation?: Generation;
-  /** Instead of the seed's. */
+  /** A plan that replaces the plan of the seed. */
   readonly plan?: FaultPlan;
 }
 
 export interface RunResult {
   readonly seed: number;
   readonly plan: FaultPlan;
-  /** The same for the same seed: over every event and every node's end. */
+  /** A digest of all events and of the final state of every node. Equal seeds give equal digests. */
   readonly digest: string;
   readonly height: number;
   readonly finalized: number;
   readonly events: number;
   readonly counts: ReadonlyMap<string, number>;
-  /** Processor time that it took. */
+  /** Processor time of the run in milliseconds. */
   readonly cpuMs: number;
-  /** Slots after healing until all had met. */
+  /** Slots from the end of the faults until all honest nodes were on one chain. */
   readonly metAfterSlots: number;
   readonly failure?: { readonly message: string; readonly lines: readonly SimLine[] };
 }
@@ -95,7 +102,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   return result;
 }
 
-/** More delegates than a round has, so that votes change who forges, and rewards from the second round on. */
+/** The network has more delegates than a round, so that votes change who forges. Rewards start with the second round. */
 const NETWORK = {
   blockTimeS: 10,
   delegates: 104,

@@ -1,4 +1,4 @@
-/** A world that follows a script instead of a seed, watched all the time. */
+/** A world that follows a script instead of a seed, with all checks after every event. */
 
 import { checkTables, disagreement, PromiseBroken, Watch } from './checks.ts';
 import { MEET_SLOTS_MAX } from './run.ts';
@@ -14,13 +14,13 @@ export class ScriptedWorld {
     this.#watch = new Watch(world);
   }
 
-  /** A running world with slots of ten seconds. */
+  /** Starts a world with slots of ten seconds. */
   static async begin(options: Omit<WorldOptions, 'seed'> & { readonly seed?: number }): Promise<ScriptedWorld> {
     const scripted = new ScriptedWorld(
       new World({ seed: 1, ...options, network: { blockTimeS: 10, ...options.network } }),
     );
     await scripted.world.startAll();
-    // Looks happen in the middle of slots, when their blocks have come round.
+    // Scripts continue in the middle of slots, after the block of the slot has reached all nodes.
     await scripted.world.run(scripted.world.slotMs / 2000);
     return scripted;
   }
@@ -33,12 +33,12 @@ export class ScriptedWorld {
     await this.world.run((count * this.world.slotMs) / 1000, () => this.#watch.look());
   }
 
-  /** Blocks by which nodes differ; all honest ones unless given. */
+  /** Number of blocks by which the given nodes differ; default: all honest nodes. */
   apart(...indexes: number[]): number {
     return disagreement(indexes.length === 0 ? this.world.honest : indexes.map((index) => this.node(index)));
   }
 
-  /** Waits until all honest nodes are on one chain. @returns slots that it took */
+  /** Waits until all honest nodes are on one chain. @returns the number of slots until then */
   async meet(slotsMax = MEET_SLOTS_MAX): Promise<number> {
     for (let slot = 1; slot <= slotsMax; slot += 1) {
       await this.slots(1);
@@ -54,7 +54,7 @@ export class ScriptedWorld {
     return this.node(index).engine.chain.finalizedHeight;
   }
 
-  /** How often a node, or any, said this. */
+  /** Counts the log lines with this code, of one node or of all nodes. */
   said(code: string, index?: number): number {
     if (index === undefined) return this.world.counts.get(code) ?? 0;
     return this.world.lines.filter((line) => line.node === index && line.code === code).length;

@@ -1,4 +1,4 @@
-/** Many seeds on many cores: each process takes the next seed when it is done with one. */
+/** Runs many seeds on several processor cores. Each process takes the next seed when its last one is done. */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ interface Answer {
   readonly realMs: number;
 }
 
-/** @param take is told in the order of the ends, not of the seeds */
+/** @param take called in the order in which seeds finish, not in the order of the seeds */
 export async function runSeedsInProcesses(
   all: readonly RunOptions[],
   jobs: number,
@@ -46,7 +46,7 @@ if (process.argv[2] === CHILD) {
   process.on('message', (options: RunOptions) => {
     const startMs = performance.now();
     void runSeed(options).then(({ counts, ...result }) => {
-      // Fields of a log line may hold amounts, which no message can carry.
+      // The fields of a log line may contain amounts as bigint, which the message channel cannot carry.
       const plain = JSON.parse(
         JSON.stringify(result, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)),
       ) as typeof result;

@@ -1,4 +1,4 @@
-/** Chance that one number repeats: xoshiro128** seeded by splitmix32. */
+/** A random number generator with a seed: xoshiro128**, seeded by splitmix32. */
 
 import type { Random } from '../../src/ports/clock.ts';
 
@@ -56,7 +56,7 @@ export class SeededRandom implements Random {
     return Uint8Array.from({ length: count }, () => this.below(256));
   }
 
-  /** An independent stream: what one part of a world draws does not shift what another gets. */
+  /** An independent stream. Draws in one part of a world do not change the numbers of another part. */
   fork(name: string): SeededRandom {
     return new SeededRandom(`${this.next()}/${name}`);
   }

@@ -1,8 +1,8 @@
-/** What a peer without a node behind it does with what it is told: nothing. */
+/** Handlers of a peer without a node behind it. The handlers ignore all messages. */
 
 import type { TransportHandlers } from '../../src/ports/transport.ts';
 
-/** @param said what this one does otherwise; without an `answer` it leaves every question open */
+/** @param said handlers that replace the defaults; without `answer`, all requests stay unanswered */
 export function silentHandlers(said: Partial<TransportHandlers> = {}): TransportHandlers {
   return {
     answer: () => new Promise(() => undefined),

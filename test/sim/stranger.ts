@@ -1,6 +1,6 @@
 /**
- * A peer without a node behind it: it speaks the wire's language and lies. It may own delegates, so that some of its blocks are
- * signed by who may sign them and wrong in nothing but one thing.
+ * A peer without a node behind it, which speaks the wire protocol and lies. The peer may own delegates, so that some of
+ * its blocks have a valid signature and only one error.
  */
 
 import { PeerFault, type NodeInfo, type PeerId, type TransportHandlers } from '../../src/ports/transport.ts';
@@ -13,11 +13,11 @@ import { silentHandlers } from './silent-handlers.ts';
 import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
 
-/** What it answers when asked for blocks: lies of which each costs the asker something else. */
+/** The stranger's kinds of answers to requests for blocks. Each kind of lie has another cost for the node that asks. */
 const ANSWERS = ['silence', 'nothing', 'error', 'unlinked', 'rubbish', 'endless', 'truth'] as const;
 type Answers = (typeof ANSWERS)[number];
 
-/** Blocks of an invented chain that it gives before it tires. */
+/** Number of blocks of an invented chain that the stranger sends before it stops. */
 const INVENTED_BLOCKS_MAX = 400;
 
 export class Stranger {
@@ -28,7 +28,7 @@ export class Stranger {
   readonly #answers: Answers;
   #invented = 0;
 
-  /** @param number makes its address, so that a ban of one does not hit the next */
+  /** @param number determines the address, so that a ban of one stranger does not affect the next */
   constructor(world: World, random: SeededRandom, number: number, keys: readonly KeyPair[]) {
     this.#world = world;
     this.#random = random;
@@ -64,7 +64,7 @@ export class Stranger {
     }
   }
 
-  /** A block that must not be applied, by what is wrong with it. */
+  /** Returns a random block that a node must not apply. Each kind of block has a different error. */
   #badBlock(target: SimNode): unknown {
     const { codec, params } = this.#world.rules;
     const random = this.#random;
@@ -98,7 +98,7 @@ export class Stranger {
     return random.pick(flavours)();
   }
 
-  /** Spends what nobody has. */
+  /** Adds a transfer of more than the sender owns. */
   #withTransaction(block: Block, key: KeyPair): JsonObject {
     const { codec, params } = this.#world.rules;
     const payload = { kind: 'transfer', amount: 10n ** 17n, recipientId: '1L' } as const;

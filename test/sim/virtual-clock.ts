@@ -1,4 +1,4 @@
-/** Virtual time: events in order of due time, then of creation; nothing happens between them. */
+/** Virtual time. Events run in the order of their due time, then of their creation. Nothing happens between two events. */
 
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 
@@ -23,12 +23,12 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
-  /** Events executed or waiting since the start: equal runs have equal counts. */
+  /** Number of executed and waiting events since the start. Equal runs have equal counts. */
   get eventCount(): number {
     return this.#order;
   }
 
-  /** @param work what it returns is waited for: no time passes meanwhile */
+  /** @param work virtual time stops until the promise that `work` returns has resolved */
   schedule(delayMs: number, work: () => void | Promise<void>): Timer {
     const event: Event = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order, work, cancelled: false };
     this.#order += 1;
@@ -40,7 +40,7 @@ export class VirtualTime {
     };
   }
 
-  /** Runs everything due up to a moment; after each event all promises it resolved have run, too. */
+  /** Runs all events up to a time. After each event, all promises that the event resolved run their reactions too. */
   async runUntil(endMs: number, afterEvent?: () => void): Promise<void> {
     for (;;) {
       const event = this.#heap[0];
@@ -56,7 +56,7 @@ export class VirtualTime {
     this.#nowMs = Math.max(this.#nowMs, endMs);
   }
 
-  /** A clock that is off by a number of milliseconds, which may change. */
+  /** A clock with an offset in milliseconds, which may change. */
   clock(skewMs: () => number = () => 0): Clock {
     return {
       nowMs: () => Math.floor(this.#nowMs + skewMs()),

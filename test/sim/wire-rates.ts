@@ -1,14 +1,17 @@
-/** Rates on the wire of a world: the limits that nodes set each other, and those of release 3.0.2 looking on. */
+/**
+ * Counts the messages on the wire of a world. The module applies the rate limits of Bloomery nodes, and counts the
+ * violations that release 3.0.2 would penalise.
+ */
 
 import type { Generation } from '../../src/protocol/params.ts';
 import { ReceiveLimits, type UseVerdict } from '../../src/p2p/receive-limits.ts';
 import { RATE_WINDOW_MS, RATES, type RateKind } from '../../src/ports/rates.ts';
 import type { PeerId, PeerMessage, PeerRequest } from '../../src/ports/transport.ts';
 
-/** Names that release 3.0.2 counts, and uses of each in a window for which it does not charge. */
+/** Messages that release 3.0.2 counts, and the number of uses of each message that is free per window. */
 const COUNTED = new Set(['getTransactions', 'postTransactionsAnnouncement', 'postSignatures']);
 const FREE = 3;
-/** Generation 2 looks for a common block with several calls. */
+/** In generation 2, one search for a common block takes several calls. */
 const COMMON_BLOCK_CALLS_2 = 12;
 
 const REQUESTS: Readonly<Record<PeerRequest['kind'], RateKind>> = {
@@ -24,10 +27,10 @@ export class WireRates {
   readonly #generation: Generation;
   readonly #limits = new Map<string, ReceiveLimits>();
   readonly #counted = new Map<string, { window: number; uses: number }>();
-  /** Uses by name, and those of them that were not taken. */
+  /** `uses`: number of messages by name. `dropped`: number of messages that the receiver dropped, by name. */
   readonly uses = new Map<string, number>();
   readonly dropped = new Map<string, number>();
-  /** What release 3.0.2 would have charged, by name. */
+  /** Number of penalties of release 3.0.2, by name. */
   readonly charged = new Map<string, number>();
 
   constructor(generation: Generation) {
@@ -51,7 +54,7 @@ export class WireRates {
 
   #use(from: PeerId, to: PeerId, kind: RateKind, nowMs: number): UseVerdict {
     const name = RATES.find((row) => row.generation === this.#generation && row.kind === kind)?.name;
-    // Strangers may say what their generation has no word for.
+    // Strangers may send messages that their generation does not define.
     if (name === undefined) return 'taken';
     const pair = `${from} ${to}`;
     let limits = this.#limits.get(pair);
@@ -63,7 +66,7 @@ export class WireRates {
     return verdict;
   }
 
-  /** Windows there begin by the clock, for all peers at once. */
+  /** In release 3.0.2, windows start at fixed times of the clock, for all peers at once. */
   #countAsReference(key: string, name: string, nowMs: number): void {
     if (this.#generation === 2 || !COUNTED.has(name)) return;
     const window = Math.floor(nowMs / RATE_WINDOW_MS);

@@ -1,6 +1,6 @@
 /**
- * The network of a world: transports that hand messages to one another through virtual time, with delay, loss, duplication
- * and cuts. Content goes through JSON text and arrives frozen, so that no node ever changes what another holds.
+ * The network of a world: transports that exchange messages in virtual time, with delay, loss, duplication and cuts.
+ * Messages are converted to JSON and back, and arrive frozen, so that no node can change the objects of another node.
  */
 
 import { ProtocolError } from '../../src/primitives/errors.ts';
@@ -24,19 +24,19 @@ import type { UseVerdict } from '../../src/p2p/receive-limits.ts';
 import { WireRates } from './wire-rates.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 
-/** As the real wire: a dialer waits 2 s for an answer. */
+/** As on the real wire: a dial or a request without an answer fails after 2 s. */
 const REQUEST_TIMEOUT_MS = 2000;
-/** As the real wire: heartbeats end a connection that has been silent for this long. */
+/** As on the real wire: heartbeats end a connection that has been silent for `SILENCE_MS`. */
 const SILENCE_MS = 20_000;
 
 const BROKEN: CloseReason = { code: 1006, reason: '' };
 const DUPLICATE: CloseReason = { code: 4404, reason: 'Peer has a duplicate connection' };
 const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
-/** How a wire treats messages. May change while a world runs. */
+/** How a wire treats messages. The values may change while a world runs. */
 export interface LinkQuality {
   readonly delayMinMs: number;
-  /** Delays are uniform, so messages overtake each other as soon as the two differ. */
+  /** Delays are uniform. Messages can overtake each other if the minimum and the maximum differ. */
   readonly delayMaxMs: number;
   /** Share of one-way messages that never arrive. */
   readonly loss: number;
@@ -56,7 +56,7 @@ export class Wire {
   quality: LinkQuality = GOOD_LINK;
   readonly rates: WireRates;
   readonly #transports = new Map<PeerId, WireTransport>();
-  /** Group of each peer during a partition; peers of different groups cannot reach one another. */
+  /** Group of each peer during a partition. Peers of different groups cannot reach each other. */
   #groups = new Map<PeerId, number>();
   #cuts = 0;
 
@@ -70,7 +70,10 @@ export class Wire {
     return new WireTransport(this, address);
   }
 
-  /** Cuts the network into groups; peers that are in none form one more. Connections across break when it lasts. */
+  /**
+   * Splits the network into groups. Peers without a group form one more group. Connections between groups break if the
+   * partition lasts.
+   */
   partition(groups: readonly (readonly PeerId[])[]): void {
     this.#groups = new Map(groups.flatMap((group, index) => group.map((peerId) => [peerId, index] as const)));
     this.#cuts += 1;
@@ -102,7 +105,7 @@ export class Wire {
     if (this.#transports.get(transport.peerId) === transport) this.#transports.delete(transport.peerId);
   }
 
-  /** Carries something across, later, or never. */
+  /** Delivers a message to the other peer after a delay, or never. */
   carry(from: PeerId, to: PeerId, isLossy: boolean, deliver: (transport: WireTransport) => void): void {
     const { delayMinMs, delayMaxMs, loss, duplication, lateness } = this.quality;
     const copies = isLossy ? (this.random.chance(loss) ? 0 : this.random.chance(duplication) ? 2 : 1) : 1;
@@ -127,7 +130,7 @@ export class WireTransport implements Transport {
   readonly #wire: Wire;
   readonly #address: PeerAddress;
   readonly #links = new Map<PeerId, Link>();
-  /** Made when asked for: the engine asks far more often than anything changes. */
+  /** Cached list of connections, because the engine reads the list far more often than it changes. */
   #connections: readonly Connection[] | undefined;
   #handlers: TransportHandlers | undefined;
   #info: NodeInfo | undefined;
@@ -188,7 +191,7 @@ export class WireTransport implements Transport {
 
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>> {
     return new Promise((resolve, reject) => {
-      // A dead process hears nothing any more, not even that it failed.
+      // A dead process receives nothing any more, not even the failure of a request.
       if (this.#isDead) return;
       const fail = (reason: string) => {
         timeout?.cancel();
@@ -251,9 +254,9 @@ export class WireTransport implements Transport {
   }
 
   /**
-   * Ends as a process that is killed does. Peers notice when the connection breaks.
+   * Ends the transport as if its process was killed. Peers notice when the connection breaks.
    *
-   * @param noticedAfterMs 0 when the machine lives and closes connections, more when it is gone, too
+   * @param noticedAfterMs 0 if the machine keeps running and closes connections; more if the machine fails too
    */
   die(noticedAfterMs: number): void {
     if (this.#isDead) return;
@@ -265,7 +268,7 @@ export class WireTransport implements Transport {
     const notice = (): void => {
       for (const peerId of peers) {
         const peer = this.#wire.at(peerId);
-        // It may be connected to our successor by now.
+        // The peer may already have a connection to the new process at this address, if the node was restarted.
         if (this.#wire.at(this.peerId)?.isLinkedTo(peerId) !== true) peer?.dropped(this.peerId, BROKEN);
       }
     };
@@ -283,13 +286,13 @@ export class WireTransport implements Transport {
     return this.#links.has(peerId);
   }
 
-  /** @returns why the dialer is refused, or undefined */
+  /** @returns why the dialling peer is refused; undefined if it is accepted */
   accept(dialer: WireTransport): CloseReason | undefined {
     if (this.#handlers === undefined) return BROKEN;
     if (!this.#handlers.admits(dialer.#address.ip)) return FORBIDDEN;
     if (this.#links.has(dialer.peerId)) {
       if (dialer.isLinkedTo(this.peerId)) return DUPLICATE;
-      // The other end is gone without our having noticed.
+      // The peer has lost the connection, but this side has not noticed it.
       this.#drop(dialer.peerId, BROKEN);
     }
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());
@@ -299,7 +302,7 @@ export class WireTransport implements Transport {
   async answer(asker: PeerId, request: PeerRequest): Promise<unknown> {
     if (this.#handlers === undefined) throw new ProtocolError('REQUEST_FAILED', { reason: 'not started' });
     const verdict = this.#wire.rates.request(asker, this.peerId, request, this.#wire.time.nowMs);
-    // Above the rate nothing is answered.
+    // Requests above the rate limit get no answer.
     if (!this.#isTaken(asker, request.kind, verdict)) return new Promise(() => undefined);
     try {
       return await this.#handlers.answer(asker, request);
@@ -341,7 +344,7 @@ export class WireTransport implements Transport {
   }
 
   #open(peerId: PeerId, direction: 'inbound' | 'outbound', info: PeerInfo): void {
-    // Both sides may dial at once; the connection is one.
+    // Two peers may dial each other at once, but keep only one connection.
     if (this.#links.has(peerId)) return;
     this.#links.set(peerId, { direction, sinceMs: this.#wire.time.nowMs, info });
     this.#connections = undefined;
@@ -359,7 +362,7 @@ export class WireTransport implements Transport {
 
 const copiedBlocks = new WeakMap<object, unknown>();
 
-/** A block goes to many peers as one object, so its text is made once. */
+/** A block goes to many peers as one object, so its JSON text is made once. */
 function copyOfMessage(message: PeerMessage): PeerMessage {
   if (message.kind !== 'block' || typeof message.block !== 'object' || message.block === null) return copyOf(message);
   let copy = copiedBlocks.get(message.block);

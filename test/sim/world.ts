@@ -1,6 +1,6 @@
 /**
- * A world: the production engine many times over in one process, on virtual time, one seed, simulated disks and an in-memory
- * wire. After every event the checks of `checks.ts` look at it. The same seed gives the same world, on any machine.
+ * A world runs the production engine of many nodes in one process, on virtual time, with one seed, simulated disks and
+ * a wire in memory. The checks of `checks.ts` run after every event. The same seed gives the same world on any machine.
  */
 
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
@@ -20,42 +20,45 @@ import { SeededRandom } from './seeded-random.ts';
 import { VirtualTime } from './virtual-clock.ts';
 import { Wire } from './wire.ts';
 
-/** Signature answers that all nodes of a world share. */
+/** Size of the cache of signature checks that all nodes of a world share. */
 const SHARED_ANSWERS_MAX = 200_000;
-/** Lines kept for the log of a failure. */
+/** Number of log lines that the report of a failure can show. */
 const LINES_MAX = 400;
-/** Chain time at which worlds begin. */
+/** Chain time at which worlds start. */
 const START_S = 1000;
 
 export interface WorldOptions {
   readonly seed: number;
   readonly nodes: number;
-  /** Beside others: seconds of a slot, delegates, votes. */
+  /** Options of the network, such as the slot time, the delegates and the votes. */
   readonly network?: NetworkOptions;
-  /** Which delegates a node forges with; by default they are dealt round. */
+  /** The delegates with which a node forges; default: an even distribution. */
   readonly forgersOf?: (node: number, delegates: readonly KeyPair[]) => readonly KeyPair[];
   readonly misbehaviourOf?: (node: number) => Misbehaviour | undefined;
-  /** Where a node keeps its chain; in memory by default. */
+  /** The disk on which a node stores its chain; default: memory. */
   readonly diskOf?: (node: number) => Disk;
-  /** Whether a node signs by its journal alone; all do by default. */
+  /**
+   * Whether a node signs without checking if a delegate signs elsewhere; default: all nodes do. Only the journal of the
+   * node then prevents double forging.
+   */
   readonly riskDoubleForgingOf?: (node: number) => boolean;
-  /** Time between announcements that a node is configured to; that of default nodes unless told. */
+  /** Configured time between announcements of a node; default: the time of a default node. */
   readonly broadcastIntervalMsOf?: (node: number) => number;
-  /** Whether a node keeps watermarks of what it signed outside of its folder; none does by default. */
+  /** Whether a node keeps watermarks of its signatures outside its data folder; default: no node does. */
   readonly hasWatermarksOf?: (node: number) => boolean;
-  /** Peers that a node insists on, by their numbers; all honest others unless told. */
+  /** Numbers of the peers to which a node always tries to connect; default: all other honest nodes. */
   readonly fixedPeersOf?: (node: number) => readonly number[];
-  /** Connections that a node makes by itself; 20 unless told. */
+  /** Number of outbound connections of a node; default: 20. */
   readonly outboundMax?: number;
-  /** Made before, instead of `network`. */
+  /** A finished network that replaces `network`. */
   readonly made?: TestNetwork;
-  /** Shared with other worlds. */
+  /** A verifier that several worlds share. */
   readonly verifier?: Verifier;
-  /** Chain time at which the world begins, in whole seconds. */
+  /** Chain time at which the world starts, in whole seconds. */
   readonly startS?: number;
 }
 
-/** What a node said, for the event log of a failure. */
+/** A log line of a node, for the report of a failure. */
 export interface SimLine {
   readonly atMs: number;
   readonly node: number;
@@ -73,13 +76,13 @@ export class World {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly nodes: readonly SimNode[];
-  /** The newest of what the nodes said. */
+  /** The newest log lines of all nodes. */
   readonly lines: SimLine[] = [];
-  /** The first error that a node spoke of. */
+  /** The first error that a node logged. */
   error: SimLine | undefined;
-  /** The first line in which an honest node was charged with an offence by another. */
+  /** The first log line about a penalty for an honest node. */
   wronged: SimLine | undefined;
-  /** How often each code was said. */
+  /** Number of log lines by code. */
   readonly counts = new Map<string, number>();
 
   constructor(options: WorldOptions) {
@@ -99,7 +102,7 @@ export class World {
         new SimNode(this, {
           index,
           address: addressOfNode(index),
-          // Dishonest ones are not insisted on, so that they can be banned.
+          // Dishonest nodes are not fixed peers, so that honest nodes can ban them.
           fixedPeers: (options.fixedPeersOf?.(index) ?? honest.filter((other) => other !== index)).map(addressOfNode),
           outboundMax: options.outboundMax,
           keys:
@@ -122,7 +125,7 @@ export class World {
     return this.params.blockTimeS * 1000;
   }
 
-  /** Honest nodes that run. */
+  /** The honest nodes that are running. */
   get honest(): readonly SimNode[] {
     return this.nodes.filter((node) => node.isRunning && node.isHonest);
   }
@@ -131,12 +134,12 @@ export class World {
     for (const node of this.nodes) await node.start();
   }
 
-  /** Lets virtual time pass. */
+  /** Advances virtual time. */
   run(seconds: number, afterEvent?: () => void): Promise<void> {
     return this.time.runUntil(this.time.nowMs + seconds * 1000, afterEvent);
   }
 
-  /** Cuts the network into groups of node numbers. */
+  /** Splits the network into groups of node numbers. */
   partition(groups: readonly (readonly number[])[]): void {
     this.wire.partition(groups.map((group) => group.map((index) => this.node(index).peerId)));
   }
@@ -156,9 +159,9 @@ export class World {
     if (this.lines.length > 2 * LINES_MAX) this.lines.splice(0, LINES_MAX);
   }
 
-  /** A promise of a node that nobody waits for failed: in a real process that would be its end. */
+  /** Notes the rejection of a promise without a handler, which would end a real process. */
   noteRejection(reason: unknown): void {
-    // Of a dead process it may: nobody is there any more.
+    // Rejections of a dead process do not count.
     if (reason instanceof ProcessDied) return;
     this.note({ node: -1, level: 'error', code: 'UNHANDLED_REJECTION', fields: { reason: String(reason) } });
   }
@@ -177,7 +180,7 @@ export class World {
   }
 }
 
-/** Rules whose reader of blocks knows the objects that it has read: gossip brings every node the same one. */
+/** Rules whose decoder caches the block of each JSON object, because gossip delivers the same object to every node. */
 function withSharedDecoding(rules: Rules): Rules {
   const known = new WeakMap<object, Block>();
   const blockFromJson = (json: unknown): Block => {

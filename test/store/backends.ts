@@ -1,4 +1,4 @@
-/** The two ways to keep a chain. Each test of the suite runs on both. */
+/** The two backends of the store. Each test runs on both backends. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,11 +18,11 @@ export const BACKENDS: readonly Backend[] = ['memory', 'lmdb'];
 export interface OpenOptions {
   readonly codec?: Codec;
   readonly params?: ChainParams;
-  /** Few unless told, so that every test meets long lists too. */
+  /** Low by default, so that every test uses long lists too. */
   readonly shortListMax?: number;
 }
 
-/** Opens an empty store, hands it over and puts it away. */
+/** Opens an empty store, runs the test with it, and removes it. */
 export async function withStore<T>(
   backend: Backend,
   work: (store: StoredChain) => T | Promise<T>,
@@ -44,8 +44,8 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Everything that the store holds, key by key: what "as it was before" means. How indexes are cut into leaf blocks is no part
- * of it.
+ * Returns all content of the store, key by key, for comparisons with an earlier state. The result excludes the division
+ * of indexes into leaf blocks.
  */
 export function dump(store: StoredChain): readonly string[] {
   const range = { gte: Buffer.from([0]), lt: Buffer.from([255]) };

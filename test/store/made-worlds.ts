@@ -1,4 +1,4 @@
-/** Stores of made worlds with questions to put to them, so that the answers can be compared with a plain list. */
+/** Makes random stores with queries, so that a test can compare the answers with a plain list. */
 
 import { fc } from '../support/fast-check.ts';
 
@@ -9,7 +9,10 @@ import { type Backend, withStore } from './backends.ts';
 import { build, size, type World } from './model.ts';
 import { Dice } from './world.ts';
 
-/** Runs `compare` on a number of worlds, with twenty questions for each. Worlds in memory are cheap, so there are more. */
+/**
+ * Runs `compare` on several worlds, with twenty queries for each world. The number of worlds is higher in memory, where
+ * worlds are cheap.
+ */
 export async function eachWorld<Q>(
   backend: Backend,
   query: fc.Arbitrary<Q>,

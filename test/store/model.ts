@@ -1,4 +1,7 @@
-/** Queries answered from plain lists: filter all, sort all, cut. What the store answers is compared with it. */
+/**
+ * Answers queries from plain lists: filters all, sorts all, and cuts the page. Tests compare the answers of the store
+ * with it.
+ */
 
 import { fc } from '../support/fast-check.ts';
 
@@ -17,7 +20,7 @@ export interface World {
 
 export const ADDRESSES = [...PEOPLE.map(addressOf), '0001L'];
 
-/** A chain of random blocks, now and then one reverted. */
+/** Makes a chain of random blocks, and sometimes reverts a block. */
 export function build(store: StoredChain, dice: Dice, length: number): World {
   const blocks: Block[] = [];
   for (let i = 0; i < length; i += 1) {
@@ -41,7 +44,7 @@ function isUnknown(value: Value): value is null | undefined {
   return value === null || value === undefined;
 }
 
-/** Sorts by a value (unknown ones are the largest), ties by `tie` ascending, and cuts the page. */
+/** Sorts by a value (unknown values are the largest) and ties by `tie` ascending, and cuts the page. */
 export function page<T>(
   items: readonly T[],
   value: (item: T) => Value,
@@ -59,9 +62,10 @@ export function page<T>(
 }
 
 /**
- * Whether a list is the same when it is gone through by cursors. Looked at for some requests only: it takes many pages.
+ * Whether reading the list page by page with cursors gives the same list. Only some requests are checked, because each
+ * check reads many pages.
  *
- * @param nameOf tells the items apart
+ * @param nameOf returns a unique name of an item
  */
 export async function isSameByCursor<T>(
   { limit, offset }: PageRequest,
@@ -80,7 +84,7 @@ export async function isSameByCursor<T>(
   return names.join() === whole.items.map(nameOf).join();
 }
 
-/** LIKE over bytes, by a regular expression. */
+/** Matches LIKE on bytes with a regular expression. */
 export function like(pattern: string, subject: Buffer): boolean {
   const source = Array.from(Buffer.from(pattern), (byte) =>
     byte === 0x25 ? '[^]*' : byte === 0x5f ? '[^]' : `\\x${byte.toString(16).padStart(2, '0')}`,
@@ -92,7 +96,7 @@ export const byAddress = (a: Account, b: Account): number =>
   a.address < b.address ? -1 : a.address > b.address ? 1 : 0;
 export const byBalance = (a: Account, b: Account): number =>
   Number(a.balance > b.balance) - Number(a.balance < b.balance);
-/** Names sort as their bytes do. */
+/** Returns a value that sorts names by their bytes. */
 export const letters = (name: string | undefined): string | undefined =>
   name === undefined ? undefined : Buffer.from(name).toString('hex');
 
@@ -102,14 +106,17 @@ export const person = fc.constantFrom(...PEOPLE);
 export const address = fc.constantFrom(...ADDRESSES, '7L');
 export const secondKey = fc.integer({ min: 0, max: 4 }).map((i) => keyOf(`second ${i}`));
 
-/** Which lists are long, and which questions are answered in chunks: few, so that each way is gone. */
+/**
+ * Limits for short lists and for queries without chunks. The test draws low and high limits, so that it uses every code
+ * path.
+ */
 export const size = fc.record({
   shortListMax: fc.constantFrom(1, 2, 5, 12, 256),
   atOnceMax: fc.constantFrom(0, 3, 1000),
   sortedMax: fc.constantFrom(0, 10, 1000),
 });
 
-/** Few filters at a time: with many nothing fits. */
+/** Draws few filters at a time, because no transaction matches many filters. */
 export function some<T extends Record<string, unknown>>(all: {
   [K in keyof T]: fc.Arbitrary<T[K]>;
 }): fc.Arbitrary<object> {
@@ -121,7 +128,7 @@ export function some<T extends Record<string, unknown>>(all: {
 
 export const seconds = fc.integer({ min: -40, max: 300 });
 
-/** The account of a key, known or not. */
+/** Returns the account of a public key, whether the account exists or not. */
 export function ownerOf(accounts: readonly Account[], publicKey: string): Account {
   const address = addressOf(publicKey);
   return { ...(accounts.find((account) => account.address === address) ?? emptyAccount(address)), publicKey };

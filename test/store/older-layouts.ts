@@ -1,11 +1,11 @@
-/** Makes stores of earlier layouts, as the versions that had them left them. */
+/** Makes stores of earlier layouts, as the earlier versions wrote them. */
 
 import { InnerBlock } from '../../src/store/index/inner-block.ts';
 import { readsOf, type KeyValue } from '../../src/store/tables/key-value.ts';
 import { COUNTED_TABLES, TABLES } from '../../src/store/tables/layout.ts';
 import { CHECKSUM_BYTES } from '../../src/store/tables/entry-checksum.ts';
 
-/** @param layout text under `META_LAYOUT` */
+/** @param layout text of the entry `META_LAYOUT` */
 export function makeOlder(keyValue: KeyValue, layout: string): void {
   keyValue.transact((writer) => {
     writer.put(TABLES.meta.key('layout'), Buffer.from(layout));
@@ -39,7 +39,7 @@ export function makeOlder(keyValue: KeyValue, layout: string): void {
   });
 }
 
-/** The same keys, with something that happens in front of the write of a number from 0. */
+/** The same keys, with a callback before the write with the number `at`. The first write has number 0. */
 export function countingWrites(keyValue: KeyValue, at: number, happens: () => void): KeyValue {
   let writes = 0;
   const count = (): void => {

@@ -1,4 +1,4 @@
-/** Chains of made-up blocks with random state changes, as the store sees them: it judges nothing, it keeps. */
+/** Chains of invented blocks with random state changes, for the store only: the store does not validate blocks. */
 
 import { createHash } from 'node:crypto';
 
@@ -8,7 +8,7 @@ import type { Block, BlockHeader, Payload, PublicKey, Transaction } from '../../
 import { addressOf } from '../../src/crypto/keys.ts';
 import { fakeBlock, fakeId } from '../support/fake-codec.ts';
 
-/** Everything random in these chains comes from a seed. */
+/** The source of all random values in a chain, with a seed. */
 export class Dice {
   #state: number;
 
@@ -16,7 +16,7 @@ export class Dice {
     this.#state = seed >>> 0;
   }
 
-  /** Integer from 0 to below - 1. */
+  /** Returns an integer from 0 to below − 1. */
   below(below: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -39,9 +39,9 @@ export function keyOf(name: string): PublicKey {
   return createHash('sha256').update(name).digest('hex');
 }
 
-/** People of these chains: few, so that they meet often. */
+/** The accounts that occur in chains. The number of accounts is low, so that many blocks use the same accounts. */
 export const PEOPLE: readonly PublicKey[] = Array.from({ length: 12 }, (_, i) => keyOf(`person ${i}`));
-/** The name that each of them takes as a delegate. */
+/** The username of each person as a delegate. */
 export const USERNAMES = [
   'alice',
   'bob',
@@ -58,13 +58,13 @@ export const USERNAMES = [
 ];
 const DATA = ['rent', 'rent 2', 'Rent', '50%', 'under_score', 'größe', 'nul\u0000l', ''];
 
-/** A step of a chain: the block, and what its application writes. */
+/** One step of a chain: the block, and the state changes of its application. */
 export interface Step {
   readonly block: Block;
   readonly apply: (state: StateWriter) => void;
 }
 
-/** The next block of a chain; equal dice give equal blocks. */
+/** The next block of a chain. Equal dice give equal blocks. */
 export function nextStep(dice: Dice, parent: BlockHeader | undefined): Step {
   const height = (parent?.height ?? 0) + 1;
   const timestamp = parent === undefined ? 0 : parent.timestamp + 10 * (1 + dice.below(3));
@@ -120,7 +120,7 @@ function randomPayload(dice: Dice): Payload {
     default:
       return {
         kind: 'transfer',
-        // Beyond 64 bits now and then: no size is special to the store.
+        // Some amounts exceed 64 bits, because the store has no limit for amounts.
         amount: dice.chance(5) ? 1n << 70n : BigInt(dice.below(6)),
         recipientId: dice.chance(5) ? '0001L' : addressOf(dice.pick(PEOPLE)),
         ...(dice.chance(60) ? { data: dice.pick(DATA) } : {}),
@@ -173,7 +173,7 @@ function randomAccount(dice: Dice, state: StateWriter): Account {
   };
 }
 
-/** Brings a store up to a height of one fixed history, from wherever it stands; each block is one transaction. */
+/** Extends a store from any height to the given height of one fixed history. Each block is one transaction of the store. */
 export function followHistory(
   store: ChainStore,
   upTo: number,

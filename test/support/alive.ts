@@ -1,4 +1,4 @@
-/** Whether a process runs. */
+/** Checks whether a process runs. */
 
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -8,7 +8,8 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-  // Where nobody takes care of orphans, as in many containers, they stay in the list of processes when they have ended.
+  // Many containers have no init process that reaps orphans. In such a container, an ended orphan stays in the process
+  // list as a zombie.
   const stat = `/proc/${pid}/stat`;
   return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
 }

@@ -1,6 +1,7 @@
 /**
- * The finality protocol written down as plainly as it is told (LIP-0014 with the releases' deviations): maps of counters, a
- * record for each delegate, everything recomputed. Slow, and independent of the implementation that it is compared with.
+ * A plain model of the finality protocol, written as LIP-0014 describes it, with the deviations of the lisk-sdk
+ * releases. The model keeps counters in maps and one record per delegate, and recomputes everything for each block. The
+ * model is slow, but independent of the implementation under test.
  */
 
 export interface ModelHeader {

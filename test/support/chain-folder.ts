@@ -1,4 +1,4 @@
-/** Chains of the chain maker on the disk: as network folders, stores and files. */
+/** Stores chains of the chain maker on disk: as network folders, as stores and as files. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,11 +11,11 @@ export const NETWORK_NAME = 'made';
 export interface MadeChain {
   readonly maker: ChainMaker;
   readonly network: TestNetwork;
-  /** Genesis first. */
+  /** All blocks, from the genesis block on. */
   readonly blocks: readonly Block[];
 }
 
-/** A chain of this height whose third block and every tenth one hold transfers. */
+/** Makes a chain of the given height. The third block and every tenth block contain transfers. */
 export function madeChain(height: number, options: NetworkOptions = {}): MadeChain {
   const network = makeNetwork(options);
   const maker = new ChainMaker(network);
@@ -30,12 +30,12 @@ export function madeChain(height: number, options: NetworkOptions = {}): MadeCha
   return { maker, network, blocks };
 }
 
-/** Where a command would find the chain under a data folder. */
+/** The place where a command looks for the chain under a data folder. */
 export function placeIn(dataDirectory: string, { params, genesisJson }: TestNetwork): ChainPlace {
   return { network: { name: NETWORK_NAME, params, genesisJson }, dataDirectory: join(dataDirectory, NETWORK_NAME) };
 }
 
-/** Keeps the whole chain in a store of its own. @returns the digest of its state */
+/** Stores the whole chain in a new store. @returns the digest of its state */
 export async function storeChain(place: ChainPlace, blocks: readonly Block[]): Promise<string> {
   const { chain, store, close } = await openChain(place, true);
   try {
@@ -46,7 +46,7 @@ export async function storeChain(place: ChainPlace, blocks: readonly Block[]): P
   }
 }
 
-/** Writes the folder of the network, as `--network` takes it. */
+/** Writes a network folder that the option `--network` accepts. */
 export function writeNetworkFolder(folder: string, { params, genesisJson }: TestNetwork): string {
   mkdirSync(folder, { recursive: true });
   const { rewards } = params;

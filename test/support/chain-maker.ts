@@ -1,4 +1,4 @@
-/** Networks and chains made in memory: a genesis block, then blocks forged by the rules themselves. */
+/** Makes networks and chains in memory: a genesis block, and then blocks that the rules themselves forge. */
 
 import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
@@ -35,17 +35,17 @@ export const LSK = 100_000_000n;
 
 const ed25519: Ed25519 = selectEd25519();
 
-/** A signature oracle that computes every answer. */
+/** Verifies signatures without a cache. */
 export const verify = (check: SignatureCheck): boolean => ed25519.verify(check);
 
 export interface TestNetwork {
   readonly params: ChainParams;
   readonly genesis: Block;
-  /** In the reference's file format. */
+  /** The genesis block in the reference's file format. */
   readonly genesisJson: JsonObject;
-  /** Signs the genesis block. */
+  /** The key pair that signs the genesis block. */
   readonly generator: KeyPair;
-  /** Holds what the supply leaves over and votes for all delegates. */
+  /** The account that holds the rest of the supply and votes for all delegates. */
   readonly funder: KeyPair;
   readonly delegates: readonly KeyPair[];
   /** Accounts with funds. */
@@ -53,17 +53,20 @@ export interface TestNetwork {
 }
 
 export interface NetworkOptions extends Partial<ChainParams> {
-  /** Registered delegates, 101 unless told. */
+  /** Number of registered delegates; default: 101. */
   readonly delegates?: number;
-  /** Funded accounts, 10 unless told. */
+  /** Number of funded accounts; default: 10. */
   readonly accounts?: number;
-  /** Beddows of a funded account, 10,000 LSK unless told. */
+  /** Balance of each funded account in beddows; default: 10,000 LSK. */
   readonly accountBalance?: bigint;
-  /** Votes beside the funder's, by the number of a funded account. */
+  /**
+   * Additional votes of funded accounts. The funder's votes are not in the list. `account` is the number of a funded
+   * account.
+   */
   readonly votes?: readonly { readonly account: number; readonly delegates: readonly number[] }[];
 }
 
-/** Key pair of a name: the same every time. */
+/** Derives a key pair from a name. Equal names give equal key pairs. */
 export function keyPairOf(name: string): KeyPair {
   return ed25519.keyPairOfSeed(sha256(utf8(name)));
 }
@@ -76,7 +79,7 @@ export function addressOfPair(keyPair: KeyPair): string {
   return addressOf(publicKeyOf(keyPair));
 }
 
-/** A devnet-like network; equal options make equal networks. */
+/** Makes a network like a devnet. Equal options make equal networks. */
 export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
   const { delegates: delegateCount = 101, accounts: accountCount = 10, accountBalance, votes, ...changes } = options;
   const amount = accountBalance ?? 10_000n * LSK;
@@ -98,7 +101,7 @@ export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
       delegates: vote.delegates.map((index) => publicKeyOf(pick(delegates, index))),
     })),
   };
-  // Generation 3 networks that began as generation 2 have a genesis block of version 0.
+  // Networks of generation 3 that started as generation 2 have a genesis block of version 0.
   const isOld = base.generation === 2 || base.exceptions.blockVersions.has(0);
   const format = isOld ? gen2GenesisFormat : gen3GenesisFormat;
   const { block, json, nethash, networkIdentifier } = buildGenesis(request, format, ed25519);
@@ -106,7 +109,7 @@ export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
   return { params, genesis: block, genesisJson: json, generator, funder, delegates, accounts };
 }
 
-/** Kinds that both generations have. No network of today accepts the others, which belong to dapps. */
+/** The transaction types that both generations accept. No current network accepts the other types, which belong to dapps. */
 export type LiveKind = Exclude<Payload['kind'], 'dapp' | 'inTransfer' | 'outTransfer'>;
 const EACH_LIVE_KIND: Readonly<Record<LiveKind, true>> = {
   transfer: true,
@@ -121,22 +124,25 @@ export interface TransactionOptions {
   readonly timestamp?: number;
   /** Second key pair of the sender. */
   readonly second?: KeyPair;
-  /** Members of the sender's group, or of the group that is registered, that sign. */
+  /**
+   * Members of a multisignature group that sign. The group is the group of the sender, or the group that the
+   * transaction registers.
+   */
   readonly members?: readonly KeyPair[];
-  /** On a chain of generation 3, a transaction of generation 2's types, as its older history holds them. */
+  /** Makes a transaction with a type of generation 2 for the old history of a generation 3 chain. */
   readonly isOld?: boolean;
 }
 
 export interface ForgeOptions {
-  /** Candidates; those that do not fit are left out. */
+  /** Candidate transactions. The block omits invalid ones. */
   readonly transactions?: readonly Transaction[];
-  /** Slots that pass unused before this block. */
+  /** Number of slots without a block before this block. */
   readonly missedSlots?: number;
-  /** Pretends that the forger's journal holds this. */
+  /** Replaces the newest signed header of the forger's journal. */
   readonly previouslyForged?: SignedHeader;
 }
 
-/** Grows one chain from the genesis block. */
+/** Extends one chain from the genesis block. */
 export class ChainMaker {
   readonly network: TestNetwork;
   readonly rules: Rules;
@@ -158,12 +164,12 @@ export class ChainMaker {
     return this.state.tip();
   }
 
-  /** Lets the maker forge with the keys of a delegate that the genesis block does not name. */
+  /** Adds the keys of a delegate that the genesis block does not name, so that the maker can forge for the delegate. */
   know(keyPair: KeyPair): void {
     this.#keyPairs.set(publicKeyOf(keyPair), keyPair);
   }
 
-  /** The first slot after the tip, and after the missed ones, whose owner's keys are known. */
+  /** Finds the first slot whose owner's keys the maker has, after the tip and the missed slots. */
   nextSlot(missedSlots = 0): { readonly slot: number; readonly keyPair: KeyPair } {
     const { params } = this.network;
     const order = this.rules.forgers(this.state, this.tip.height + 1);
@@ -186,7 +192,7 @@ export class ChainMaker {
     });
   }
 
-  /** Validates and applies a block as a node does that receives it in its slot. */
+  /** Validates and applies a block, as a node does that receives the block in its slot. */
   apply(block: Block): void {
     this.rules.validateBlock(block, verify);
     this.state.append(block, (state) => {
@@ -201,13 +207,13 @@ export class ChainMaker {
     return block;
   }
 
-  /** Forges empty blocks until the tip has this height. */
+  /** Forges empty blocks until the tip has the given height. */
   growTo(height: number): Block {
     while (this.tip.height < height) this.forge();
     return this.tip;
   }
 
-  /** Signs a transaction for this network, timestamped at the tip unless told. */
+  /** Signs a transaction for this network. The default timestamp is the timestamp of the tip. */
   transaction(sender: KeyPair, payload: Payload, options: TransactionOptions = {}): Transaction {
     return makeTransaction(this.network.params, sender, payload, { timestamp: this.tip.timestamp, ...options });
   }
@@ -217,7 +223,7 @@ export class ChainMaker {
   }
 }
 
-/** Signs a transaction of any kind. */
+/** Signs a transaction of any type. */
 export function makeTransaction(
   params: ChainParams,
   sender: KeyPair,
@@ -253,7 +259,10 @@ export function makeTransaction(
   });
 }
 
-/** A block with other members, signed again by its generator or somebody else, so that nothing but the change is wrong. */
+/**
+ * Changes members of a block and signs the block again, so that only the change is invalid. The signer may be a
+ * delegate other than the generator.
+ */
 export function signBlock(block: Block, changes: Partial<Block>, keyPair: KeyPair): Block {
   const changed = { ...block, ...changes, generatorPublicKey: publicKeyOf(keyPair) };
   const signature = ed25519.sign(sha256(headerBytes(changed)), keyPair.privateKey);
@@ -261,7 +270,7 @@ export function signBlock(block: Block, changes: Partial<Block>, keyPair: KeyPai
   return { ...signed, id: headerId(signed) };
 }
 
-/** A block with other transactions, its header set to them and signed again. */
+/** Replaces the transactions of a block, updates the header to match, and signs the block again. */
 export function withPayload(block: Block, keyPair: KeyPair, transactions: readonly Transaction[]): Block {
   const totals = {
     transactions,

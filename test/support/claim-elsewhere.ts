@@ -1,4 +1,4 @@
-/** Claims on a folder as a process of another container makes them. */
+/** Claims a folder as a process in another container does. */
 
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +7,10 @@ import { systemClock } from '../../src/node/system.ts';
 import { takeLock } from '../../src/store/disk/process-lock.ts';
 
 /**
- * Claims a thing for a process with the number of this one in a container of its own.
+ * Writes a claim of a process in another container, with the same process id as this process.
  *
- * @param touchedMsAgo long for one that was killed or paused
- * @returns the file
+ * @param touchedMsAgo age of the claim in milliseconds; the claim of a killed or paused process is old
+ * @returns path of the claim file
  */
 export function claimElsewhere(directory: string, name: string, touchedMsAgo = 0): string {
   const own = takeLock(directory, name, systemClock);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 
-/** What the executable loads: the program in one file, beside what was compiled of this one. */
+/** The file that the executable loads: the program bundled into one file, beside the compiled modules. */
 export const CLI_ENTRY = fileURLToPath(new URL('../../src/bundle/main.js', import.meta.url));
 
 export interface CliResult {
@@ -19,18 +19,18 @@ export interface CliResult {
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Comes over its standard input, which is empty unless given. */
+  /** Text for the standard input of the process; default: empty. */
   readonly input?: string;
-  /** Working folder of the process; that of the tests unless given. */
+  /** Working folder of the process; default: the working folder of the tests. */
   readonly cwd?: string;
-  /** The process is ended after this time. */
+  /** Time after which the process is killed. */
   readonly timeoutMs?: number;
 }
 
-/** Far beyond what any command takes, on a machine that is several times slower too. */
+/** Far more than any command needs, even on a machine that is several times slower. */
 const TIMEOUT_MS = 100_000;
 
-/** Runs a command to its end. `BLOOMERY_HOME` is an empty folder unless given. */
+/** Runs a command to its end. `BLOOMERY_HOME` is an empty folder by default. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const home = mkdtempSync(join(tmpdir(), 'bloomery-home-'));
   const child = spawn(process.execPath, [CLI_ENTRY, ...args], {
@@ -38,7 +38,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
-  // A command that does not read it has ended before.
+  // A command that does not read its standard input may end before the write, and then the write fails.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? TIMEOUT_MS);
@@ -55,12 +55,12 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   }
 }
 
-/** True for the one line that every error of a command is. */
+/** Returns whether the output is exactly one error line, without a stack trace. */
 export function isProblemLine(stderr: string): boolean {
   return /^bloomery: [^\n]+\n$/.test(stderr) && !stderr.includes('    at ');
 }
 
-/** Keeps a port of the loopback address taken until the test ends. */
+/** Occupies a port of the loopback address until the test ends. */
 export async function takePort(t: ExecutionContext): Promise<number> {
   const server = await listen(0);
   t.teardown(() => void server.close());

@@ -1,9 +1,9 @@
-/** The pages of a store's file that its newest tree uses, read by a program of its own, and ways to damage them. */
+/** Reads the pages of a store file that its newest tree uses, with a reader independent of the store, and damages the pages. */
 
 export interface PageInUse {
   readonly number: number;
   readonly kind: 'branch' | 'leaf' | 'large';
-  /** Of the first key; undefined for large values. */
+  /** Table of the first key; undefined for a page with a large value. */
   readonly table: number | undefined;
 }
 
@@ -31,7 +31,7 @@ export function pagesInUse(file: Buffer): readonly PageInUse[] {
   return found;
 }
 
-/** Where an entry stands in the file; bytes. */
+/** Position of an entry in the file, in bytes. */
 export interface EntryInFile {
   readonly keyAt: number;
   readonly keyBytes: number;
@@ -39,7 +39,7 @@ export interface EntryInFile {
   readonly valueBytes: number;
 }
 
-/** Entries of a table. */
+/** Returns the entries of a table. */
 export function entriesOf(file: Buffer, pages: readonly PageInUse[], table: number): readonly EntryInFile[] {
   return pages
     .filter(({ kind }) => kind === 'leaf')

@@ -1,4 +1,4 @@
-/** Devnets of real processes: started, killed, restarted, asked over HTTP, waited for with deadlines. */
+/** Runs devnets of real processes: starts, kills and restarts nodes, sends HTTP requests, and waits with time limits. */
 
 import { existsSync, readFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,14 +21,14 @@ export interface TestNode {
   readonly url: string;
   readonly client: NodeClient;
   start(): void;
-  /** SIGKILL. Resolves when the process is gone. */
+  /** Sends SIGKILL. Resolves when the process is gone. */
   kill(): Promise<void>;
-  /** SIGTERM. Resolves when the process is gone, with what it said. */
+  /** Sends SIGTERM. Resolves with the output of the process when the process is gone. */
   stop(): Promise<string>;
-  /** SIGSTOP and SIGCONT. */
+  /** Sends SIGSTOP or SIGCONT. */
   pause(isPaused: boolean): void;
   isRunning(): boolean;
-  /** Undefined when it does not run. */
+  /** Process id; undefined if the node does not run. */
   pid(): number | undefined;
 }
 
@@ -36,38 +36,38 @@ export interface TestDevnet {
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly TestNode[];
-  /** What the nodes talk over, when it was asked for. */
+  /** The proxies between the nodes; undefined if `hasWires` is not set. */
   readonly wires: LoopbackWires | undefined;
   /** Ends all nodes and removes the folder. */
   close(): Promise<void>;
 }
 
 export interface TestDevnetOptions {
-  /** Name of a packaged network; `devnet` unless given. */
+  /** Name of a packaged network; default: `devnet`. */
   readonly network?: string;
-  /** Folder of a network that takes the place of a packaged one. */
+  /** Folder of a network, instead of a packaged network. */
   readonly networkFolder?: string;
   readonly nodes: number;
-  /** Of them, the last ones that forge nothing and are not started; 0 unless given. */
+  /** Number of nodes that do not forge and that are not started; default: 0. Spectators are the last nodes in the result. */
   readonly spectators?: number;
-  /** Delegates of each node that forges; even shares unless given. */
+  /** Number of delegates of each forging node; default: even shares. */
   readonly shares?: readonly number[];
-  /** Whether the nodes talk over wires that can be cut. */
+  /** Whether the nodes talk through proxies, so that a test can cut their connections. */
   readonly hasWires?: boolean;
-  /** Options of the HTTP interface of all nodes that differ from a devnet's. */
+  /** HTTP options of all nodes that differ from the HTTP options of a devnet. */
   readonly http?: object;
-  /** Options of the verifier of all nodes that differ from a devnet's. */
+  /** Verifier options of all nodes that differ from the verifier options of a devnet. */
   readonly verifier?: object;
-  /** Options of the events that all nodes tell. */
+  /** Options for the events that all nodes report. */
   readonly notify?: object;
 }
 
-/** Far more than a start takes: a machine with other work to do is no fault of the node. */
+/** Far more than a start needs, because a busy machine makes the start slow. */
 const START_MS_MAX = 150_000;
-/** A machine that stands still for some seconds is no fault of the node either. */
+/** Long, because a machine may pause for some seconds, which is no fault of the node. */
 const ANSWER_MS_MAX = 60_000;
 
-/** Starts all nodes but the spectators and waits until they answer. */
+/** Starts all nodes except the spectators, and waits until they answer. */
 export async function startTestDevnet(options: TestDevnetOptions): Promise<TestDevnet> {
   const { nodes: count, spectators = 0 } = options;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-devnet-'));
@@ -100,7 +100,7 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
   return { directory, network, nodes, wires, close };
 }
 
-/** The same delegates in other shares. */
+/** Distributes the same delegates in other shares. */
 function dealt(plans: readonly PlannedNode[], shares: readonly number[]): readonly PlannedNode[] {
   const left = plans.flatMap(({ delegates }) => delegates);
   return plans.map((plan, index) => {
@@ -110,7 +110,7 @@ function dealt(plans: readonly PlannedNode[], shares: readonly number[]): readon
   });
 }
 
-/** The node as one that all others reach over wires alone. */
+/** Changes the plan of a node so that all other nodes reach it only through the proxies. */
 function behindWires(plan: PlannedNode): PlannedNode {
   const { p2p, ...config } = plan.config as { readonly p2p: object };
   return { ...plan, config: { ...config, p2p: { ...p2p, host: INNER_HOST } } };
@@ -141,7 +141,7 @@ function testNode(plan: PlannedNode, network: Network): TestNode {
   };
 }
 
-/** A node that knows all others, forges nothing and is known to nobody. */
+/** Plans a node that knows all other nodes and does not forge. No other node knows its address. */
 function spectatorOf(
   plans: readonly PlannedNode[],
   index: number,
@@ -167,9 +167,9 @@ function spectatorOf(
 }
 
 /**
- * Polls until the condition gives a value, and fails with `what` at the deadline.
+ * Polls until the condition returns a value. Fails with `what` in the message at the deadline.
  *
- * @param lost says why it is in vain to wait any longer, as soon as it is
+ * @param lost returns why further waiting is useless; undefined while waiting makes sense
  */
 export async function waitFor<T>(
   what: string,
@@ -182,7 +182,7 @@ export async function waitFor<T>(
     const reason = lost();
     if (reason !== undefined) throw new Error(`${what}: ${reason}`);
     const value = await condition().catch((error: unknown) => {
-      // A node that is down or busy is asked again.
+      // The node may be down or busy, so try again.
       if (Date.now() - startedMs > deadlineMs) throw error;
       return undefined;
     });
@@ -203,17 +203,20 @@ export function waitForAnswer(node: TestNode, deadlineMs: number): Promise<NodeS
   );
 }
 
-/** End of a log, for the message of a failure. */
+/** Returns the end of a log, for the message of a failure. */
 export function lastWordsOf(logFile: string): string {
   return existsSync(logFile) ? readFileSync(logFile, 'utf8').slice(-2500) : 'it has no log';
 }
 
-/** Ends of the logs of all nodes: when a test fails its folders are gone before anybody can look into them. */
+/**
+ * Returns the ends of the logs of all nodes. The test removes its folders at the end, so the message of a failure must
+ * contain the logs.
+ */
 export function lastWords({ nodes }: TestDevnet): string {
   return nodes.map(({ plan }) => `log of node ${plan.index}: ${lastWordsOf(plan.logFile)}`).join('\n');
 }
 
-/** Closes the devnet with the test, which tells what the nodes said last when it failed. */
+/** Closes the devnet at the end of the test. If the test failed, the function prints the ends of the logs. */
 export function closeAfter(t: ExecutionContext, devnet: TestDevnet): void {
   t.teardown(async () => {
     if (!t.passed) t.log(lastWords(devnet));
@@ -221,7 +224,7 @@ export function closeAfter(t: ExecutionContext, devnet: TestDevnet): void {
   });
 }
 
-/** Resolves when all nodes have at least this height, and the same block there. */
+/** Resolves when all nodes have the same block at this height. */
 export async function waitForCommonBlock(
   nodes: readonly Pick<TestNode, 'client'>[],
   height: number,
@@ -237,13 +240,13 @@ export async function waitForCommonBlock(
   );
 }
 
-/** Height of the highest node that answers. */
+/** Returns the greatest height of all nodes that answer. */
 export async function highestHeight(nodes: readonly TestNode[]): Promise<number> {
   const heights = await Promise.all(nodes.map((node) => node.client.status().then((state) => state.height)));
   return Math.max(...heights);
 }
 
-/** Resolves with a digest that all nodes have at the same tip. */
+/** Resolves with the state digest when all nodes have the same digest at the same tip. */
 export function waitForCommonDigest(nodes: readonly Pick<TestNode, 'client'>[], deadlineMs: number): Promise<string> {
   return waitFor(
     'the same state digest',
@@ -259,13 +262,13 @@ export function waitForCommonDigest(nodes: readonly Pick<TestNode, 'client'>[], 
   );
 }
 
-/** Where the nodes of a devnet keep their signing journals. */
+/** The places where the nodes of a devnet store their signing journals. */
 interface SigningPlaces {
   readonly network: Pick<Network, 'name'>;
   readonly nodes: readonly { readonly plan: Pick<PlannedNode, 'directory'> }[];
 }
 
-/** Pairs of headers of one delegate, signed anywhere in the devnet, of which only one may have been signed. */
+/** Returns pairs of contradicting headers that one delegate signed, on any nodes of the devnet. */
 export function contradictions(devnet: SigningPlaces): readonly string[] {
   const byDelegate = new Map<string, SignedHeader[]>();
   for (const { plan } of devnet.nodes) {
@@ -285,7 +288,7 @@ export function contradictions(devnet: SigningPlaces): readonly string[] {
   return found;
 }
 
-/** Headers in the signing journals of all nodes. */
+/** Counts the headers in the signing journals of all nodes. */
 export function signedHeaderCount(devnet: SigningPlaces): number {
   return devnet.nodes.reduce((sum, { plan }) => sum + journalEntries(plan, devnet.network.name).length, 0);
 }

@@ -1,4 +1,4 @@
-/** Faults of a node's folder and configuration, each made on the disk of a node that does not run. */
+/** Damages the folder or the configuration of a node that does not run. */
 
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,17 +11,17 @@ import { LAYOUT_VERSION, META_LAYOUT, META_NETWORK, META_PARAMS, TABLES } from '
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { takePort } from './cli.ts';
 
-/** What the doctor is asked about, whole as yet. */
+/** A healthy node folder that the doctor will examine. */
 export interface DiskFixture extends ExamineRequest {
   readonly place: ChainPlace;
   readonly network: string;
   readonly config: string;
 }
 
-/** Of a chain that has just begun too. */
+/** A low height, so that a new chain has this block too. */
 const REMOVED_HEIGHT = 3;
 
-/** Makes the fault; what it leaves running ends with the test. */
+/** Makes the fault. Everything that the fault leaves running ends with the test. */
 type Induce = (its: DiskFixture, t: ExecutionContext) => unknown;
 
 export const diskFaults: Partial<Record<FaultCode, Induce>> = {

@@ -1,4 +1,4 @@
-/** Arguments with which each command of the program does its work: for tests that hold all commands to one rule. */
+/** Arguments with which each command of the program runs successfully, for tests that check one rule for all commands. */
 
 import type { Command } from 'commander';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { madeChain, placeIn, storeChain, writeNetworkFolder } from './chain-folder.ts';
 import { runCli } from './cli.ts';
 
-/** Paths of all commands that do something, such as `keys create`. */
+/** Paths of all executable commands, such as `keys create`. */
 export function commandPaths(): readonly string[] {
   return [...leavesOf(createProgram(), '')].sort();
 }
@@ -21,18 +21,18 @@ function leavesOf(parent: Command, path: string): readonly string[] {
   return parent.commands.flatMap((command) => {
     const own = path === '' ? command.name() : `${path} ${command.name()}`;
     const below = leavesOf(command, own);
-    // `devnet` and `why` have commands below them and do something themselves.
+    // `devnet` and `why` have subcommands and are executable themselves.
     const isCommandItself = below.length === 0 || command.options.length > 0;
     return isCommandItself ? [own, ...below] : below;
   });
 }
 
-/** What commands of a test work on. */
+/** The files on which the commands of a test work. */
 export interface Workplace {
   readonly folder: string;
-  /** Folder of the network of the chain. */
+  /** Network folder of the chain. */
   readonly network: string;
-  /** Text with a passphrase, and with a password. */
+  /** Files with a passphrase and with a password. */
   readonly passphrase: string;
   readonly password: string;
 }
@@ -41,7 +41,7 @@ const SIGNED = { blockId: '17', height: 7, timestamp: 70, maxHeightPrevoted: 3, 
 const HEIGHT = 12;
 const DELEGATE = 'aa'.repeat(32);
 
-/** Makes a network, a chain, a signing record, a snapshot, a chain file and what else commands read. */
+/** Makes everything that commands read: a network, a chain, a signing record, a snapshot, a chain file and other files. */
 export async function makeWorkplace(folder: string): Promise<Workplace> {
   const { maker, network: made, blocks } = madeChain(HEIGHT);
   const network = writeNetworkFolder(join(folder, 'net'), made);
@@ -90,10 +90,11 @@ export interface Ports {
 }
 
 /**
- * Arguments of a command after its path. What a command changes it finds in a copy of the workplace's data at `fresh`.
+ * Returns the arguments of a command that follow its path. A command that changes data works on a copy of the
+ * workplace's data at `fresh`.
  *
  * @param node address of a node that answers
- * @returns undefined for a command that nobody has told this table of
+ * @returns undefined for a command without an entry in this table
  */
 export function argumentsOf(
   path: string,
@@ -170,7 +171,7 @@ export function argumentsOf(
   return row();
 }
 
-/** Commands that ask a running devnet, with their arguments. */
+/** Commands that control a running devnet, with their arguments. */
 const CONTROL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   list: [],
   stop: [],
@@ -198,7 +199,7 @@ const CONTROL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
 };
 const CONTROL_COMMANDS = Object.keys(CONTROL_ARGUMENTS);
 
-/** The control port is the node's: it answers to the names of operations, too. */
+/** Uses the port of the test node as the control port, because the test node answers control operations too. */
 function controlArguments(name: string, fresh: string, node: string): readonly string[] {
   if (node !== '') {
     mkdirSync(fresh, { recursive: true });
@@ -207,7 +208,7 @@ function controlArguments(name: string, fresh: string, node: string): readonly s
   return [...(CONTROL_ARGUMENTS[name] ?? []), '--data-dir', fresh];
 }
 
-/** What a node that is well says, by path. */
+/** The answers of a healthy node, by path. */
 const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
   'node/status': {
     height: 7,
@@ -267,7 +268,7 @@ const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
   mine: { slots: 3, emptySlots: 0, height: 7, blockId: '17', time: '2026-01-01T00:00:00.000Z' },
 };
 
-/** Blocks with a gap of one slot before the third. */
+/** A block of a chain that has one empty slot before its third block. */
 function wellBlock(height: number): unknown {
   return {
     id: `${height}`,
@@ -281,7 +282,7 @@ function wellBlock(height: number): unknown {
   };
 }
 
-/** The answer of a node that is well; undefined for a path that it does not know. */
+/** Returns the answer of a healthy node; undefined for an unknown path. */
 export function wellAnswer(url: string): unknown {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   const path = pathname.replace(/^\/(?:api\/)?/, '');

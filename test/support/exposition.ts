@@ -1,9 +1,9 @@
-/** Reads the text format of Prometheus strictly, and holds it to the naming rules that its own checker knows. */
+/** Parses the text format of Prometheus strictly, and checks the naming rules that the checker of Prometheus has. */
 
 export interface Exposition {
-  /** Kinds by name. */
+  /** Metric types by metric name. */
   readonly families: ReadonlyMap<string, string>;
-  /** Values by name and labels, as written. */
+  /** Values by name and labels. The key is exactly the text of name and labels. */
   readonly samples: ReadonlyMap<string, number>;
 }
 
@@ -22,7 +22,7 @@ export function readExposition(text: string): Exposition {
   return { families, samples };
 }
 
-/** A sentence for each fault. */
+/** Returns one sentence for each fault of the text. */
 export function faultsOfExposition(text: string): readonly string[] {
   const faults: string[] = [];
   const { families } = readExposition(text);

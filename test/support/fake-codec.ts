@@ -1,4 +1,4 @@
-/** A codec of readable bytes for tests that are about storing, not about a generation's layout. */
+/** A codec with readable bytes, for tests that need storage but no real block format. */
 
 import { createHash } from 'node:crypto';
 
@@ -7,7 +7,7 @@ import type { Block, BlockHeader, Transaction } from '../../src/protocol/types.t
 
 const BIGINT_MARK = 'bigint:';
 
-/** Stores JSON; amounts are marked texts. What reads JSON of the wire is not offered. */
+/** Encodes blocks as JSON and marks amounts in strings. Methods that decode JSON of the wire throw. */
 export const FAKE_CODEC: Codec = {
   transactionFromJson: notOffered,
   transactionToJson: notOffered,
@@ -22,12 +22,12 @@ export const FAKE_CODEC: Codec = {
   forgetTransactions: () => undefined,
 };
 
-/** An id as the codecs cut it: decimal text of 64 bits of a digest. */
+/** Makes an id as the codecs do: the decimal text of the first 64 bits of a digest. */
 export function fakeId(seed: string): string {
   return createHash('sha256').update(seed).digest().readBigUInt64LE(0).toString();
 }
 
-/** A block on a parent with the totals that its transactions result in. */
+/** Makes a block on top of a parent, with totals that match its transactions. */
 export function fakeBlock(
   parent: BlockHeader | undefined,
   transactions: readonly Transaction[],

@@ -1,4 +1,4 @@
-/** A reader of stores that hold the readable bytes of `FAKE_CODEC`. */
+/** A reader process for stores that contain the readable bytes of `FAKE_CODEC`. */
 
 import { runReader } from '../../src/node/readers/reader-process.ts';
 import { createRules } from '../../src/protocol/generations.ts';
@@ -6,7 +6,7 @@ import { FAKE_CODEC } from './fake-codec.ts';
 
 runReader((params) => ({
   ...createRules(params),
-  // What is final stands in the log.
+  // The log of the store contains the finalized height.
   finalizedHeight: () => 0,
   codec: { ...FAKE_CODEC, transactionToJson: ({ id }) => ({ id, asset: { submitted: true } }) },
 }));

@@ -1,6 +1,7 @@
 /**
- * Properties with the same inputs in every run, so that a run says something of what was changed and nothing of chance.
- * `TEST_SEED=random` tries others, `TEST_SEED=NUMBER` those of a seed that a failure named.
+ * Runs property tests with the same inputs in every run, so that a new failure comes from a change and not from chance.
+ * `TEST_SEED=random` uses new random inputs. `TEST_SEED=NUMBER` repeats the inputs of a seed that a failed test has
+ * reported.
  */
 
 import fc from 'fast-check';

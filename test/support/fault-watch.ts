@@ -1,4 +1,4 @@
-/** How soon the doctor names the faults that are made on real nodes, and whether the machine let it. */
+/** Measures how soon the doctor names faults of real nodes, and whether the machine was fast enough for the measurement. */
 
 import type { ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
@@ -7,24 +7,24 @@ import { waitFor } from './devnet.ts';
 import { loadPerProcessor, MachineWatch } from './machine.ts';
 
 export interface NamedOptions {
-  /** What may be named beside them, as it follows from the same cause. */
+  /** Other fault codes that the doctor may also name, because they follow from the same cause. */
   readonly beside?: readonly FaultCode[];
-  /** Unix time in milliseconds at which the fault came about; now unless given. */
+  /** Unix time in milliseconds at which the fault began; default: now. */
   readonly sinceMs?: number;
-  /** For a fault that consists of slots: milliseconds that had to pass before anybody could have named it. */
+  /** For a fault of whole slots: the time in milliseconds that must pass before the fault can be visible. */
   readonly unavoidableMs?: number;
 }
 
-/** What an operator waits. */
+/** Longest time that an operator should wait. */
 export const NAMED_WITHIN_MS = 10_000;
-/** Of the faults, how many are named within it. */
+/** Minimum share of the faults that the doctor must name within `NAMED_WITHIN_MS`. */
 const SHARE_NAMED_SOON = 0.95;
-/** For a fault to show itself: some blocks, on a busy machine. */
+/** Time limit for a fault to become visible: some blocks, on a busy machine. */
 const SHOWS_WITHIN_MS = 150_000;
 const ROOM_BYTES = 1e12;
-/** For a look to begin after the last one, and for what it asks to be answered. */
+/** Longest time for the next look to start and for its requests to be answered. */
 const LOOK_DELAY_MS = 1500;
-/** What befalls any node where other work takes the processors. */
+/** Faults that any node shows when other work occupies the processors. */
 export const OF_BUSY_MACHINES: readonly FaultCode[] = [
   'MACHINE_TOO_SLOW',
   'SLOTS_MISSED',
@@ -34,15 +34,16 @@ export const OF_BUSY_MACHINES: readonly FaultCode[] = [
 ];
 
 /**
- * Downloads that fail one after the other take a branch of one's own that became final: `test/devnet/wrong-branch.test.ts` makes
- * one. Its peers are asked again after growing pauses, so it is not named within ten seconds.
+ * Fault codes of a node whose final branch no other node has. The codes appear after several failed downloads in a row.
+ * The pauses between downloads grow, so the doctor does not name the codes within ten seconds.
+ * `test/devnet/wrong-branch.test.ts` makes the branch.
  */
 const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
 
 /**
- * Clocks that are set under a node, or differ from its only peer's, are those of the simulator (`test/sim/scripted/time.test.ts`,
- * `test/engine/forge/clock-set.test.ts`): real processes share the clock of the machine. Alerts that do not get out are named after
- * minutes (`test/node/notify`, `test/cli/doctor.test.ts`).
+ * Fault codes that other tests cover. Real processes share the clock of the machine, so the simulator tests clocks that
+ * jump or differ (`test/sim/scripted/time.test.ts`, `test/engine/forge/clock-set.test.ts`). The fault of undelivered
+ * alerts appears only after minutes (`test/node/notify`, `test/cli/doctor.test.ts`).
  */
 const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
   'CLOCKS_DIFFER',
@@ -55,20 +56,23 @@ export class FaultWatch {
   readonly #tookMs = new Map<FaultCode, number>();
   readonly #machine = new MachineWatch();
 
-  /** False once other work took the machine or it stood still: times say nothing of the node then. */
+  /**
+   * False after other work has occupied the machine or the machine has paused. Measured times then say nothing about
+   * the node.
+   */
   get isMachineSteady(): boolean {
     return this.#machine.wasQuickSoFar;
   }
 
   /**
-   * Whether a fault is that of a machine which is in fact too busy, or was: it is told of rightly, for a quarter of an hour
-   * after.
+   * Whether the doctor may name this fault because the machine is or was too busy. Nodes rightly report the fault for a
+   * quarter of an hour after its cause.
    */
   isOfMachine(code: FaultCode): boolean {
     return OF_BUSY_MACHINES.includes(code) && !this.isMachineSteady;
   }
 
-  /** What the doctor names, in one examination that takes no longer than an operator waits. */
+  /** Returns the fault codes of one examination, and checks that the examination is fast enough for an operator. */
   async found(t: ExecutionContext, request: Partial<ExamineRequest> & { readonly url: string }) {
     const startedMs = Date.now();
     const findings = await examine({ environment: {}, freeBytesOf: () => ROOM_BYTES, ...request });
@@ -77,7 +81,7 @@ export class FaultWatch {
     return findings.map(({ code }) => code);
   }
 
-  /** Resolves when all of the faults were named, each rightly: at once with nothing that is not so. */
+  /** Resolves when the doctor has named all of the faults. An examination that names a wrong fault does not count. */
   async named(
     t: ExecutionContext,
     request: Partial<ExamineRequest> & { readonly url: string },
@@ -102,7 +106,8 @@ export class FaultWatch {
     } catch (error) {
       throw new Error(`${[...missing].join(', ')} not named alone: ${last.join(', ')}`, { cause: error });
     }
-    // An examination that began a moment too early ends before the next one may begin.
+    // An examination may begin a moment before the fault, and the next examination begins only after the end of the
+    // first. Therefore the limit allows two looks.
     if (unavoidableMs === undefined || !this.isMachineSteady) return;
     const tookMs = Date.now() - sinceMs;
     const limitMs = unavoidableMs + 2 * lookMs + 2 * LOOK_DELAY_MS;
@@ -114,7 +119,7 @@ export class FaultWatch {
     t.log(`${code} after ${tookMs} ms`);
   }
 
-  /** Says how many faults of the catalogue were named, and how many of them soon. */
+  /** Prints how many faults of the catalogue were named, and how many of them within `NAMED_WITHIN_MS`. */
   conclude(t: ExecutionContext): void {
     const made = Object.keys(FAULTS).filter((code) => !OF_OTHER_TESTS.has(code));
     const count = made.length;

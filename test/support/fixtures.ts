@@ -1,9 +1,9 @@
-/** Values that many protocol tests begin with. */
+/** Default values for protocol tests. */
 
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import type { BlockHeader } from '../../src/protocol/types.ts';
 
-/** Parameters of no existing network: slots of 2 seconds, mainnet's milestones from height 2160. */
+/** Parameters of no real network: slots of 2 seconds, and mainnet's milestones from height 2160 on. */
 export function paramsWith(changes: Partial<ChainParams> = {}): ChainParams {
   return {
     generation: 3,
@@ -26,7 +26,7 @@ export function paramsWith(changes: Partial<ChainParams> = {}): ChainParams {
   };
 }
 
-/** A header whose members nobody looks at unless a test names them. */
+/** A header with default values, except for the members that a test sets. */
 export function headerWith(changes: Partial<BlockHeader> = {}): BlockHeader {
   return {
     id: '10',
@@ -48,7 +48,7 @@ export function headerWith(changes: Partial<BlockHeader> = {}): BlockHeader {
   };
 }
 
-/** 64 hexadecimal characters that sort like the number. */
+/** Returns a key of 64 hexadecimal digits. The keys sort like their numbers. */
 export function keyNumber(number: number): string {
   return number.toString(16).padStart(64, '0');
 }

@@ -1,11 +1,11 @@
-/** The processes that this process forks, in the order in which they begin. */
+/** Collects the processes that this process forks, in the order of their start. */
 
 import type { ChildProcess } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ExecutionContext } from 'ava';
 
 /**
- * @param began called with each process as soon as it is there
+ * @param began called with each process as soon as the process exists
  * @returns a list to which each process is added
  */
 export function watchForks(

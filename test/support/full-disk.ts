@@ -1,12 +1,12 @@
-/** A disk without module, for one process. */
+/** Simulates a full disk for one process, without a kernel module. */
 
 import { execFileSync } from 'node:child_process';
 
 /**
- * Lets no file of a process grow beyond a size, so that writes fail as they do on a full disk; files that are smaller go on.
- * Linux alone.
+ * Limits the size of each file of a process. Writes beyond the limit fail as on a full disk, while writes to smaller
+ * files succeed. Linux only.
  *
- * @param bytesMax undefined for as much as there is
+ * @param bytesMax undefined for no limit
  */
 export function limitFileSize(pid: number, bytesMax: number | undefined): void {
   execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytesMax ?? 'unlimited'}:`]);

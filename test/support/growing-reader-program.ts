@@ -1,10 +1,10 @@
-/** A reader whose memory grows when it gets SIGUSR2. */
+/** A reader process whose memory grows when the process gets SIGUSR2. */
 
 import { runReader } from '../../src/node/readers/reader-process.ts';
 import { createRules } from '../../src/protocol/generations.ts';
 import { FAKE_CODEC } from './fake-codec.ts';
 
-/** More than the test allows. */
+/** Memory that the reader adds, more than the memory limit of the test. */
 const GROWTH_BYTES = 250_000_000;
 const grown: Buffer[] = [];
 

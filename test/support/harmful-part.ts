@@ -1,7 +1,7 @@
 /**
- * Loaded into a node before its program (`node --import`): hurts it as a defect would. Nothing that ships knows of it.
- * `HARM_FILE` is a file that says how to hurt the node once it is there, and `HARM_IN` the end of the data folder of the node
- * that is meant.
+ * A module that a node loads before its program (`node --import`), and that harms the node as a defect would. No
+ * shipped code refers to the module. The file `HARM_FILE` contains the kind of harm, which starts as soon as the file
+ * exists. `HARM_IN` is the end of the data folder of the target node.
  */
 
 import { readFileSync, rmSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { isMainThread } from 'node:worker_threads';
 
 const { HARM_FILE: file, HARM_IN: place } = process.env;
 const LOOK_INTERVAL_MS = 100;
-/** Eight megabytes of V8's heap. */
+/** Number of array elements that use eight megabytes of V8's heap. */
 const PIECE = 1_000_000;
 const BUFFER_BYTES = 20_000_000;
 
-/** A node of a devnet runs another program than `start`, which its data folder tells. */
+/** A node of a devnet has no argument `start`, so its data folder identifies the node. */
 const isMeant =
   place === undefined ? process.argv.includes('start') : process.argv.some((word) => word.endsWith(place));
 if (isMainThread && isMeant && file !== undefined) {
@@ -21,7 +21,7 @@ if (isMainThread && isMeant && file !== undefined) {
     const harm = readIfThere(file);
     // The file is empty between its creation and its first byte.
     if (harm === undefined || harm === '') return;
-    // Not again in the next life.
+    // Remove the file, so that the next start of the node is not harmed again.
     rmSync(file);
     hurt(harm);
   }, LOOK_INTERVAL_MS).unref();

@@ -1,4 +1,7 @@
-/** The HTTP interface of a node under test, in its own process or in processes beside it: `HTTP_PROCESSES=2 npm run events`. */
+/**
+ * The HTTP interface of a node under test, in the test's process or in separate processes: `HTTP_PROCESSES=2 npm run
+ * events`.
+ */
 
 import { createHttpServer, type HttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
@@ -8,18 +11,18 @@ import type { LocalNodeApi } from '../../src/ports/node-api.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import { freePort } from './ports.ts';
 
-/** Processes that answer in a run of the tests that take the number from outside; 0 unless told. */
+/** Number of HTTP processes for tests that read the number from the environment; default: 0. */
 export const PROCESSES = Number(process.env['HTTP_PROCESSES'] ?? 0);
 
 export interface FrontOptions {
   readonly api: LocalNodeApi;
   readonly processes: number;
-  /** Folder of the node's store, which processes read. */
+  /** Folder of the node's store, which the HTTP processes read. */
   readonly directory: string | undefined;
   readonly http?: Partial<HttpOptions>;
-  /** File of the program that they run; the product's unless given. */
+  /** Path of the program of the HTTP processes; default: the shipped program. */
   readonly program?: string;
-  /** Memory beyond which a process is replaced; the product's unless given. */
+  /** Memory limit in bytes above which a process is replaced; default: the limit of the node. */
   readonly memoryBytesMax?: number;
 }
 
@@ -28,7 +31,7 @@ export interface Front extends Pick<HttpServer, 'close'> {
 }
 
 export async function openFront({ api, processes, directory, http = {}, ...pool }: FrontOptions): Promise<Front> {
-  // Pools of one process that ask for any port would share it.
+  // Several pools of one process that ask for port 0 would share one port, so each pool gets a port of its own.
   const options = { port: processes === 0 ? 0 : await freePort(), address: '127.0.0.1', ...http };
   const server = processes === 0 ? createHttpServer(api, options) : poolOf();
   const { port } = await server.start();

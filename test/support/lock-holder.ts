@@ -1,13 +1,13 @@
 /**
- * A process that takes a lock of a folder, `thing` unless told, at a given moment, says what became of it and keeps it until
- * it is killed: `lock-holder.js FOLDER [UNIX-TIME-MS [NAME]]`.
+ * A process that takes a lock of a folder at a given time, prints the result, and keeps the lock until it is killed.
+ * The default name of the lock is `thing`: `lock-holder.js FOLDER [UNIX-TIME-MS [NAME]]`.
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';
 import { takeLock } from '../../src/store/disk/process-lock.ts';
 
 const [folder = '', startMs = '0', name = 'thing'] = process.argv.slice(2);
-// Timers are too coarse for a race: spin to the moment itself.
+// Timers are too coarse for a race, so the process polls the clock in a tight loop.
 while (Date.now() < Number(startMs));
 let word: string;
 try {

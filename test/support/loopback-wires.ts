@@ -1,20 +1,24 @@
 /**
- * The wires between nodes on one machine, which can be cut. Each node listens on an address of its own behind a proxy with the
- * port that everybody knows it by, so every connection of the network passes here.
+ * Simulates the network between nodes on one machine, with connections that a test can cut. Each node listens on an
+ * address of its own behind a proxy, and the other nodes know only the proxy's port. Therefore every connection of the
+ * network passes through the proxies.
  */
 
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What everybody dials. */
+/** The address that all nodes dial. */
 const OUTER_HOST = '127.0.0.1';
-/** Where nodes behind proxies listen: another loopback address, so that they keep their ports. */
+/**
+ * The address on which nodes behind proxies listen. With a second loopback address, nodes and proxies can use the same
+ * ports.
+ */
 export const INNER_HOST = '127.0.0.2';
 
-/** Room for the first line of the dialler's request, which names its own port. */
+/** Maximum length of the first line of the dialler's request, which contains the dialler's own port. */
 const FIRST_BYTES_MAX = 4096;
 
-/** A connection from the node of one port to that of another. */
+/** A connection from the node with one port to the node with another port. */
 interface Wire {
   readonly dialler: Socket;
   readonly target: Socket;
@@ -44,13 +48,13 @@ export class LoopbackWires {
     return wires;
   }
 
-  /** Stops forwarding from and to the node of a port. Nothing is closed: both sides wait for the other. */
+  /** Stops forwarding from and to the node with this port. The connections stay open, and both ends wait. */
   cut(port: number): void {
     this.#cut.add(port);
     for (const wire of this.#wires) this.#regulate(wire);
   }
 
-  /** Forwards again, what was held back first. */
+  /** Resumes forwarding, starting with the bytes that were held back. */
   mend(port: number): void {
     this.#cut.delete(port);
     for (const wire of this.#wires) this.#regulate(wire);
@@ -103,13 +107,13 @@ export class LoopbackWires {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    // Whatever ends a connection ends it for both sides; nobody else needs to hear of it.
+    // If a connection fails on one side, the proxy closes the other side too.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
   }
 }
 
-/** The port that a dialler says to listen on, in the path of its request. */
+/** Reads the listening port of a dialler from the path of its request. */
 function portOf(request: string): number | undefined {
   const found = /[?&]wsPort=([0-9]+)/.exec(request) ?? /wsPort%22%3A([0-9]+)/.exec(request);
   return found === null ? undefined : Number(found[1]);

@@ -1,31 +1,34 @@
-/** Whether this machine has processor time to spare: where it has not, how long something took says nothing of the node. */
+/** Checks whether this machine has spare processor time. On a busy machine, a measured time says nothing about the node. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism, loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
-/** Beyond it, times tell of the other work of the machine. */
+/**
+ * Highest load per processor at which times are measured. At a higher load, measured times show mainly the other work
+ * of the machine.
+ */
 const LOAD_PER_PROCESSOR_MAX = 1.5;
-/** For an empty process from its start to its end: several times what a machine of its own takes. */
+/** Time limit for an empty process from start to end: several times what an idle machine needs. */
 const EMPTY_PROCESS_MS_MAX = 300;
 const TURN_MS = 100;
-/** A gap between two turns of this process that says that the machine itself stood still. */
+/** Longest normal gap between two timer ticks of this process. After a longer gap, the machine itself has paused. */
 const PAUSE_MS_MAX = 1500;
-/** A trial costs some hundredths of a second, so it is made seldom. */
+/** A trial costs some hundredths of a second, so trials are rare. */
 const LOOK_INTERVAL_MS = 2000;
 
-/** Processes that wanted to run within the last minute, for each processor; 0 where the system does not tell. */
+/** Runnable processes per processor, averaged over the last minute; 0 if the system does not report a load. */
 export function loadPerProcessor(): number {
   return (loadavg()[0] ?? 0) / availableParallelism();
 }
 
-/** Judged by what the system tells of the last minute. */
+/** Decides from the system's load average of the last minute. */
 function isMachineFree(): boolean {
   return loadPerProcessor() <= LOAD_PER_PROCESSOR_MAX;
 }
 
-/** How quickly a process starts in the scheduling class of this one: some systems tell of no load. */
+/** Measures how long a new process takes, in the scheduling class of this process, because some systems report no load. */
 async function isTrialQuick(): Promise<boolean> {
   const startedMs = performance.now();
   await once(spawn(process.execPath, ['-e', ''], { stdio: 'ignore' }), 'exit');
@@ -33,8 +36,8 @@ async function isTrialQuick(): Promise<boolean> {
 }
 
 /**
- * Looks at the machine again and again from its making on: what took long under load is not judged by a machine that has come
- * to rest since.
+ * Checks the machine repeatedly from construction on. A test that was slow under load is not a failure, even if the
+ * machine is idle at the end of the test.
  */
 export class MachineWatch {
   readonly #timer: NodeJS.Timeout;
@@ -45,20 +48,20 @@ export class MachineWatch {
   readonly #countsLoad: boolean;
 
   /**
-   * @param options `countsLoad: false` where trials alone shall judge: the load of the system counts work of the idle class too,
-   * which gives way to all other
+   * @param options with `countsLoad: false`, only trials decide. The load average also counts processes of the idle
+   * class, which do not slow down other work.
    */
   constructor(options: { readonly countsLoad: boolean } = { countsLoad: true }) {
     this.#countsLoad = options.countsLoad;
     this.#timer = setInterval(() => this.#turn(), TURN_MS).unref();
   }
 
-  /** False once the machine was seen busy, or stood still for seconds. */
+  /** False after the machine was busy, or paused for seconds. */
   get wasQuickSoFar(): boolean {
     return this.#isQuick;
   }
 
-  /** Looks once more, and no more after that. */
+  /** Checks the machine a last time. */
   async wasQuick(): Promise<boolean> {
     clearInterval(this.#timer);
     return this.#isQuick && (await this.#isQuickNow());

@@ -1,11 +1,11 @@
 /**
- * Writes `test/vectors/gen3/bft.json` anew: runs of the finality protocol as the plain model answers them, never as the
- * implementation does. `node dist/test/support/make-bft-vectors.js > test/vectors/gen3/bft.json`
+ * Regenerates `test/vectors/gen3/bft.json`: runs of the finality protocol with the results of the plain model, never of
+ * the implementation. `node dist/test/support/make-bft-vectors.js > test/vectors/gen3/bft.json`
  */
 
 import { BftModel } from './bft-model.ts';
 
-/** A block by a delegate; `previous` where its header does not name the delegate's newest block. */
+/** A block by a delegate. `previous` is set if the header does not name the delegate's newest block. */
 interface Turn {
   readonly forger: number;
   readonly previous?: number;
@@ -14,7 +14,7 @@ interface Turn {
 interface Story {
   readonly title: string;
   readonly delegates: number;
-  /** First height of each delegate's active rounds, 1 where not given. */
+  /** First height of each delegate's active rounds; default: 1. */
   readonly activeSince?: Readonly<Record<number, number>>;
   readonly turns: readonly Turn[];
 }
@@ -75,7 +75,7 @@ const runs = STORIES.map(({ title, delegates, activeSince, turns }) => {
 
 const source =
   'Made by test/support/make-bft-vectors.ts from the plain model in test/support/bft-model.ts. Apache-2.0.';
-// One step a line keeps the file readable and its changes small.
+// One step per line keeps the file readable and its diffs small.
 const lines = runs.map((run) => {
   const steps = run.steps.map((step) => `    ${JSON.stringify(step)}`).join(',\n');
   const { steps: _, ...rest } = run;

@@ -1,4 +1,4 @@
-/** The consensus state in maps: what the rules need of a store, for tests that need no disk. */
+/** The consensus state in maps: the part of a store that the rules need, for tests without a disk. */
 
 import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
 import type { Account, Delegate, StateWriter } from '../../src/protocol/state.ts';
@@ -91,7 +91,10 @@ export class MemoryState implements StateWriter {
     this.#facts.set(name, value);
   }
 
-  /** Applies a block to a copy and keeps both when `apply` returns; a throw changes nothing. */
+  /**
+   * Applies a block to a copy of the state, and keeps the block and the copy when `apply` returns. If `apply` throws,
+   * nothing changes.
+   */
   append(block: Block, apply: (state: StateWriter) => void): void {
     const overlay = new StateOverlay(this);
     apply(overlay);

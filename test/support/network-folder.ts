@@ -1,4 +1,4 @@
-/** Copies of the packaged devnets' folders that a test may spoil. */
+/** Copies of the packaged devnets' folders that a test may damage. */
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,14 +7,14 @@ import type { ExecutionContext } from 'ava';
 import { packagedNetworkDirectory } from '../../src/config/network.ts';
 import type { Untyped } from './untyped.ts';
 
-/** A temporary folder that is removed with the test. */
+/** Makes a temporary folder that is removed at the end of the test. */
 export function temporaryFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-test-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A copy of a devnet's folder. */
+/** Copies the folder of a devnet. */
 export function devnetCopy(t: ExecutionContext, name = 'devnet'): string {
   const folder = join(temporaryFolder(t), 'network');
   cpSync(packagedNetworkDirectory(name), folder, { recursive: true });

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { ExecutionContext } from 'ava';
 
-/** A node that answers from a table of paths, for commands that ask one. @returns its origin */
+/** Serves a table of answers by path, for commands that send requests to a node. @returns the origin of the server */
 export async function nodeAnswering(t: ExecutionContext, answers: Readonly<Record<string, unknown>>): Promise<string> {
   const server = createServer((request, response) => {
     const answer = answers[request.url ?? ''];

@@ -1,4 +1,7 @@
-/** Signatures with a nonce of one's own: for one message a key can make any number of them, and all are good. */
+/**
+ * Makes signatures with a chosen nonce. With different nonces, one key can make any number of valid signatures of one
+ * message.
+ */
 
 import { sha512 } from '@noble/hashes/sha2.js';
 import * as noble from '@noble/ed25519';
@@ -9,7 +12,7 @@ import type { Person } from './pool-world.ts';
 const ORDER = noble.Point.CURVE().n;
 
 /**
- * @param nonce any number from 1 on, each makes another signature
+ * @param nonce any number from 1 on; each nonce makes another signature
  * @returns 128 hexadecimal digits
  */
 export function signedWithNonce({ passphrase }: Person, message: Uint8Array, nonce: bigint): string {

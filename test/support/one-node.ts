@@ -1,4 +1,4 @@
-/** A single node as a real process, as an operator starts it. */
+/** Runs a single node as a real process, as an operator starts it. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import type { Untyped } from './untyped.ts';
 export interface OneNode {
   readonly url: string;
   readonly wsPort: number;
-  /** Where it lies: address, folders of its network and its data, configuration file. */
+  /** URL of the node, folders of its network and its data, and its configuration file. */
   readonly place: { readonly url: string; readonly network: string; readonly dataDir: string; readonly config: string };
   readonly process: ChildProcess;
   /** Resolves when the process is gone. */
@@ -22,30 +22,33 @@ export interface OneNode {
 }
 
 export interface OneNodeOptions {
-  /** Folder. */
+  /** Network folder. */
   readonly network?: string;
   readonly fixedPeers?: readonly string[];
-  /** Folder with a chain; an empty one unless given. */
+  /** Data folder with a chain; default: an empty folder. */
   readonly dataDir?: string;
-  /** Forges nothing unless it says so. */
+  /** Settings of the configuration file. The node forges only if the settings enable forging. */
   readonly config?: Untyped;
   readonly flags?: readonly string[];
-  /** Beside or instead of the variables of this process, which go before the configuration. */
+  /** Additional or changed environment variables, which have priority over the configuration. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Any free ones unless given. */
+  /** Ports of the node; default: any free ports. */
   readonly ports?: { readonly http: number; readonly ws: number };
-  /** By which its clock is ahead. */
+  /** Time by which the node's clock is ahead, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** File with such a number, which is read again and again: writing to it moves the clock of the running node. */
+  /**
+   * A file that contains a clock offset in milliseconds. The node rereads the file, so a write moves the clock of the
+   * running node.
+   */
   readonly clockFile?: string;
 }
 
 const STARTS_WITHIN_MS = 150_000;
-/** Of a node that is asked what it did, once a test has failed. */
+/** Time limit for the diagnostics of a node after a failed test. */
 const ANSWERS_WITHIN_MS = 5_000;
 const DIAGNOSTICS_SHOWN_MAX = 20;
 
-/** Resolves when it answers. It ends with the test. */
+/** Resolves when the node answers. The node ends with the test. */
 export async function startOneNode(
   t: ExecutionContext,
   options: OneNodeOptions & Required<Pick<OneNodeOptions, 'network' | 'fixedPeers'>>,
@@ -57,7 +60,7 @@ export async function startOneNode(
   writeFileSync(
     config,
     JSON.stringify({
-      // The network has delegates for everybody.
+      // The network has delegates with which any node could forge, so forging is off by default.
       forging: { enabled: false },
       ...settings,
       http: { port: http, host: '127.0.0.1', ...settings.http },
@@ -93,7 +96,7 @@ export async function startOneNode(
   return { url, wsPort: ws, place: { url, network, dataDir, config }, process: child, ended };
 }
 
-/** The last diagnostics of a node that runs, of level debug too, and its status: for the message of a failure. */
+/** The last diagnostics of a running node, including level debug, and its status, for the message of a failure. */
 async function lastDiagnosticsOf(url: string): Promise<string> {
   try {
     const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);

@@ -1,4 +1,4 @@
-/** A pool over generation 3 rules with accounts, time and a chain that tests move by hand. */
+/** A pool over generation 3 rules. A test controls the accounts, the time and the chain. */
 
 import {
   type BaseTransaction,
@@ -47,7 +47,7 @@ export const params: ChainParams = {
   exceptions: NO_EXCEPTIONS,
 };
 
-/** Somebody who signs. */
+/** A person who can sign. */
 export interface Person {
   readonly passphrase: string;
   readonly publicKey: string;
@@ -61,7 +61,7 @@ export function person(name: string): Person {
 
 export interface PoolWorldOptions {
   readonly limits?: Partial<PoolLimits>;
-  /** Changes the rules that the pool meets. */
+  /** Changes the rules that the pool uses. */
   readonly bend?: (rules: Rules) => Rules;
 }
 
@@ -71,15 +71,15 @@ const ed25519 = selectEd25519();
 export class PoolWorld {
   readonly pool: TransactionPool;
   readonly rules: Rules;
-  /** What the pool takes for the present state. */
+  /** The state that the pool reads as the current state. */
   state = new MemoryState();
-  /** Ids that the pool told of. */
+  /** Ids that the pool reported. */
   readonly verified: string[] = [];
   readonly received: string[] = [];
   readonly signatures: MemberSignature[] = [];
-  /** Signature questions put so far. */
+  /** Number of signature checks that the pool has requested so far. */
   checks = 0;
-  /** Chain time. */
+  /** Chain time in seconds. */
   nowS = 1_000_000;
   #timestamp = 100;
   #height = 0;
@@ -109,14 +109,14 @@ export class PoolWorld {
     return ed25519.verify(check);
   };
 
-  /** Unix time. */
+  /** Unix time in milliseconds. */
   get nowMs(): number {
     return params.epochMs + this.nowS * 1000;
   }
 
   // ---- the chain ----------------------------------------------------------------------------------------------------
 
-  /** An empty state with a chain of one block. */
+  /** Resets the world to an empty state and a chain of one block. */
   resetState(): void {
     this.state = new MemoryState();
     this.#height = 0;
@@ -134,7 +134,7 @@ export class PoolWorld {
     this.state.setDelegate({ publicKey, address, username, voteWeight: 0n, pendingVoteWeight: 0n, rank: 0 });
   }
 
-  /** Appends a block that holds the transactions. What they do to accounts is the test's business. */
+  /** Appends a block with the transactions. The test itself must change the accounts. */
   confirm(transactions: readonly Transaction[]): Block {
     this.#height += 1;
     const block = blockOf(this.#height, transactions);
@@ -182,24 +182,24 @@ export class PoolWorld {
     });
   }
 
-  /** What its sender and the members of its group sign. */
+  /** The digest that the sender and the members of the sender's group sign. */
   signingDigest(json: JsonObject): Uint8Array {
     return signingDigest(this.read(json), networkIdentifier);
   }
 
-  /** The transaction as the rules read it. */
+  /** The transaction as the rules decode it. */
   read(json: JsonObject): Transaction {
     return this.rules.codec.transactionFromJson(json);
   }
 
-  /** Hands it in as a client and says which id it has. */
+  /** Submits the transaction as a client does, and returns its id. */
   submit(json: JsonObject): string {
     const result = this.pool.submit(json);
     if (!result.accepted) throw new Error(`refused: ${JSON.stringify(result.errors)}`);
     return result.transaction.id;
   }
 
-  /** No two transactions of a world are the same unless told. */
+  /** Makes the transactions of a world differ, unless the test sets the timestamp. */
   #base({ publicKey }: Person, timestamp?: number): object {
     this.#timestamp += 1;
     return { networkIdentifier, senderPublicKey: publicKey, timestamp: timestamp ?? this.#timestamp };
@@ -211,7 +211,7 @@ export class PoolWorld {
   }
 }
 
-/** A block with everything but a meaning. */
+/** A block with dummy values. */
 export function blockOf(height: number, transactions: readonly Transaction[] = []): Block {
   const header: BlockHeader = {
     id: String(height),

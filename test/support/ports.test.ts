@@ -5,12 +5,15 @@ import { freePorts } from './ports.ts';
 
 const LEASES = 12;
 
-/** Another instance of the module, which knows nothing of the first one's ports but what the system tells it, like a process. */
+/**
+ * Imports another instance of the module. Like another process, the new instance learns of the first instance's ports
+ * only from the system.
+ */
 async function another(name: string): Promise<{ readonly freePorts: typeof freePorts }> {
   return (await import(`./ports.js?instance=${name}`)) as { readonly freePorts: typeof freePorts };
 }
 
-// One after the other: whether ports are free is asked by listening on them, which nobody else can meanwhile.
+// Serial: the module checks a port by listening on it, and no other test may use the port at that time.
 test.serial('no port is given twice, within a process or by two of them', async (t) => {
   const other = await another('second');
   const asked = Array.from({ length: LEASES }, (_, index) => (index % 2 === 0 ? freePorts : other.freePorts));
@@ -20,7 +23,7 @@ test.serial('no port is given twice, within a process or by two of them', async 
 });
 
 test.serial('a port that is taken is not given', async (t) => {
-  // With nothing left of an earlier lease, the next port is one of the same.
+  // A new instance has no ports left from an earlier lease, so its next port is from the same block.
   const fresh = await another('fresh');
   const first = await fresh.freePorts(1);
   const server = createServer().listen(first + 1, '127.0.0.1');

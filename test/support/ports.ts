@@ -1,40 +1,46 @@
 /**
- * Ports on the loopback interface for servers and nodes that a test starts.
+ * Gives out ports on the loopback interface for servers and nodes of a test.
  *
- * A port that was free a moment ago may be taken when a node at last listens on it: by another test file, which runs in a
- * process of its own, or by the system for an outgoing connection. So each process leases blocks of ports from a range that
- * no usual system gives to connections; what holds the lease is a server on the block's first port, for as long as the
- * process lives.
+ * A port that was free a moment ago may be occupied when the node listens on it: by another test file, which runs in
+ * its own process, or by the system for an outgoing connection. Therefore each process leases blocks of ports, from a
+ * range that common systems do not use for outgoing connections. The lease is a server on the first port of the block,
+ * which listens for as long as the process lives.
  */
 
 import { createServer, type Server } from 'node:net';
 
-/** Above the ports that `fetch` refuses to ask, of which 10,080 is the highest. Systems give connections ports from 16,000 (sandboxes), 32,768 (Linux) or 49,152 on. */
+/**
+ * The range starts above the ports that `fetch` refuses, of which 10,080 is the highest. Systems use ports from 16,000
+ * (sandboxes), 32,768 (Linux) or 49,152 on for outgoing connections.
+ */
 const FIRST = 10_120;
 const LAST = 16_000;
 const BLOCK_PORTS = 60;
 const BLOCKS = Math.floor((LAST - FIRST) / BLOCK_PORTS);
 const HOST = '127.0.0.1';
 
-/** Ports of the blocks leased by this process that were not given yet. */
+/** Ports of leased blocks that this process has not given out yet. */
 const spare: number[] = [];
 let leasing: Promise<void> = Promise.resolve();
 
-/** @returns neighbouring ports, given to nobody else, the first of two runs of `count` */
+/** @returns the first ports of two runs of `count` consecutive ports, which are reserved for the caller */
 export async function freePortRanges(count: number): Promise<{ readonly http: number; readonly ws: number }> {
   const http = await freePorts(2 * count);
   return { http, ws: http + count };
 }
 
-/** @returns a port that is given to nobody else */
+/** @returns a port that is reserved for the caller */
 export function freePort(): Promise<number> {
   return freePorts(1);
 }
 
-/** @returns the first of `count` neighbouring ports, fewer than a block has, given to nobody else */
+/**
+ * @returns the first of `count` consecutive ports, which are reserved for the caller; `count` is less than the size of
+ * a block
+ */
 export async function freePorts(count: number): Promise<number> {
   if (count >= BLOCK_PORTS) throw new RangeError(`at most ${BLOCK_PORTS - 1} ports in a row`);
-  // In turns: who asks meanwhile must not be given the same ones.
+  // Calls run one after another, so that concurrent callers get different ports.
   const result = leasing.then(() => take(count));
   leasing = result.then(
     () => undefined,
@@ -50,19 +56,19 @@ async function take(count: number): Promise<number> {
       const first = run[0] ?? 0;
       if (run.at(-1) === first + count - 1 && (await areFree(run))) return first;
     }
-    // Blocks need not be neighbours, so what is left of one is not joined to the next.
+    // Blocks need not be adjacent, so the unused ports of a block are not joined to the next block.
     spare.splice(0, spare.length, ...(await leaseBlock()));
   }
 }
 
-/** @returns all ports of a block but its first, on which a server of this process listens */
+/** @returns all ports of a leased block except the first port, on which a server of this process listens */
 async function leaseBlock(): Promise<readonly number[]> {
   const start = Math.floor(Math.random() * BLOCKS);
   for (let step = 0; step < BLOCKS; step += 1) {
     const first = FIRST + ((start + step) % BLOCKS) * BLOCK_PORTS;
     const lease = await listen(first).catch(() => undefined);
     if (lease === undefined) continue;
-    // The lease ends with the process, and does not keep it alive.
+    // The lease ends with the process and does not keep the process alive.
     lease.unref();
     return Array.from({ length: BLOCK_PORTS - 1 }, (_, index) => first + 1 + index);
   }

@@ -1,6 +1,6 @@
 /**
- * Transactions of all kinds by chance, many of them invalid: the forger's rehearsal sorts them. What a sender needs to sign
- * rightly (second key, group) is looked up, mostly.
+ * Makes random transactions of all types. Many transactions are invalid, and the forger's trial run removes them. Most
+ * transactions have the signatures that their sender needs (second key, group).
  */
 
 import { hexOf } from '../../src/primitives/bytes.ts';
@@ -15,10 +15,10 @@ import {
   type TransactionOptions,
 } from './chain-maker.ts';
 
-/** Numbers from 0 to below the limit. */
+/** Returns a random integer from 0 to limit − 1. */
 export type RandomBelow = (limit: number) => number;
 
-/** Share of each kind. */
+/** Relative frequency of each type. */
 const SHARES: Readonly<Record<LiveKind, number>> = {
   transfer: 3,
   vote: 2,
@@ -28,7 +28,7 @@ const SHARES: Readonly<Record<LiveKind, number>> = {
 };
 const KINDS = (Object.keys(SHARES) as LiveKind[]).flatMap((kind) => Array<LiveKind>(SHARES[kind]).fill(kind));
 
-/** `count` transactions of the network's funded accounts and of some strangers. */
+/** Makes `count` transactions. The senders are the network's funded accounts and some unknown accounts. */
 export function randomTransactions(maker: ChainMaker, count: number, below: RandomBelow): Transaction[] {
   const people = [...maker.network.accounts, keyPairOf('stranger 1'), keyPairOf('stranger 2')];
   return Array.from({ length: count }, () => {

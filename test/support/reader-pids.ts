@@ -1,8 +1,8 @@
-/** The processes that answer HTTP for a node. */
+/** Finds the processes that answer HTTP for a node. */
 
 import { execFileSync } from 'node:child_process';
 
-/** Returns the process ids of the readers of the node with this process id; none if the node does not run. */
+/** Returns the process ids of the reader processes of a node; an empty list if the node does not run. */
 export function readerPidsOf(nodePid: number | undefined): readonly number[] {
   if (nodePid === undefined) return [];
   const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(nodePid)], { encoding: 'utf8' });

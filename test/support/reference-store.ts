@@ -1,9 +1,12 @@
-/** The account store that the reference's transactions apply themselves to, and accounts of both sides in one form. */
+/**
+ * The account store that the reference's transactions change, and a common form for the accounts of the reference and
+ * of Bloomery.
+ */
 
 import type { Account } from '../../src/protocol/state.ts';
 import { emptyRow, type AccountTable, type Columns, type Filter } from './reference-tables.ts';
 
-/** Accounts in memory over a table, with a snapshot to go back to. */
+/** An account store in memory over a table, with a snapshot for a rollback. */
 class AccountStore {
   #rows: Columns[];
   #changed = new Set<string>();
@@ -69,13 +72,13 @@ class AccountStore {
 export class ReferenceStore {
   readonly account: AccountStore;
 
-  /** @param loaded rows that are there without being asked for */
+  /** @param loaded rows that the store contains from the start */
   constructor(table: AccountTable, loaded: readonly Columns[] = []) {
     this.account = new AccountStore(table, loaded);
   }
 }
 
-/** The row that stands for an account of ours; weights of delegates apart. */
+/** The row that represents an account of Bloomery, without delegate weights. */
 export function rowOf({ address, balance, publicKey, secondPublicKey, username, group, votes }: Account): Columns {
   return {
     ...emptyRow(address),
@@ -91,7 +94,7 @@ export function rowOf({ address, balance, publicKey, secondPublicKey, username, 
   };
 }
 
-/** What transactions can change of an account, but for the weight of a delegate. */
+/** All fields of an account that transactions can change, except the weight of a delegate. */
 export function comparableRow(row: Columns) {
   const { address, balance, publicKey, secondPublicKey, username } = row;
   return {
@@ -113,7 +116,7 @@ interface Known {
   readonly publicKey: string | null;
 }
 
-/** By address, in their order. Accounts that nothing is known of are none. */
+/** Accounts by address, in ascending order of the addresses. Accounts without any known field are omitted. */
 export function byAddress<T extends Known>(accounts: readonly T[]): Record<string, T> {
   const known = accounts.filter(({ balance, publicKey }) => balance !== '0' || publicKey !== null);
   return Object.fromEntries(known.sort((a, b) => (a.address < b.address ? -1 : 1)).map((each) => [each.address, each]));

@@ -1,6 +1,7 @@
 /**
- * The reference's database, as far as blocks meet it: tables of accounts that keep what columns can hold. What the columns and
- * PostgreSQL's `jsonb` refuse was measured with PostgreSQL 15 and the reference's own statements.
+ * The part of the reference's database that blocks use: tables of accounts with the limits of the column types. The
+ * refusals of the columns and of PostgreSQL's `jsonb` were measured with PostgreSQL 15 and the reference's own
+ * statements.
  */
 
 import type { Json } from '../../src/protocol/types.ts';
@@ -25,7 +26,7 @@ export type Filter = Readonly<Partial<Pick<Columns, 'address' | 'publicKey' | 'u
 const BIGINT = /^-?[0-9]+$/;
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** Accounts by address. Rows go in and come out as copies. */
+/** Accounts by address. The table copies rows on every write and read. */
 export class AccountTable {
   readonly #rows = new Map<string, Columns>();
 
@@ -33,7 +34,7 @@ export class AccountTable {
     for (const row of rows) this.#rows.set(row.address, { ...row });
   }
 
-  /** The reference's entity of the storage component: rows that meet any of the filters. */
+  /** Like the reference's storage entity: returns the rows that match any of the filters. */
   readonly get = (filters: readonly Filter[]): Promise<Columns[]> =>
     Promise.resolve(
       [...this.#rows.values()]
@@ -74,17 +75,17 @@ export function emptyRow(address: string): Columns {
   };
 }
 
-/** A row of which only what is not usual was written. */
+/** Completes a row that contains only the unusual values. */
 export function fullRow(row: Partial<Columns> & { readonly address: string }): Columns {
   return { ...emptyRow(row.address), ...row };
 }
 
-/** A row as it comes out of the table. */
+/** The row as the database returns it. */
 export function storedRow(row: Columns): Columns {
   return { ...row, publicKey: bytesText(row.publicKey), secondPublicKey: bytesText(row.secondPublicKey) };
 }
 
-/** What an INSERT of a block's totals and of its transactions' assets refuses. */
+/** Throws if an INSERT of a block's totals and of its transactions' assets would fail. */
 export function requireStorable(totals: readonly string[], integers: readonly number[], assets: readonly Json[]): void {
   for (const total of totals) requireBigint(total);
   for (const integer of integers) {
@@ -93,7 +94,7 @@ export function requireStorable(totals: readonly string[], integers: readonly nu
   for (const asset of assets) requireJsonb(asset);
 }
 
-/** Public keys are columns of bytes: what comes out has no letter case. */
+/** Public keys are byte columns, so the letter case of a key is lost. */
 function bytesText(key: string | null): string | null {
   return key === null ? null : Buffer.from(key, 'hex').toString('hex');
 }
@@ -113,7 +114,7 @@ function requireBigint(text: string): void {
   }
 }
 
-/** Levels that lodash copies before the stack of the reference's runtime ends. */
+/** Nesting depth that lodash can copy before the stack of the reference's runtime overflows. */
 const LEVELS_MAX = 1_870;
 
 function requireJsonb(value: Json, level = 0): void {

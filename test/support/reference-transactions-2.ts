@@ -1,4 +1,4 @@
-/** Transactions of generation 2 made by its reference package. */
+/** Transactions of generation 2 made by the reference package of generation 2. */
 
 import type { fc } from './fast-check.ts';
 import {
@@ -24,7 +24,7 @@ const CLASSES = {
 
 export type Gen2Type = keyof typeof CLASSES;
 
-/** What a transaction says, signatures apart. */
+/** The content of a transaction without signatures. */
 export interface Gen2Content {
   readonly type: Gen2Type;
   readonly timestamp: number;
@@ -37,12 +37,15 @@ export interface Gen2Content {
   };
 }
 
-/** The reference's object of a document, whatever the document holds. It keeps and changes the asset, so it gets a copy. */
+/**
+ * The reference's transaction object of a JSON document, which may be invalid. The object keeps and changes the asset,
+ * so it gets a copy.
+ */
 export function reference2Of(json: { readonly type: Gen2Type; readonly [member: string]: unknown }): BaseTransaction {
   return new CLASSES[json.type](structuredClone(json));
 }
 
-/** A signed transaction of the reference. A registration of a second key is never signed with a second key. */
+/** A transaction that the reference signed. A registration of a second key is never signed with a second key. */
 export function signedReference2(content: Gen2Content, second?: Signer): BaseTransaction {
   const { type, timestamp, sender, members } = content;
   const transaction = reference2Of({
@@ -56,12 +59,12 @@ export function signedReference2(content: Gen2Content, second?: Signer): BaseTra
   return transaction;
 }
 
-/** The document as it arrives: what JSON keeps of it. */
+/** The transaction document as a node receives it, after conversion to JSON and back. */
 export function json2Of(transaction: BaseTransaction): Record<string, unknown> {
   return JSON.parse(JSON.stringify(transaction.toJSON())) as Record<string, unknown>;
 }
 
-/** What generation 3 says in one asset, said in generation 2's members. */
+/** Converts the content of a generation 3 transaction, which is in the asset, to the members of generation 2. */
 export function gen2ContentOf({ type, timestamp, sender, asset }: Content): Gen2Content {
   const nothing = { amount: '0', recipientId: '' };
   const said = asset as JsonObject;

@@ -1,4 +1,7 @@
-/** Transactions made by the reference package: the oracle of what bytes, ids and refusals must be. */
+/**
+ * Transactions made by the reference package. Tests compare the bytes, ids and refusals of Bloomery with those of the
+ * reference.
+ */
 
 import { fc } from './fast-check.ts';
 import {
@@ -43,7 +46,7 @@ const CLASSES = {
 
 export type Gen3Type = keyof typeof CLASSES;
 
-/** What a transaction says, signatures apart. */
+/** The content of a transaction without signatures. */
 export interface Content {
   readonly type: Gen3Type;
   readonly timestamp: number;
@@ -51,13 +54,13 @@ export interface Content {
   readonly asset: object;
 }
 
-/** The reference's object of a document, whatever the document holds. */
+/** The reference's transaction object of a JSON document, which may be invalid. */
 export function referenceOf(json: { readonly type: Gen3Type; readonly [member: string]: unknown }): BaseTransaction {
   const Class = CLASSES[json.type];
   return new Class({ networkIdentifier: NETWORK_IDENTIFIER, ...json });
 }
 
-/** A signed transaction of the reference. A registration of a second key is never signed with a second key. */
+/** A transaction that the reference signed. A registration of a second key is never signed with a second key. */
 export function signedReference(content: Content, second?: Signer): BaseTransaction {
   const { type, timestamp, asset, sender } = content;
   const transaction = referenceOf({ type, timestamp, asset, senderPublicKey: sender.publicKey });
@@ -65,7 +68,7 @@ export function signedReference(content: Content, second?: Signer): BaseTransact
   return transaction;
 }
 
-/** The document as it arrives: what JSON keeps of it. */
+/** The transaction document as a node receives it, after conversion to JSON and back. */
 export function jsonOf(transaction: BaseTransaction): Record<string, unknown> {
   return JSON.parse(JSON.stringify(transaction.toJSON())) as Record<string, unknown>;
 }

@@ -1,4 +1,4 @@
-/** The interface of a node that holds a chain and does nothing: real engine, no peers, a clock that a test sets. */
+/** The HTTP interface of an idle node with a chain: a real engine, no peers, and a clock that the test sets. */
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
@@ -20,7 +20,7 @@ import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 
 export interface RestingNodeOptions {
-  /** Empty, or begun with the genesis block. */
+  /** A stored chain that is empty or has only the genesis block. */
   readonly chain: StoredChain;
   readonly rules: Rules;
   readonly genesis: Block;

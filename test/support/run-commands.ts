@@ -1,4 +1,7 @@
-/** Program: runs the commands of its standard input, a JSON list of arguments on each line, and prints what each says. */
+/**
+ * A program that runs the commands of its standard input and prints the output of each. Each line of the input is a
+ * JSON list of arguments.
+ */
 
 import { readFileSync } from 'node:fs';
 import { printLine } from '../../src/cli/output.ts';

@@ -1,4 +1,4 @@
-/** A state with funded people and a way to sign what they send, for tests of single rules. */
+/** A state with funded accounts, and functions that sign their transactions, for tests of single rules. */
 
 import { sha256 } from '../../src/crypto/hash.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
@@ -39,12 +39,12 @@ export class TransactionWorld {
     this.rules = createTransactionRules(this.params, codec);
   }
 
-  /** Gives somebody an account; 1,000 LSK unless told otherwise. */
+  /** Gives a signer an account; default balance: 1,000 LSK. */
   fund(signer: Signer, changes: Partial<Account> = {}): void {
     this.state.setAccount({ ...emptyAccount(signer.address), balance: 1000n * LSK, ...changes });
   }
 
-  /** Makes somebody a delegate. */
+  /** Makes a signer a delegate. */
   elect(signer: Signer, username: string): void {
     const { publicKey, address } = signer;
     const account = this.state.account(address) ?? emptyAccount(address);
@@ -76,7 +76,7 @@ export class TransactionWorld {
     return this.signed(11, sender, { votes });
   }
 
-  /** Applies transactions for good; those that fail change nothing. */
+  /** Applies transactions permanently. Failing transactions change nothing. */
   apply(...transactions: readonly Transaction[]): readonly TransactionVerdict[] {
     return this.rules.applyInSequence(this.state, transactions, verify).verdicts;
   }
@@ -86,7 +86,7 @@ export class TransactionWorld {
     return this.rules.verifyTransaction(this.state, transaction, nowS, verify);
   }
 
-  /** Applies on a copy and answers with the copy. */
+  /** Applies transactions to a copy of the state and returns the copy. */
   applied(...transactions: readonly Transaction[]): StateOverlay {
     const overlay = new StateOverlay(this.state);
     this.rules.applyInSequence(overlay, transactions, verify);
@@ -94,13 +94,13 @@ export class TransactionWorld {
   }
 }
 
-/** The messages of a refusal, `ok` for none. */
+/** The messages of a refusal; `ok` if the transaction is valid. */
 export function messagesOf(verdict: TransactionVerdict | undefined): readonly string[] | 'ok' {
   if (verdict === undefined || verdict.status === 'ok') return 'ok';
   return verdict.errors.map(({ message }) => message);
 }
 
-/** Somebody for tests to play with. */
+/** Returns a signer that has no account in a new world. */
 export function nobody(index: number): Signer {
   const signer = SIGNERS[index];
   if (signer === undefined) throw new Error(`there are only ${SIGNERS.length} signers`);

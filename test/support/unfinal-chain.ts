@@ -1,4 +1,7 @@
-/** A node whose network has too few delegates for finality: what takes half an hour of slots, made in seconds. */
+/**
+ * Makes a chain whose network has too few active delegates for finality. Real nodes would need half an hour of slots
+ * for the chain; this module needs seconds.
+ */
 
 import { join } from 'node:path';
 import { encryptPassphrase } from '../../src/crypto/keys.ts';
@@ -11,18 +14,19 @@ export interface UnfinalChain {
   /** Folders of the network and of the node's data. */
   readonly network: string;
   readonly dataDir: string;
-  /** Section of the configuration with which the delegates that take part go on. */
+  /** Configuration section with which the active delegates continue to forge. */
   readonly forging: object;
 }
 
-/** Finality takes 68. */
+/** Number of active delegates. Finality needs 68 delegates. */
 const DELEGATES_ON = 60;
 const PASSWORD = 'a password';
 
 /**
- * Writes network, chain and record of signatures as a node of these delegates leaves them that was stopped just now.
+ * Writes the network, the chain and the signing record of a node whose delegates are too few for finality. The files
+ * look as if the node had just stopped.
  *
- * @param height of the chain
+ * @param height height of the chain
  */
 export async function writeUnfinalChain(folder: string, height: number): Promise<UnfinalChain> {
   const made = makeNetwork();
@@ -30,7 +34,7 @@ export async function writeUnfinalChain(folder: string, height: number): Promise
   const maker = new ChainMaker({ ...made, delegates });
   const blocks: Block[] = [made.genesis];
   while (blocks.length < height) blocks.push(maker.forge());
-  // The bytes of blocks count from the epoch alone, so the chain ends whenever the epoch has it end.
+  // Block timestamps are relative to the epoch, so the choice of the epoch decides when the chain ends.
   const epochMs = Math.floor(Date.now() / 1000 - maker.tip.timestamp - made.params.blockTimeS) * 1000;
   const network = { ...made, params: { ...made.params, epochMs } };
   const dataDir = join(folder, 'data');
@@ -41,7 +45,7 @@ export async function writeUnfinalChain(folder: string, height: number): Promise
   journal.close();
   const entries = delegates.map(async (keyPair, index) => ({
     publicKey: publicKeyOf(keyPair),
-    // The chain maker makes its keys as wallets do, of these words.
+    // The chain maker derives its keys from the words of a passphrase, as wallets do.
     encryptedPassphrase: await encryptPassphrase(`delegate ${index + 1}`, PASSWORD, ENCRYPTION),
   }));
   const forging = { force: true, defaultPassword: PASSWORD, delegates: await Promise.all(entries) };

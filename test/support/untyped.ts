@@ -1,2 +1,2 @@
-/** What comes from outside without a type: parsed JSON, and packages that publish none. */
+/** A value from outside without a type: parsed JSON, or the export of a package without types. */
 export type Untyped = ReturnType<typeof JSON.parse>;

@@ -1,7 +1,7 @@
 /**
- * A switch between hosts, as a kernel without netem lacks one. Each host hands every frame of its network to this process over a
- * VXLAN tunnel; the frame is handed to the host that its address names after the delay of the two, or never, when they are cut
- * off from each other.
+ * A network switch with delays between the hosts, for kernels without netem. Each host sends every frame to this
+ * process over a VXLAN tunnel. After the delay between the two hosts, the switch forwards the frame to the host of the
+ * destination address. The switch drops the frame if the two hosts are cut off from each other.
  */
 
 import { createSocket, type Socket } from 'node:dgram';
@@ -9,20 +9,23 @@ import { once } from 'node:events';
 import { writeTcpChecksum } from './tcp-checksum.ts';
 
 const PORT = 4789;
-/** Of VXLAN, before the frame. */
+/** Length of the VXLAN header before the frame. */
 const HEADER_BYTES = 8;
 const MAC_BYTES = 6;
-/** Frames on their way between two hosts; more are dropped, as a switch does. */
+/**
+ * Maximum number of frames on the way between two hosts. The switch drops all frames above the limit, as a real switch
+ * does.
+ */
 const FRAMES_MAX = 4000;
-/** So that frames are not dropped while this process is busy. */
+/** A large socket buffer, so that the kernel drops no frames while this process is busy. */
 const BUFFER_BYTES = 4 * 1024 * 1024;
 
-/** Last part of the address of a host's network card; the others are the same for all. */
+/** The MAC address of a host. Only the last byte differs between hosts. */
 export function macOf(host: number): string {
   return `02:00:00:00:00:${host.toString(16).padStart(2, '0')}`;
 }
 
-/** Address of a host's end of its tunnel. The other end is that of `switchAddressOf`. */
+/** Address of the host's end of the tunnel. `switchAddressOf` returns the address of the switch's end. */
 export function tunnelAddressOf(host: number): string {
   return `10.77.${host}.2`;
 }
@@ -33,25 +36,25 @@ export function switchAddressOf(host: number): string {
 
 export interface SwitchOptions {
   readonly hosts: number;
-  /** One way, in milliseconds. */
+  /** One-way delay in milliseconds. */
   readonly delayMs: (from: number, to: number) => number;
 }
 
 export class DelaySwitch {
   readonly #socket: Socket;
   readonly #options: SwitchOptions;
-  /** Group of each host during a cut; hosts of different groups cannot reach one another. */
+  /** Group of each host during a cut. Hosts of different groups cannot reach each other. */
   #groups: readonly number[] = [];
   readonly #underWay = new Map<number, number>();
   #isClosed = false;
-  /** Frames that found no room. */
+  /** Frames that the switch dropped because its queue was full. */
   dropped = 0;
 
   private constructor(socket: Socket, options: SwitchOptions) {
     this.#socket = socket;
     this.#options = options;
     socket.on('message', (packet, { address }) => this.#take(packet, Number(address.split('.')[2])));
-    // What a host that is gone does not take.
+    // Sending to a stopped host fails; the switch ignores the error.
     socket.on('error', () => undefined);
   }
 
@@ -64,7 +67,7 @@ export class DelaySwitch {
     return new DelaySwitch(socket, options);
   }
 
-  /** @param apart hosts that reach one another, and nobody else */
+  /** @param apart hosts that can still reach each other, but not the other hosts */
   cut(apart: readonly number[]): void {
     this.#groups = Array.from({ length: this.#options.hosts }, (_, host) => (apart.includes(host) ? 1 : 0));
   }
@@ -81,7 +84,7 @@ export class DelaySwitch {
   #take(packet: Buffer, from: number): void {
     const mac = packet.subarray(HEADER_BYTES, HEADER_BYTES + MAC_BYTES);
     const to = mac[0] === 2 ? (mac[MAC_BYTES - 1] ?? from) : from;
-    // Nothing is said to all: every host knows the addresses of the others.
+    // The switch drops broadcasts: every host knows the addresses of all other hosts.
     if (to === from || to >= this.#options.hosts || this.#groups[from] !== this.#groups[to]) return;
     const pair = from * this.#options.hosts + to;
     const underWay = this.#underWay.get(pair) ?? 0;
@@ -91,7 +94,7 @@ export class DelaySwitch {
     }
     this.#underWay.set(pair, underWay + 1);
     writeTcpChecksum(packet.subarray(HEADER_BYTES));
-    // Timers of one delay come in their order.
+    // Timers with the same delay fire in the order in which they were set, so frames keep their order.
     setTimeout(
       () => {
         this.#underWay.set(pair, (this.#underWay.get(pair) ?? 1) - 1);

@@ -1,4 +1,7 @@
-/** A devnet whose nodes each have a host of their own, as far from one another as hosts of several countries are. */
+/**
+ * A devnet in which each node has its own simulated host. The delays between the hosts are like the delays between
+ * countries.
+ */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,9 +24,9 @@ export interface HostDevnet {
   readonly wires: DelaySwitch;
   /** Lines of a node's log, oldest first. */
   logOf(node: TestNode): readonly LogLine[];
-  /** Memory of a node, one sample a minute, from its last start on. */
+  /** Memory samples of a node since its last start, one sample a minute. */
   memoryOf(node: TestNode): readonly MemorySample[];
-  /** @param keepsLogs leaves the folder with the logs of all nodes, and says where it is */
+  /** @param keepsLogs whether to keep the folder with the logs of all nodes @returns the path of the kept folder */
   close(keepsLogs?: boolean): Promise<string | undefined>;
 }
 
@@ -40,7 +43,7 @@ const DELAY_MS = { least: 20, most: 150 };
 const START_MS_MAX = 180_000;
 const ANSWER_MS_MAX = 60_000;
 
-/** Starts all nodes and waits until they answer. This process must have a network namespace of its own. */
+/** Starts all nodes and waits until they answer. This process must have its own network namespace. */
 export async function startHostDevnet(hosts: number, generation: 2 | 3): Promise<HostDevnet> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-hosts-'));
   const network = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
@@ -68,7 +71,7 @@ export async function startHostDevnet(hosts: number, generation: 2 | 3): Promise
   return { network, nodes, wires, logOf, memoryOf, close };
 }
 
-/** The same in both directions, and another for each pair. */
+/** Each pair of hosts has its own delay, which is the same in both directions. */
 function delayMs(from: number, to: number): number {
   const [low, high] = from < to ? [from, to] : [to, from];
   const share = ((low * 7 + high * 13) % 27) / 26;
@@ -106,7 +109,8 @@ function nodeOn(prefix: readonly string[], plan: PlannedNode, network: Network):
   const start = (): void => {
     const log = openSync(plan.logFile, 'a', 0o600);
     const [program = '', ...before] = prefix;
-    // The channel lets it stop when this process dies; the program that begins becomes the node.
+    // The node stops when its IPC channel closes, so it stops when this process dies. `nsenter` replaces itself with
+    // the node.
     child = fork(CLI_ENTRY, startArguments(plan, network.directory).slice(), {
       execPath: program,
       execArgv: [...before, process.execPath],
@@ -153,7 +157,7 @@ function lineOf(text: string): readonly LogLine[] {
     if (typeof time !== 'string' || typeof code !== 'string') return [];
     return [{ timeMs: Date.parse(time), level: String(level), code, data: (data ?? {}) as LogLine['data'] }];
   } catch {
-    // What is said before the log is open, and half a line of a killed node.
+    // The line is not JSON: the node printed it before it opened its log, or a kill cut it off.
     return [];
   }
 }

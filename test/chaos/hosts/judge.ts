@@ -1,4 +1,7 @@
-/** What is asked of a run on hosts: every slot filled or rightly explained, blocks in time, memory flat. */
+/**
+ * Judges a run on hosts: every slot has a block or a correct explanation, blocks come in time, and memory does not
+ * grow.
+ */
 
 import { nodeAsker } from '../../../src/cli/ask-node.ts';
 import { missedSlots } from '../../../src/cli/commands/why-missed.ts';
@@ -8,7 +11,7 @@ import type { TestNode } from '../../support/devnet.ts';
 import type { HostDevnet } from './host-devnet.ts';
 import type { MemorySample } from './memory-probe.ts';
 
-/** A time in which nodes were cut off or down, and what came of it. */
+/** A period in which nodes were cut off or down. */
 export interface Event {
   readonly kind: 'cut' | 'killed';
   readonly name: string;
@@ -16,7 +19,7 @@ export interface Event {
   /** Unix time in milliseconds. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Until when what it did may show. */
+  /** Time until which the effects of the event may still be visible. */
   readonly overMs: number;
 }
 
@@ -29,7 +32,7 @@ export interface Header {
 const BLOCKS_PER_PAGE = 100;
 const BLOCK_LATE_MS = 200;
 
-/** The chain of a node from a height on, lowest first. */
+/** Reads the chain of a node from a height on, lowest header first. */
 export async function chainOf({ url }: TestNode, params: ChainParams, fromHeight: number): Promise<readonly Header[]> {
   const { ask } = nodeAsker(url, { timeoutMs: 60_000 });
   const headers: Header[] = [];
@@ -41,7 +44,7 @@ export async function chainOf({ url }: TestNode, params: ChainParams, fromHeight
   }
 }
 
-/** Slots between the first and the last block that no block is of. */
+/** The slots without a block between the first and the last block. */
 export function missedIn(headers: readonly Header[]): readonly number[] {
   const slots = headers.map(({ slot }) => slot);
   const filled = new Set(slots);
@@ -51,22 +54,22 @@ export function missedIn(headers: readonly Header[]): readonly number[] {
 
 export interface Explained {
   readonly slot: number;
-  /** Events that it falls into. */
+  /** Events that overlap the slot. */
   readonly events: readonly string[];
-  /** What the nodes say that it is about. */
+  /** The reasons that the nodes give for the slot. */
   readonly reasons: readonly string[];
   readonly isRight: boolean;
 }
 
-/** Words of nodes that know nothing of their own: right of the slots of others. */
+/** The answer of a node about a slot whose delegate forges on another node. The test accepts the answer as correct. */
 const NOT_OURS = 'no block came here: ask the delegate';
-/** Of a node that a busy machine gave no time for a whole slot. */
+/** The answer of a node that got no processor time for a whole slot on a busy machine. */
 const ABSENT = 'this node did nothing in the slot';
 const NOTHING_RECORDED = 'nothing is recorded';
-/** What was done in a slot, or kept a node from it. */
+/** Matches an answer that says what the node did in the slot, or why the node did not forge. */
 const FACT = /this node forged|was on a branch that it left|was reverted|paused|did not sign|refused|has not begun/;
 
-/** Asks all nodes for the reason of a slot without a block, and compares it with what was done to them. */
+/** Asks all nodes why a slot has no block, and compares their answers with the faults that the test caused. */
 export async function explain(devnet: HostDevnet, slot: number, events: readonly Event[]): Promise<Explained> {
   const startMs = slotStartMs(slot, devnet.network.params);
   const slotMs = devnet.network.params.blockTimeS * 1000;
@@ -78,10 +81,10 @@ export async function explain(devnet: HostDevnet, slot: number, events: readonly
     }),
   );
   const telling = told.filter(({ reason }) => reason !== NOT_OURS && !reason.startsWith(ABSENT));
-  // A cut parts both sides from each other: the branch of either may be the one that gives way.
+  // A cut separates the nodes into two sides, and either side may have the branch that loses.
   const isOfEvent = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'cut' || nodes.includes(node));
   const isOfKill = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'killed' && nodes.includes(node));
-  // A node that was killed knows nothing of the time before its last start, and says so.
+  // A killed node has no record of the time before its last start, and its answer says so.
   const wasDown = (node: number): boolean =>
     events.some(({ kind, nodes, toMs }) => kind === 'killed' && nodes.includes(node) && startMs < toMs);
   const isCaused = telling.some(({ node, reason }) =>
@@ -102,13 +105,13 @@ export interface Lateness {
   readonly blocks: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** Blocks that came later than they may, with the slot. */
+  /** Blocks that came later than allowed, each with its slot and delay. */
   readonly late: readonly { readonly slot: number; readonly lateMs: number }[];
 }
 
 /**
- * How long after the start of its slot, or after the wait for a block of the slot before that did not come, each block of the
- * chain was forged; outside of the events.
+ * Measures the delay of each block after its earliest possible time. The earliest possible time is the start of the
+ * slot, or the end of the wait for the missing block of the previous slot. Blocks during events are not measured.
  */
 export function lateness(devnet: HostDevnet, headers: readonly Header[], events: readonly Event[]): Lateness {
   const { params } = devnet.network;
@@ -136,7 +139,7 @@ export function lateness(devnet: HostDevnet, headers: readonly Header[], events:
   };
 }
 
-/** By how much the least that a node used in the last quarter exceeds that of the quarter before, in MB. */
+/** The growth of a node's memory in MB: the minimum of the last quarter minus the minimum of the quarter before. */
 export function growthMb(samples: readonly Pick<MemorySample, 'timeMs' | 'bytes'>[]): number {
   const [first, last] = [samples[0]?.timeMs ?? 0, samples.at(-1)?.timeMs ?? 0];
   const at = (share: number): number => first + (last - first) * share;

@@ -1,6 +1,7 @@
 /**
- * Keeps a network namespace for as long as its standard input is open, and hands connections on to a node in it. Arguments:
- * address and port that it takes them at, once the address is there, and port of the node.
+ * Keeps a network namespace alive while its standard input is open, and relays connections to a node in the namespace.
+ * Arguments: the address and the port on which the keeper listens, and the port of the node. The keeper waits until the
+ * address exists.
  */
 
 import { networkInterfaces } from 'node:os';

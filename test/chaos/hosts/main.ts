@@ -1,4 +1,4 @@
-/** The hosts of `npm run chaos -- --hosts N`, in a network namespace that nothing else of the machine is in. */
+/** Runs the hosts of `npm run chaos -- --hosts N` in a network namespace that nothing else on the machine uses. */
 
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../../src/primitives/errors.ts';

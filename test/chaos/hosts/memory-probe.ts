@@ -1,6 +1,7 @@
 /**
- * Loaded into each node of a run on hosts (`--import`): collects all garbage once a minute and writes what is left to a file. The
- * memory that a process holds says little: the collector lets it rise by 30 MB for a quarter of an hour before it gives it back.
+ * A module that each node of a run on hosts loads with `--import`. Once a minute the module collects all garbage and
+ * writes the size of the remaining memory to a file. The memory of the process alone would be no good measure. The
+ * garbage collector may let the memory grow by 30 MB for a quarter of an hour before a collection.
  */
 
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -14,16 +15,16 @@ const FILE_VARIABLE = 'MEMORY_PROBE_FILE';
 export interface MemorySample {
   readonly pid: number;
   readonly timeMs: number;
-  /** Objects that are alive, and the memory outside of V8's heap that they hold. */
+  /** Bytes of the live objects, and of the memory that they hold outside V8's heap. */
   readonly bytes: number;
 }
 
-/** @param file that the process is to write to */
+/** @param file the file to which the process writes its samples */
 export function probeEnvironment(file: string): Readonly<Record<string, string>> {
   return { NODE_OPTIONS: `--import ${import.meta.url}`, [FILE_VARIABLE]: file };
 }
 
-/** @returns nothing for a file that is not there yet */
+/** @returns an empty list if the file does not exist yet */
 export function readSamples(file: string): readonly MemorySample[] {
   let text: string;
   try {

@@ -1,4 +1,7 @@
-/** Hosts on one machine: network namespaces, each with an address of its own in one network, joined by a switch alone. */
+/**
+ * Simulates hosts on one machine. Each host is a network namespace with its own address in one network, and only the
+ * switch connects the hosts.
+ */
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +17,7 @@ const run = promisify(execFile);
 const KEEPER = fileURLToPath(new URL('./keeper.js', import.meta.url));
 const CONTROL_PORT = 8000;
 const START_MS_MAX = 20_000;
-/** What the tunnel adds fits the usual frames beside it. */
+/** A frame of this size plus the tunnel header fits into an Ethernet frame. */
 const MTU = 1400;
 
 /** Address of a host in the network of the hosts. */
@@ -23,14 +26,14 @@ export function addressOfHost(host: number): string {
 }
 
 export class Namespaces {
-  /** A process that keeps each namespace; it ends with this one. */
+  /** One process per namespace that keeps the namespace alive. The processes end with this process. */
   readonly #keepers: ChildProcess[] = [];
   readonly #relays: Server[] = [];
 
   /**
-   * @param nodePortOf port on which the node of a host listens on its loopback interface; on the same port of this one it can be
-   *   asked from here
-   * @throws Error where the right or the kernel's part for it is missing
+   * @param nodePortOf the loopback port of the node on a host; this process relays the same port of its own loopback
+   * interface to the node
+   * @throws Error if the permission or the kernel support for namespaces is missing
    */
   static async make(hosts: number, nodePortOf: (host: number) => number): Promise<Namespaces> {
     const made = new Namespaces();
@@ -44,7 +47,7 @@ export class Namespaces {
     }
   }
 
-  /** The words of a command that runs another one on a host. */
+  /** The command prefix that runs another command on a host. */
   prefix(host: number): readonly string[] {
     return ['nsenter', `--net=/proc/${this.#keepers[host]?.pid}/ns/net`];
   }
@@ -60,7 +63,7 @@ export class Namespaces {
   }
 
   async #add(host: number, hosts: number, nodePort: number): Promise<void> {
-    // It ends when its input does, so with this process.
+    // The keeper ends when its standard input closes, so it ends with this process.
     const args = [KEEPER, tunnelAddressOf(host), String(CONTROL_PORT), String(nodePort)];
     const keeper = spawn('unshare', ['--net', process.execPath, ...args], { stdio: ['pipe', 'ignore', 'inherit'] });
     this.#keepers.push(keeper);
@@ -75,7 +78,8 @@ export class Namespaces {
     await run('ip', ['addr', 'add', `${switchAddressOf(host)}/30`, 'dev', link]);
     await run('ip', ['link', 'set', link, 'up']);
     const others = Array.from({ length: hosts }, (_, other) => other).filter((other) => other !== host);
-    // One segment at a time: the switch takes packets, not what a card would cut into them.
+    // Turn off segmentation offload: the switch forwards packets and cannot split a large segment as a network card
+    // does.
     const commands = [
       'link set lo up',
       `addr add ${tunnelAddressOf(host)}/30 dev eth0`,

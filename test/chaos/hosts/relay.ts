@@ -1,4 +1,7 @@
-/** Connections that are handed on: how nodes on hosts are asked as from their own machine, which alone may ask some things. */
+/**
+ * Relays connections to nodes on hosts. A node treats a relayed connection as one from its own machine, from which it
+ * accepts more kinds of requests than from other machines.
+ */
 
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
@@ -12,7 +15,7 @@ export async function openRelay(from: Place, to: Place): Promise<Server> {
   const server = createServer((asker) => {
     const answerer = connect(to);
     asker.pipe(answerer).pipe(asker);
-    // What ends one side ends the other.
+    // If one side closes, the relay closes the other side too.
     for (const [one, other] of [
       [asker, answerer],
       [answerer, asker],

@@ -1,7 +1,7 @@
 /**
- * Nodes on hosts far from one another under load: a region is cut off and healed, a node is killed and started again, another is
- * alone for a while. Every accepted transaction must get into a block, every slot without one must be theirs and be explained,
- * and nobody may charge anybody.
+ * Runs nodes under load on hosts that are far from one another. The run cuts off a region and heals it, kills a node
+ * and restarts it, and isolates another node for some time. Every accepted transaction must get into a block. Every
+ * empty slot must belong to an affected node and have an explanation. No node may penalise another node.
  */
 
 import { readFileSync } from 'node:fs';
@@ -29,32 +29,35 @@ export interface HostsOptions {
   readonly say: (line: string) => void;
 }
 
-/** Blocks that are left for the next look. */
+/** Number of the newest blocks that a look skips. The newest blocks may still be reverted, so the next look examines them. */
 const SETTLED_BLOCKS = 5;
 const REASON_CHARACTERS_MAX = 600;
-/** Parts of the time at which things happen; the last half is quiet. */
+/** The parts of the run in which the events happen. The second half of the run is quiet. */
 const PARTS = { cut: [0.06, 0.18], killed: [0.24, 0.28], alone: [0.34, 0.42] } as const;
-/** Share of the nodes that are a region. */
+/** Share of the nodes that are in the region. */
 const REGION = 0.3;
 const START_MS_MAX = 180_000;
 const CONFIRM_MS_MAX = 240_000;
-/** A connection that stood still is given up after 20 s, and dialled again within ten. */
+/**
+ * Time after a cut in which its effects may show. A node closes a stalled connection after 20 s, and dials the peer
+ * again within 10 s.
+ */
 const AFTER_CUT_MS = 45_000;
-/** A node that was started again signs when peers have shown it the tip. */
+/** Time after a restart in which its effects may show. A restarted node signs only after peers have shown it the tip. */
 const AFTER_KILL_MS = 30_000;
 /**
- * Memory is to be flat among accounts that are there. A new account for each transfer would fill the cache of accounts, whose bound
- * this load reaches after three hours only.
+ * Number of accounts that receive transfers. The number is low, so that memory stays flat. A new account for each
+ * transfer would fill the account cache, whose limit this load would reach only after three hours.
  */
 const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
-/** Times that the memory of all nodes is told in a run, though not more than once a minute. */
+/** How often a run prints the memory of all nodes, but at most once a minute. */
 const MEMORY_TOLD_TIMES = 20;
-/** Memory is judged over half an hour alone. */
+/** Shortest run whose memory is judged: the judgement needs half an hour. */
 const MEMORY_MINUTES_MIN = 60;
 const GROWTH_MB_MAX = 3;
 
-/** @returns what was wrong, in words; empty when all is well */
+/** @returns what was wrong, in words; empty if all is well */
 export async function runHosts(options: HostsOptions): Promise<readonly string[]> {
   const devnet = await startHostDevnet(options.hosts, options.generation);
   let isWell = false;
@@ -71,7 +74,7 @@ export async function runHosts(options: HostsOptions): Promise<readonly string[]
   }
 }
 
-/** Where each node stands, in words. */
+/** Describes the state of each node in words. */
 function statesOf(nodes: readonly TestNode[]): Promise<readonly string[]> {
   return Promise.all(
     nodes.map(async ({ client, plan }) => {
@@ -135,7 +138,7 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   ];
 }
 
-/** Slots without a block, with the reasons that nodes give while they remember them. */
+/** Slots without a block, with the reasons that nodes give. The class asks the nodes before they forget the reasons. */
 class UnusedSlots {
   readonly #devnet: HostDevnet;
   readonly headers: Header[] = [];
@@ -147,12 +150,12 @@ class UnusedSlots {
     this.#fromHeight = fromHeight;
   }
 
-  /** Looks at the slots since the last time. @returns all so far */
+  /** Examines the slots since the last call. @returns all empty slots so far */
   async explainNew(events: readonly Event[]): Promise<readonly Explained[]> {
     const [, node] = this.#devnet.nodes;
     if (node === undefined) throw new Error('there is one node alone');
     const headers = await chainOf(node, this.#devnet.network.params, this.#fromHeight);
-    // The newest may still be reverted.
+    // The newest blocks may still be reverted.
     const settled = headers.slice(0, -SETTLED_BLOCKS);
     for (const slot of missedIn(settled)) this.#explained.push(await explain(this.#devnet, slot, events));
     this.headers.push(...(this.headers.length > 0 ? settled.slice(1) : settled));
@@ -210,7 +213,7 @@ async function happen(
   return events;
 }
 
-/** @returns ids of transactions that were accepted */
+/** @returns ids of accepted transactions */
 async function load(
   { nodes, network }: HostDevnet,
   { perSecond, minutes, say }: HostsOptions,
@@ -226,7 +229,7 @@ async function load(
     const transaction = transfer(network, number, RECIPIENTS);
     const isAccepted = await postTransaction(node.url, network, transaction).then(
       () => true,
-      // It was killed meanwhile, or is not up yet: nothing was promised.
+      // The node was killed during the request, or is not up yet. The node has accepted no transaction.
       (error: unknown) => {
         if (node.isRunning() && String(error).includes('refused')) throw error;
         return false;
@@ -254,7 +257,7 @@ async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string
   return waiting;
 }
 
-/** Tells now and then how much memory each process holds, and how much of it is in use. */
+/** Prints at intervals the memory of each process, and how much of it is in use. */
 async function tellMemory(devnet: HostDevnet, { minutes, say }: HostsOptions, endMs: number): Promise<void> {
   const tellMs = Math.max(60_000, (minutes * 60_000) / MEMORY_TOLD_TIMES);
   const startMs = Date.now();
@@ -274,7 +277,7 @@ function mbText(bytes: number | undefined): string {
 
 function residentBytes(pid: number | undefined): number | undefined {
   try {
-    // In pages of 4 KiB; what is its own alone, as the mapped chain is not.
+    // The values are pages of 4 KiB. Resident minus shared pages excludes shared memory, such as the mapped chain.
     const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ').map(Number);
     return (resident - shared) * 4096;
   } catch {

@@ -1,6 +1,7 @@
 /**
- * The checksum of TCP in a frame. Where both ends of a link are of one machine the kernel leaves it to a network card that is
- * not there, and who takes frames out of the kernel and back has to write it.
+ * Writes the TCP checksum of a frame. On a link within one machine, the kernel leaves the checksum to a network card,
+ * but no network card exists. A program that forwards frames of such a link outside the kernel must write the checksum
+ * itself.
  */
 
 const ETHERNET_BYTES = 14;
@@ -8,7 +9,7 @@ const IPV4 = 0x0800;
 const TCP = 6;
 const CHECKSUM_AT = 16;
 
-/** Writes it where the frame is a whole packet of TCP over IPv4. */
+/** Writes the checksum if the frame is a complete TCP packet over IPv4. */
 export function writeTcpChecksum(frame: Buffer): void {
   if (frame.length < ETHERNET_BYTES + 20 || frame.readUInt16BE(12) !== IPV4) return;
   const ip = frame.subarray(ETHERNET_BYTES);
@@ -16,7 +17,7 @@ export function writeTcpChecksum(frame: Buffer): void {
   const segment = ip.subarray(headerBytes, ip.readUInt16BE(2));
   if (ip[9] !== TCP || segment.length < 20) return;
   segment.writeUInt16BE(0, CHECKSUM_AT);
-  // Both addresses, the protocol and the length go into it.
+  // The checksum covers both addresses, the protocol number and the length.
   const sum = sumOf(ip.subarray(12, 20)) + TCP + segment.length + sumOf(segment);
   segment.writeUInt16BE(~folded(sum) & 0xffff, CHECKSUM_AT);
 }

@@ -1,4 +1,4 @@
-/** What a received block costs, and whom it keeps waiting. */
+/** Tests the cost of a received block, and which other work waits for it. */
 
 import test from 'ava';
 
@@ -12,7 +12,7 @@ import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
 import { ChainMaker, keyPairOf, makeNetwork, publicKeyOf, signBlock, withPayload } from '../../support/chain-maker.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
-/** A chain that counts its checks and whose checks of many at once can be held up. */
+/** A chain that counts its signature checks. A test can delay checks of many signatures at once. */
 async function countingChain(maker: ChainMaker, timestamp: number, said: (code: string) => unknown = () => undefined) {
   const lone = await LoneChain.with(maker);
   const inner = createInlineVerifier(selectEd25519(), 10_000);
@@ -60,7 +60,7 @@ function ownerOf(maker: ChainMaker, block: Block): KeyPair {
   return maker.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
 }
 
-/** A chain of four blocks and a fifth with three transfers. */
+/** Makes a chain of four blocks, and a fifth block with three transfers. */
 function fullBlock() {
   const maker = new ChainMaker();
   grown(maker, 3);
@@ -149,7 +149,10 @@ test('blocks that arrive while the transactions of one are checked are taken in 
   t.is(chain.tip.header.id, next.id);
 });
 
-/** A group of fifteen with a second key in the chain, and the next block: transfers of it whose signatures stand in the worst order. */
+/**
+ * Makes a chain with a group of fifteen members and a second key, and the next block. The block has transfers of the
+ * group whose signatures are in the slowest order to verify.
+ */
 function groupBlock(generation: 2 | 3, spoil: (transactions: Transaction[]) => Transaction[] = (all) => all) {
   const maker = new ChainMaker(makeNetwork({ generation }));
   const [group, other] = maker.network.accounts as [KeyPair, KeyPair];

@@ -1,4 +1,4 @@
-/** What becomes of a received block, case by case of the fork choice rule. */
+/** Tests the result for a received block in each case of the fork choice rule. */
 
 import test from 'ava';
 

@@ -1,4 +1,4 @@
-/** A chain without a node around it: simulated disk, a clock that is set by hand, everything it tells kept. */
+/** A chain without a node: a simulated disk, a clock that the test sets, and records of everything that the chain reports. */
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
 import { BlockImporter } from '../../../src/engine/block-importer.ts';
@@ -17,9 +17,9 @@ import { ChainMaker, type ForgeOptions } from '../../support/chain-maker.ts';
 export class LoneChain {
   readonly maker: ChainMaker;
   readonly disk: Disk;
-  /** What listeners were told, in short. */
+  /** Short descriptions of the events that listeners received. */
   readonly told: string[] = [];
-  /** Codes that were logged, and metrics that were counted, in the order in which they came. */
+  /** Codes of log lines, names of metrics and events, in the order of their arrival. */
   readonly logged: string[] = [];
   store!: StoredChain;
   chain!: Chain;
@@ -34,19 +34,19 @@ export class LoneChain {
     this.reopen();
   }
 
-  /** A chain that is as far as its disk. */
+  /** A chain with the blocks that are on the disk. */
   static over(maker: ChainMaker, disk: Disk): LoneChain {
     return new LoneChain(maker, disk);
   }
 
-  /** A chain that is as far as the maker. */
+  /** A chain with all blocks of the maker. */
   static async with(maker: ChainMaker, disk = new Disk()): Promise<LoneChain> {
     const lone = new LoneChain(maker, disk);
     await lone.chain.append(blocksOf(maker, lone.store.tip()?.height ?? 1));
     return lone;
   }
 
-  /** As a new process over the same disk. */
+  /** Opens the chain as a new process on the same disk does. */
   reopen(owner = { isAlive: true }): void {
     const { network, rules } = this.maker;
     this.store = chainStoreOver(this.disk.mount(owner), { codec: rules.codec, params: network.params }, 'test');
@@ -79,26 +79,26 @@ export class LoneChain {
     this.logged.push(`told: ${news}`);
   }
 
-  /** Receives a block in its slot, or so many slots later. */
+  /** Receives a block in its slot, or the given number of slots later. */
   receive(block: Block, slotsLate = 0) {
     this.nowS = block.timestamp + slotStartS(slotsLate, this.maker.network.params);
     return this.importer.import(block);
   }
 }
 
-/** A maker whose chain is the other's up to its present tip. */
+/** Returns a new maker with a copy of the maker's current chain. */
 export function forkOf(maker: ChainMaker): ChainMaker {
   const fork = new ChainMaker(maker.network);
   for (const block of blocksOf(maker, 1)) fork.apply(block);
   return fork;
 }
 
-/** Grows a chain by some blocks and returns them. */
+/** Forges some blocks on a chain and returns them. */
 export function grown(maker: ChainMaker, count: number, options: ForgeOptions = {}): Block[] {
   return Array.from({ length: count }, (_, index) => maker.forge(index === 0 ? options : {}));
 }
 
-/** Blocks above a height. */
+/** Returns the blocks above a height. */
 export function blocksOf(maker: ChainMaker, aboveHeight: number): Block[] {
   const blocks: Block[] = [];
   for (let height = aboveHeight + 1; height <= maker.tip.height; height += 1) blocks.push(maker.state.block(height)!);

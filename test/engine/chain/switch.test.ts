@@ -1,4 +1,7 @@
-/** Changing from one branch to another, as one unit: all of it, its sound part, or nothing. */
+/**
+ * Tests the switch from one branch to another as one unit: the chain switches to the whole branch, to its valid part,
+ * or not at all.
+ */
 
 import test from 'ava';
 
@@ -9,7 +12,7 @@ import { ChainMaker, publicKeyOf, signBlock } from '../../support/chain-maker.ts
 import { Disk, ProcessDied } from '../../sim/disk.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
-/** Two branches of the same root: ours with some blocks, a rival with others. */
+/** Makes two branches above a common root, with the given numbers of blocks. */
 async function branches(root: number, ours: number, theirs: number) {
   const maker = new ChainMaker();
   grown(maker, root - 1);
@@ -21,7 +24,7 @@ async function branches(root: number, ours: number, theirs: number) {
   return { lone, maker, rival, branch };
 }
 
-/** The block with a wrong reward, signed by its owner all the same. */
+/** Changes the reward of a block to a wrong value. The signature of the slot owner is valid. */
 function spoilt(rival: ChainMaker, block: Block): Block {
   const owner = rival.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
   return signBlock(block, { reward: 1n }, owner);
@@ -79,7 +82,8 @@ test('a branch that is no better, that parts below finality or from another chai
 test('what was final stays so on a better branch that finalizes less, and over a restart', async (t) => {
   const { lone, rival } = await branches(200, 1, 0);
   const finalized = lone.chain.finalizedHeight;
-  // Delegates that come over from a longer chain may not vote here, so these blocks finalize nothing.
+  // A delegate that comes from a longer chain may not vote on this chain, so the blocks of such delegates finalize
+  // nothing.
   const elsewhere = { blockId: '1', height: 500, timestamp: 0, maxHeightPrevoted: 0, maxHeightPreviouslyForged: 0 };
   const branch = [1, 0].map((missedSlots) => rival.forge({ missedSlots, previouslyForged: elsewhere }));
   lone.nowS = rival.tip.timestamp;
@@ -133,7 +137,7 @@ test('a process that dies inside a commit of hundreds of blocks finds none of th
   done.nowS = maker.tip.timestamp;
   await done.chain.append(blocks, 400);
   const writes = done.disk.writes - writesBefore;
-  // Some of them are the undo records that are left when all blocks are applied.
+  // Some of the write numbers belong to the undo records that remain when all blocks are applied.
   for (const write of [1, 2, 3, 100, 1000, ...[400, 200, 100, 50, 1, 0].map((left) => writes - left)]) {
     const dying = LoneChain.over(maker, new Disk());
     dying.nowS = maker.tip.timestamp;
@@ -154,7 +158,7 @@ test('a process that dies at any write of a received block finds its parent and 
   const maker = new ChainMaker();
   grown(maker, 99);
   const lone = await LoneChain.with(maker);
-  // The last block of a round pays everybody.
+  // The last block of a round pays the rewards of all delegates.
   const block = maker.forge({
     transactions: [maker.transfer(maker.network.accounts[0]!, maker.network.accounts[1]!, 5n)],
   });

@@ -1,11 +1,11 @@
-/** Each way in which the chain changes is told once: in the log, in the metrics, then to listeners. */
+/** Tests that each change of the chain is reported exactly once: in the log, in the metrics, and then to listeners. */
 
 import test from 'ava';
 
 import { ChainMaker } from '../../support/chain-maker.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
-/** A chain of four blocks, with the log of what follows. */
+/** Makes a chain of four blocks, and returns it with an empty log. */
 async function chainOfFour() {
   const maker = new ChainMaker();
   grown(maker, 3);

@@ -1,4 +1,7 @@
-/** A clock that is set while a delegate forges, a machine that sleeps, a process that gets no time: each is logged as what it is. */
+/**
+ * Tests the log when a clock is set during forging, when a machine sleeps, and when a process gets no processor time.
+ * Each cause has its own log line.
+ */
 
 import test from 'ava';
 import { setUpForging, type LoggedEvent } from './forging-fixture.ts';
@@ -121,7 +124,7 @@ test('while something is in the way of forging it is logged what, and since when
   await its.pass(1);
   const first = its.scheduler.paused();
   t.true(Math.abs((first?.sinceMs ?? 0) - its.nowMs()) <= 3000);
-  // The figures of a reason change, and it is the same all the time.
+  // The numbers in a reason change, but the reason stays the same.
   its.hinder('2 of 9 peers share the tip');
   await its.pass(10);
   t.deepEqual(its.scheduler.paused(), { ...first, reason: '2 of 9 peers share the tip' });

@@ -1,11 +1,11 @@
-/** What the differences of clocks tell, and what they do not. */
+/** Tests which events can be recognised from the differences between clocks. */
 
 import test from 'ava';
 import { ClockWatch } from '../../../src/engine/forge/clock-watch.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import { systemTimes } from '../../../src/node/system.ts';
 
-/** Clocks that are moved by hand, and of which each reading may take a while. */
+/** Clocks that the test moves. A reading of a clock can take some time. */
 function watched() {
   const now = { wallMs: 1_000_000, runMs: 0, bootMs: 0 };
   let stopMs = 0;
@@ -64,7 +64,7 @@ test('the clocks of the machine go on alike while it runs', async (t) => {
     t.not(process.platform, 'linux');
     return;
   }
-  // It is told in hundredths of a second.
+  // The system reports the time in hundredths of a second.
   const passedMs = bootAfter - bootBefore;
   t.true(passedMs >= after - between - 20 && passedMs <= end - before + 20, `${passedMs}`);
   t.true(systemTimes.processorMs() > 0);

@@ -1,4 +1,4 @@
-/** A scheduler of forging on a chain of its own, on virtual time. */
+/** A forging scheduler with its own chain, on virtual time. */
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
 import { BlockImporter } from '../../../src/engine/block-importer.ts';
@@ -25,17 +25,17 @@ export interface LoggedEvent {
 }
 
 export interface ForgingFixtureOptions {
-  /** By how much each timer fires too soon, as those of a real machine do now and then: below a millisecond. */
+  /** Milliseconds by which each timer fires too early, less than 1. The timers of a real machine do so sometimes. */
   readonly timersEarlyMs?: number;
-  /** Time that passes with each reading of the clock: what is done between two readings is not done in no time. */
+  /** Milliseconds that pass with each reading of the clock, because work between two readings takes time. */
   readonly readingMs?: number;
-  /** Whether the system tells how long it was suspended; it does unless this is false. */
+  /** Whether the system reports how long it was suspended; default: true. */
   readonly isBootKnown?: boolean;
-  /** Whether slots do not go on, as those of a devnet whose time is held. */
+  /** Whether the chain clock stands still, as in a devnet with stopped time. */
   readonly isChainClockFrozen?: boolean;
 }
 
-/** A scheduler with the keys of every third delegate, on a chain of its own. */
+/** Makes a scheduler with the keys of every third delegate, on its own chain. */
 export function setUpForging({
   timersEarlyMs = 0,
   readingMs = 0,
@@ -49,7 +49,7 @@ export function setUpForging({
   const logged: LoggedEvent[] = [];
   const observer: Observer = {
     ...SILENT,
-    // Each test begins with delegates that are switched on: that event says nothing about the test.
+    // Each test starts by enabling delegates, so an event about enabling says nothing about the test.
     log: (_level, code, _message, fields = {}) => code !== 'FORGING_SWITCHED' && logged.push({ code, fields }),
   };
   let isDiskFull = false;
@@ -57,7 +57,7 @@ export function setUpForging({
   const store = chainStoreOver(disk, { codec: rules.codec, params }, 'test');
   openGenesis(store, rules, network.genesis);
   const verifier = createInlineVerifier(selectEd25519(), 10_000);
-  // A clock that stands still while the machine sleeps: timers are late by what it slept.
+  // The timer clock stands still while the machine sleeps, so timers are late by the time of the sleep.
   let sleptMs = 0;
   const beyond = { setMs: 0, ranMs: 0, bootMs: 0, processorMs: 0 };
   let [eventMs, readings, latestMs] = [0, 0, 0];
@@ -116,27 +116,27 @@ export function setUpForging({
     currentSlot,
     nowMs: () => clock.nowMs(),
     pass: async (slots: number) => {
-      // What was begun sets its timer first.
+      // Work that has already started must set its timers before the time passes.
       await new Promise((resolve) => setImmediate(resolve));
       await time.runUntil(time.nowMs + slots * params.blockTimeS * 1000);
     },
-    /** The machine is suspended. */
+    /** Suspends the machine. */
     sleep: (slots: number) => {
       sleptMs += slots * slotMs;
       beyond.bootMs += slots * slotMs;
     },
-    /** The process does not come to look, because it is busy or gets no processor. */
+    /** Pauses the process, which is busy or gets no processor time. */
     standStill: (slots: number, { isBusy }: { readonly isBusy: boolean }) => {
       sleptMs += slots * slotMs;
       beyond.ranMs += slots * slotMs;
       if (isBusy) beyond.processorMs += slots * slotMs;
     },
-    /** Somebody sets the clock; less than 0 is back. */
+    /** Sets the clock forward, or back if `slots` is negative. */
     setClock: (slots: number) => (beyond.setMs += slots * slotMs),
-    /** By public key: the header that the journal holds. */
+    /** The last header in the journal, by public key. */
     signed,
     breakJournal: (error: Error | undefined) => (journalError = error),
-    /** A block of this slot arrives from a peer, on top of the tip. */
+    /** Receives a block of this slot from a peer, on top of the tip. */
     receiveBlockOf: (slot: number) => {
       const missedSlots = slot - slotAt(chain.tip.header.timestamp, params) - 1;
       return importer.import(maker.build({ missedSlots }));
@@ -144,7 +144,7 @@ export function setUpForging({
     fillDisk: (full: boolean) => (isDiskFull = full),
     hold: (held: boolean) => (isHeld = held),
     hinder: (reason: string | undefined) => (obstacle = reason),
-    /** Our slots from one on, up to another, as the present order has them. */
+    /** Returns the own slots from `from` on and before `below`, by the current order of delegates. */
     ownSlots: (from: number, below: number): readonly number[] => {
       const order = rules.forgers(store, chain.tip.header.height + 1);
       const slots = Array.from({ length: below - from }, (_, index) => from + index);
@@ -153,7 +153,7 @@ export function setUpForging({
   };
 }
 
-/** Keys in memory whose transactions end as those of LMDB do on a full disk: at the commit. */
+/** Keys in memory. If the disk is full, transactions fail at the commit, as with LMDB. */
 function diskThat(isFull: () => boolean): KeyValue {
   const keyValue = new MemoryKeyValue();
   return {

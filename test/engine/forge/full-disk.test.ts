@@ -1,4 +1,4 @@
-/** Forging beside a disk that takes nothing for a while. */
+/** Tests forging while the disk is full for some time. */
 
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
@@ -14,7 +14,8 @@ test('on a full disk one block is given up, nothing more is signed, and forging 
 
   fillDisk(true);
   const fullMs = nowMs();
-  // More slots than there are delegates: each of them would have bound itself.
+  // The time covers more slots than there are delegates. Without the pause, each delegate would sign a header that no
+  // block contains.
   await pass(130);
   t.is(chain.tip.header.height, height);
   const bound = [...signed].filter(([publicKey, header]) => before.get(publicKey) !== header);
@@ -27,7 +28,7 @@ test('on a full disk one block is given up, nothing more is signed, and forging 
   t.is(paused?.fields['cause'], 'STORE_WRITE_FAILED');
   t.false(codes.includes('STORE_WRITES_AGAIN'));
 
-  // The slot of the failed write and each one after it say since when.
+  // The log lines of the failed slot and of each later slot contain the time of the first failure.
   const failed = logged.find(({ code, fields }) => code === 'STORE_WRITE_FAILED' && 'slot' in fields);
   const since = String(failed?.fields['writesFailSince']);
   t.true(Date.parse(since) >= fullMs && Date.parse(since) <= fullMs + 40_000, since);

@@ -1,4 +1,4 @@
-/** Forging that waits for a command: how a devnet's supervisor mines. */
+/** Tests forging on command, with which the supervisor of a devnet mines blocks. */
 
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';

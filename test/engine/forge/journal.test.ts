@@ -1,4 +1,4 @@
-/** What is signed is written down first. */
+/** Tests that the journal stores each header before the header leaves the node. */
 
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';

@@ -1,4 +1,4 @@
-/** Slots of our own delegates that pass unused: each is logged once, with the reason. */
+/** Tests that each own slot without a block is logged once, with the reason. */
 
 import test from 'ava';
 import { slotAt } from '../../../src/protocol/slots.ts';
@@ -62,7 +62,7 @@ test('a missed slot is logged with its delegate, and says when its order may be 
   await pass(10);
   const { height, timestamp } = chain.tip.header;
   const { params } = chain.rules;
-  // By then others may have filled the round and begun the next one.
+  // After slot `lastCertain`, other delegates may have completed the round and started the next one.
   const lastCertain = slotAt(timestamp, params) + params.activeDelegates - height;
   hinder('synchronising with the network');
   logged.length = 0;

@@ -1,4 +1,4 @@
-/** The newest block of a delegate, held to a plain search of the whole chain. */
+/** Compares the search for the newest block of a delegate with a plain search of the whole chain. */
 
 import test from 'ava';
 import { type Newest, NewestBlocks, type SearchedChain } from '../../../src/engine/forge/newest-blocks.ts';
@@ -13,7 +13,7 @@ interface Entry {
   readonly generatorPublicKey: string;
 }
 
-/** A chain of entries above the genesis block; the timestamp of each is its height. */
+/** Makes a chain of entries above the genesis block. The timestamp of each block is its height. */
 function chainOver(entries: readonly Entry[]): SearchedChain {
   const genesis = headerWith({ id: 'genesis', height: 1, timestamp: 1, generatorPublicKey: 'nobody' });
   const header = (height: number): BlockHeader | undefined => {
@@ -24,12 +24,12 @@ function chainOver(entries: readonly Entry[]): SearchedChain {
   return { state: { header }, tip: { header: header(entries.length + 1) ?? genesis } };
 }
 
-/** Height of what was found; undefined while it is not known, or if there is none. */
+/** Height of the found block; undefined if the block is unknown or does not exist. */
 function heightOf(found: Newest): number | undefined {
   return found === 'unknown' ? undefined : found?.height;
 }
 
-/** What a plain search finds: the newest, unless it is older than asked for and beyond what is searched anyway. */
+/** The height of the newest block of a delegate, by a plain search. */
 function plain(entries: readonly Entry[], publicKey: string): number | undefined {
   const index = entries.map(({ generatorPublicKey }) => generatorPublicKey).lastIndexOf(publicKey);
   return index < 0 ? undefined : index + 2;

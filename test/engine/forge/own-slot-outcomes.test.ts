@@ -1,4 +1,7 @@
-/** What became of our own slots, by the chain: missed once a later block stands, reverted when a branch took them. */
+/**
+ * Tests the outcomes of own slots. A slot is missed if a later block exists and the slot has no block. A slot is
+ * reverted if a reorg removes its block.
+ */
 
 import test from 'ava';
 import { OwnSlotOutcomes, type OwnSlotsEvent } from '../../../src/engine/forge/own-slot-outcomes.ts';
@@ -7,7 +10,7 @@ import { slotAt } from '../../../src/protocol/slots.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-/** Sets up forging, and records the events and the counts of its own slots. */
+/** Sets up forging, and records the events and the counts about the node's own slots. */
 function watched(isHeld = (): boolean => false) {
   const made = setUpForging();
   const events: OwnSlotsEvent[] = [];
@@ -41,7 +44,7 @@ test('own slots that an obstacle left empty are missed when the next block stand
   hinder('synchronising with the network');
   const from = currentSlot() + 1;
   await pass(15);
-  // Whether they stay empty is not certain before a block of a later slot is there.
+  // The outcome of an empty slot is certain only when a block of a later slot exists.
   t.deepEqual(eventSlots('missed'), []);
   const filled: number[] = [];
   const { params } = chain.rules;

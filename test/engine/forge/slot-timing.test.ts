@@ -1,10 +1,13 @@
-/** When in its slot a block is forged. */
+/** Tests at what time in its slot a block is forged. */
 
 import test from 'ava';
 import { slotStartMs } from '../../../src/protocol/slots.ts';
 import { setUpForging, type ForgingFixtureOptions } from './forging-fixture.ts';
 
-/** Milliseconds from the start of a slot to its block, beyond the wait for a late block of the slot before. */
+/**
+ * Returns the milliseconds from the start of each slot to its block, without the wait for a late block of the previous
+ * slot.
+ */
 async function delaysOf(slots: number, options: ForgingFixtureOptions): Promise<readonly number[]> {
   const { scheduler, chain, pass, currentSlot, nowMs } = setUpForging(options);
   const delays: number[] = [];
@@ -38,14 +41,14 @@ test('an obstacle that goes away inside a slot leaves the rest of it to the bloc
   await pass(5);
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
   hinder('synchronising with the network');
-  // Past the wait for a late block.
+  // Share of the slot after which the wait for a late block is over.
   const SHARE = 0.75;
   await pass((slotStartMs(slot, params) - nowMs()) / (params.blockTimeS * 1000) + SHARE);
   t.is(currentSlot(), slot);
   const { height } = chain.tip.header;
   hinder(undefined);
   scheduler.look();
-  // It waits for what was begun, and no time passes.
+  // `stop` waits for the block in progress, and no virtual time passes.
   await scheduler.stop();
   t.is(chain.tip.header.height, height + 1);
 });

@@ -1,4 +1,4 @@
-/** What a node says of a tip that nothing has shown to be the network's: the safe remedy first, the dangerous one at last. */
+/** Tests the advice of a node whose tip no peer has confirmed: the safe remedy comes first, and the dangerous one last. */
 
 import test from 'ava';
 import { TipCheck, type Witnesses } from '../../../src/engine/forge/tip-check.ts';
@@ -7,7 +7,7 @@ import { ChainMaker } from '../../support/chain-maker.ts';
 
 const NOBODY: Witnesses = { tips: [], named: 0, namedHeard: 0, areExpected: true };
 
-/** A node after a start, whose delegate signed so many blocks beyond its tip. */
+/** A node after a start. A delegate of the node has signed the given number of blocks above the tip. */
 function node(witnesses: Witnesses, signedBeyond: number) {
   const maker = new ChainMaker();
   maker.forge();

@@ -1,4 +1,4 @@
-/** What a journal and the watermarks outside of its folder tell together. */
+/** Tests the combination of a journal and the watermarks outside its folder. */
 
 import test from 'ava';
 import { journalOfFolderAlone } from '../../../src/engine/forge/folder-alone-journal.ts';
@@ -15,7 +15,7 @@ function header(height: number): SignedHeader {
   return { blockId: `${height}00`, height, timestamp: height * 10, ...named };
 }
 
-/** A node's start: the folder with these headers, and a watermark. */
+/** Starts a node with the given headers in its folder, and a watermark. */
 function start(
   folder: readonly number[],
   marked: { last?: SignedHeader; movedAtS?: number; firstBlockId?: string } | undefined,

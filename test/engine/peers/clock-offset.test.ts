@@ -6,7 +6,7 @@ import type { Observer } from '../../../src/ports/observer.ts';
 const HOUR_MS = 3_600_000;
 const LASTING_MS = 120_000;
 
-/** An estimate whose warnings are noted. */
+/** An estimate whose warnings the test records. */
 function setUpEstimate() {
   const warnings: unknown[] = [];
   const now = { ms: 1_000_000_000 };
@@ -18,7 +18,7 @@ function setUpEstimate() {
     observe: () => undefined,
   };
   const estimate = new ClockOffset({ nowMs: () => now.ms }, observer);
-  /** A peer sends blocks whose slots begin so long after they arrive. */
+  /** Sends blocks of a peer whose slots start the given milliseconds after their arrival. */
   const tell = (peerId: string, ...offsetsMs: number[]) => {
     for (const offsetMs of offsetsMs) estimate.note(peerId, now.ms + offsetMs, now.ms);
   };
@@ -128,7 +128,7 @@ test('of two clocks that differ neither is called the wrong one', (t) => {
   tell('1.0.0.1:5000', 30_000);
   t.deepEqual(warnings, [['warn', 'CLOCKS_DIFFER', 30_000]]);
   t.is(estimate.estimateMs(), undefined);
-  // Nor where every one differs from every other.
+  // If each clock differs from all others, the estimate is unclear too.
   tell('1.0.0.2:5000', 90_000, 90_000, 90_000);
   t.is(estimate.verdict()?.kind, 'unclear');
   t.is(estimate.estimateMs(), undefined);

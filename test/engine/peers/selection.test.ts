@@ -10,7 +10,7 @@ import {
 } from '../../../src/engine/peers/selection.ts';
 import { connection, seeded } from './support.ts';
 
-/** For peers that are in no netgroup. */
+/** Options for peers that are in no netgroup. */
 const ANYWHERE = { groupOf: () => undefined, taken: [] };
 
 const ids = (prefix: string, count: number): string[] =>

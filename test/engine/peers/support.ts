@@ -1,4 +1,4 @@
-/** A clock that is moved by hand, chance from a seed, and a transport without sockets. */
+/** A clock that the test advances, random numbers from a seed, and a transport without sockets. */
 
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { Clock, Random } from '../../../src/ports/clock.ts';
@@ -36,7 +36,7 @@ export class FakeClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Lets time pass; whatever falls due runs in order, and so does what it starts. */
+  /** Advances the time. All due timers run in order, including timers that other timers start. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (let step = 0; step < 100_000; step += 1) {
@@ -52,12 +52,12 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything that is ready run. */
+/** Runs all pending promise reactions. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
 
-/** Repeatable chance (mulberry32). */
+/** Repeatable random numbers (mulberry32). */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   const fraction = (): number => {
@@ -82,7 +82,7 @@ export function connection(peerId: PeerId, changes: Partial<Connection> = {}): C
   return { peerId, direction: 'inbound', info: address(peerId), sinceMs: 0, latencyMs: undefined, ...changes };
 }
 
-/** A world of peers: who is in `reachable` answers dials, the others fail with their code. */
+/** A transport in which a dial succeeds if the peer is in `reachable`. Other dials fail with the error code of their peer. */
 export class FakeTransport implements Transport {
   readonly reachable = new Set<PeerId>();
   readonly failures = new Map<PeerId, CloseReason>();
@@ -117,7 +117,7 @@ export class FakeTransport implements Transport {
     return peerId;
   }
 
-  /** A connection opens. */
+  /** Opens a connection. */
   join(peerId: PeerId, direction: 'inbound' | 'outbound', info: Partial<PeerInfo> = {}): void {
     const whole = { ...address(peerId), version: '3.0.2', height: 5, ...info };
     const opened = connection(peerId, { direction, info: whole, sinceMs: this.#clock.nowMs() });
@@ -125,7 +125,7 @@ export class FakeTransport implements Transport {
     this.handlers?.connected(opened);
   }
 
-  /** A connection ends. */
+  /** Closes a connection. */
   leave(peerId: PeerId, reason: CloseReason = { code: 1006, reason: '' }): void {
     const left = this.#open.find((open) => open.peerId === peerId);
     this.#open = this.#open.filter((open) => open !== left);

@@ -1,4 +1,4 @@
-/** Transactions that clients were told to be accepted: what becomes of them over restarts, blocks and failures of the disk. */
+/** Tests that accepted transactions survive restarts, reverted blocks and failures of the disk. */
 
 import test from 'ava';
 import { AcceptedTransactions } from '../../../src/engine/pool/accepted.ts';
@@ -30,7 +30,7 @@ interface LifeOptions {
   readonly perQueueMax?: number;
 }
 
-/** One run of a node after another, over one journal and one chain. */
+/** Successive runs of a node over one journal and one chain. */
 class Lives {
   readonly world = new PoolWorld();
   readonly journal: TransactionJournal;
@@ -232,7 +232,7 @@ test('a transaction whose block is reverted is kept, and restored when the pool 
   life.apply(block);
   lives.world.resetState();
   for (const who of [alice, bob, carol]) lives.world.setAccount(who);
-  // Five in all queues are as many as there may be.
+  // Five transactions are the maximum for all queues together.
   const others = [1, 2, 3, 4, 5].map(() => lives.world.read(lives.world.transfer(carol, bob)));
   life.pool.blocksReverted([{ ...block, transactions: others }]);
   life.pool.blocksReverted([block]);

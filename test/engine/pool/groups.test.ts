@@ -7,7 +7,7 @@ import type { Rules } from '../../../src/protocol/rules.ts';
 import { person, PoolWorld, type Person } from '../../support/pool-world.ts';
 import { signedWithNonce } from '../../support/nonce-signatures.ts';
 
-/** Of an address, at once. */
+/** Milliseconds of signature checks that one address may use at once. */
 const OWN_BUDGET_MS = 200;
 const alice = person('alice');
 const stranger = person('stranger');
@@ -86,7 +86,7 @@ test('a copy that somebody spoilt with a signature does not keep the good one ou
   }
 });
 
-/** A group of fifteen that needs all of them, and a transfer of it. */
+/** A group of fifteen members that needs all signatures, and a transfer of the group. */
 function fifteenWorld() {
   const world = new PoolWorld();
   const fifteen = Array.from({ length: 15 }, (_, index) => person(`member ${index}`));
@@ -273,7 +273,8 @@ test('only what the named member did not sign is told to be false', (t) => {
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   const good = world.signatureOf(mary, json);
-  // Honest peers send what follows: the transaction may be unknown here, or the group another one at their tip.
+  // Honest peers also send signatures that do not fit. The transaction may be unknown here, or the group may be
+  // different at the tip of the peer.
   t.is(codeOf(world.pool.addSignature(good)), 'TRANSACTION_INVALID');
   world.submit(json);
   t.is(codeOf(world.pool.addSignature(world.signatureOf(stranger, json))), 'TRANSACTION_INVALID');
@@ -303,7 +304,7 @@ test('a signature of a group that is none at our tip is neither verified nor tol
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   world.submit(json);
-  // As after a block that is reverted: the account stands, its registration does not.
+  // After a reverted block, the account exists, but the registration of the group does not.
   world.resetState();
   world.setAccount(alice);
   const before = world.checks;
@@ -323,7 +324,7 @@ for (const registers of [false, true]) {
     if (registers) world.setAccount(alice);
     const json = registers ? world.multisignature(alice, members, 2) : world.transfer(alice, stranger);
     const signers = registers ? members : [mary, mia];
-    // Too few to be looked at when they come.
+    // The transaction has too few signatures, so the pool does not verify the signatures on arrival.
     const spoilt = signers.slice(1).map((_, index) => index.toString(16).repeat(128));
     world.submit({ ...json, signatures: spoilt });
     for (const member of signers) t.is(codeOf(world.pool.addSignature(world.signatureOf(member, json))), 'accepted');
@@ -348,7 +349,7 @@ test('a member whose signature came with the transaction keeps out nobody with a
 });
 
 test('a signature that is good for one transaction is false for another of the same id, and costs an honest peer nothing', (t) => {
-  // An id is 64 bits of a hash: who tries long enough finds two transactions that share it.
+  // An id is 64 bits of a hash, so an attacker with enough time finds two transactions with the same id.
   const shareId = (rules: Rules): Rules => {
     const read: Rules['codec']['transactionFromJson'] = (json) => {
       return { ...rules.codec.transactionFromJson(json), id: '7' };
@@ -372,7 +373,7 @@ test('a member signs once: another signature of his costs no check and spoils no
   const [first, second] = fifteen as [typeof alice, typeof alice];
   world.setAccount(alice, { group: { min: 15, lifetime: 1, members: fifteen.map(({ publicKey }) => publicKey) } });
   const json = world.transfer(alice, stranger);
-  // Too few signatures to be looked at.
+  // The transaction has too few signatures, so the pool does not verify the signatures.
   const spoilt = Array.from({ length: 14 }, (_, index) => index.toString(16).repeat(128));
   for (const [name, signatures] of Object.entries({ untouched: [], spoilt })) {
     world.pool.take([String(json['id'])]);

@@ -1,11 +1,14 @@
 import test from 'ava';
 import { VerificationBudget, type Crowd } from '../../../src/engine/pool/verification-budget.ts';
 
-/** A budget whose clock and costs are moved by hand. */
+/** A budget whose clock and costs the test controls. */
 function setUpBudget() {
   const time = { nowMs: 1_000_000, spentMs: 0 };
   const budget = new VerificationBudget({ clock: { nowMs: () => time.nowMs }, spentMs: () => time.spentMs });
-  /** Asks for as much work of the cost as there is leave for, at most `times`. */
+  /**
+   * Requests work of the given cost until the budget refuses, at most `times` times. Returns the number of accepted
+   * requests.
+   */
   const use = (address: string, costMs: number, times = 1_000, crowd: Crowd = 'peers', isUseful = true): number => {
     const payer = budget.payer(address, crowd);
     let done = 0;
@@ -53,7 +56,8 @@ test('where a crowd wants more than there is, who took the least comes first', (
   let honest = 0;
   for (let tick = 0; tick < 600; tick += 1) {
     for (let source = 0; source < 99; source += 1) use(`9.9.9.${source}`, 5);
-    // One transaction every three seconds, which a greedy crowd would leave no room for.
+    // An honest address sends one transaction every three seconds. Without fairness, the greedy crowd would leave no
+    // budget for the honest address.
     if (tick % 30 === 29) honest += use('2.2.2.2', 1.3, 1);
     time.nowMs += 100;
   }

@@ -1,4 +1,4 @@
-/** What a claim of a better chain is worth after others that came to nothing. */
+/** Tests how a node treats a peer's claim of a better chain after earlier false claims. */
 
 import test from 'ava';
 
@@ -8,7 +8,7 @@ function setUpClaims() {
   const now = { ms: 1_000_000, round: 7 };
   const claims = new Claims({
     clock: { nowMs: () => now.ms },
-    // The first two octets.
+    // The netgroup is the first two octets of the address.
     netgroupOf: (peerId) => Number(peerId.split('.')[0]) * 256 + Number(peerId.split('.')[1]),
     round: () => now.round,
   });

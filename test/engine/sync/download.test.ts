@@ -1,4 +1,7 @@
-/** Where blocks are fetched from, what slow, silent and lying peers cost, and how far ahead is fetched. */
+/**
+ * Tests from which peers blocks are downloaded, the cost of slow, silent and lying peers, and how far ahead the node
+ * requests blocks.
+ */
 
 import test from 'ava';
 import { downloadAfter, type Batch } from '../../../src/engine/sync/download.ts';
@@ -18,14 +21,14 @@ const chain: readonly Block[] = [maker.network.genesis, ...blocksOf(maker, 1)];
 const { codec } = maker.rules;
 
 interface Peer {
-  /** Time that an answer takes; Infinity for none at all. */
+  /** Milliseconds until the answer; Infinity for no answer. */
   readonly latencyMs: number;
-  /** Blocks that it has. */
+  /** Blocks that the peer has. */
   readonly blocks?: readonly Block[];
   readonly answer?: (blockId: string) => readonly unknown[];
 }
 
-/** A download of the whole chain from peers with answer times. The first peer leads, the others help. */
+/** A download of the whole chain from peers with given answer times. The first peer leads, and the others help. */
 class DownloadFixture {
   readonly time = new VirtualTime(0);
   readonly asked: { readonly peerId: string; readonly atMs: number }[] = [];
@@ -33,9 +36,9 @@ class DownloadFixture {
   readonly prepared: number[] = [];
   readonly batches: Batch[] = [];
   readonly peers: ReadonlyMap<string, Peer>;
-  /** Milliseconds that each batch is at work. */
+  /** Milliseconds that the consumer needs for each batch. */
   workMs = 0;
-  /** Height from which on no batch can be prepared. */
+  /** Height from which on the preparation of a batch fails. */
   unpreparedFrom = Infinity;
   end: 'whole' | 'stopped' | ProtocolError | undefined;
   endedMs = 0;
@@ -44,7 +47,7 @@ class DownloadFixture {
     this.peers = new Map(Object.entries(peers));
   }
 
-  /** @param takeMax batches after which the taker loses interest */
+  /** @param takeMax number of batches after which the consumer stops */
   async run(takeMax = Infinity): Promise<void> {
     const done = this.#take(takeMax).then(
       (end) => (this.end = end),
@@ -58,7 +61,7 @@ class DownloadFixture {
     this.endedMs = this.time.nowMs;
   }
 
-  /** Heights taken, and by whom they were sent. */
+  /** Heights of the received blocks. */
   get heights(): readonly number[] {
     return this.batches.flatMap(({ blocks }) => blocks.map(({ height }) => height));
   }
@@ -116,7 +119,7 @@ class DownloadFixture {
   }
 }
 
-/** When all promises that can go on have gone on. */
+/** Resolves when all ready promises have run their reactions. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -138,7 +141,7 @@ test('every peer at the same tip is tried, and most is fetched from the fastest'
   await fixture.run();
   t.deepEqual(fixture.heights, ALL);
   t.is(fixture.askedOf('far'), 1);
-  // Its first answer shows how slow it is; its last says that there is no more.
+  // The first request shows how slow the leader is, and the last request shows that there are no more blocks.
   t.is(fixture.askedOf('leader'), 2);
   t.true(fixture.askedOf('near') >= 18);
   t.true(fixture.endedMs < 2500, `${fixture.endedMs}`);
@@ -150,7 +153,8 @@ test('a silent leader costs moments as long as others have its chain', async (t)
     one: { latencyMs: 30 },
     other: { latencyMs: 40 },
   });
-  // Nobody but the leader can say that there is no more, so its silence lasts until the wire gives it up.
+  // Only the leader can say that there are no more blocks, so the download waits for the leader until the transport
+  // gives up.
   await fixture.run(20);
   t.deepEqual(fixture.heights, ALL);
   t.is(fixture.askedOf('leader'), 1);
@@ -232,7 +236,7 @@ test('a helper whose branch the leader does not know is left alone from then on'
   t.deepEqual(fixture.failed, ['parted SYNC_HELPER_PARTED']);
   t.is(rival.tip.height, HEIGHT);
 
-  /** Another branch above a height. */
+  /** Makes another branch above a height. */
   function grownFrom(height: number): readonly Block[] {
     const other = new ChainMaker(maker.network);
     for (const block of chain.slice(1, height)) other.apply(block);
@@ -255,7 +259,7 @@ test('no more than some batches are fetched before they are taken, and work on t
 });
 
 test("a batch that cannot be prepared fails whoever takes it, and is nobody else's business", async (t) => {
-  // A rejection that nobody hears fails this file, as it would end a node.
+  // An unhandled rejection fails this test file, as it would end a node.
   const stopped = new DownloadFixture({ leader: { latencyMs: 10 } });
   stopped.unpreparedFrom = 20;
   stopped.workMs = 500;

@@ -1,4 +1,4 @@
-/** How much of a rival branch a node keeps before it has proved to be the better one. */
+/** Tests how much of a rival branch a node keeps in memory before the branch has proved to be better. */
 
 import test from 'ava';
 
@@ -12,7 +12,10 @@ import { forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 
 const BATCH = 10;
 
-/** A chain of sixty blocks beside one that parted at the tenth and has ninety, some of them with transfers. */
+/**
+ * Makes a chain of sixty blocks and a rival branch. The rival branch starts at the tenth block and has ninety blocks,
+ * some of them with transfers.
+ */
 async function setUpBranches() {
   const maker = new ChainMaker();
   grown(maker, 9);
@@ -32,7 +35,10 @@ function transfersOf(maker: ChainMaker, count: number) {
   );
 }
 
-/** Follows the rival with so many bytes of budget. @returns the code of what it throws, and the heights asked after */
+/**
+ * Follows the rival branch with a memory budget in bytes. @returns the error code, and the heights after which blocks
+ * were requested
+ */
 async function followed({ lone, rival }: Awaited<ReturnType<typeof setUpBranches>>, branchBytesMax?: number) {
   const { codec } = rival.rules;
   const heightOf = new Map<string, number>();
@@ -75,7 +81,7 @@ test('a rival branch of more bytes than a node keeps is given up, and the tip st
   const { code, askedAfter } = await followed(all, 5_000);
   t.is(code, 'SYNC_BRANCH_TOO_LARGE');
   t.is(all.lone.chain.tip.header.id, id);
-  // Those that were fetched ahead, and nothing more.
+  // The node requests only the blocks that it had already requested ahead, and no others.
   t.true(Math.max(...askedAfter) < 100, askedAfter.join());
 });
 

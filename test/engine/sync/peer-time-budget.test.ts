@@ -4,7 +4,7 @@ import { PeerTimeBudget } from '../../../src/engine/sync/peer-time-budget.ts';
 function setUpBudget() {
   let nowMs = 0;
   const budget = new PeerTimeBudget({ nowMs: () => nowMs });
-  /** Blocks of one answer that takes so long. */
+  /** Delivers an answer with `count` blocks after `tookMs` milliseconds. */
   const give = async (count: number, tookMs: number): Promise<void> => {
     const answer = Promise.resolve().then(() => {
       nowMs += tookMs;

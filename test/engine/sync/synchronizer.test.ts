@@ -1,4 +1,7 @@
-/** Whom a node follows, what it makes of lies and silence, and that none of it moves its tip. */
+/**
+ * Tests which peers a node follows, and how it treats lies and silence. Neither lies nor silence may move the tip of
+ * the node.
+ */
 
 import test from 'ava';
 
@@ -13,7 +16,7 @@ import { ChainMaker, makeNetwork, publicKeyOf, signBlock, withPayload } from '..
 import { SeededRandom } from '../../sim/seeded-random.ts';
 import { blocksOf, forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 
-/** A peer's answers; what is not given is answered as an honest node with the maker's chain does. */
+/** A peer and its lies. Requests without a lie get the answer of an honest node with the maker's chain. */
 interface Peer {
   readonly maker: ChainMaker;
   readonly announced?: { readonly height: number; readonly maxHeightPrevoted: number; readonly lastBlockId?: string };
@@ -23,7 +26,7 @@ interface Peer {
   readonly blocksAfter?: (blockId: string) => readonly unknown[] | Promise<readonly unknown[]>;
 }
 
-/** Far longer than a run takes: who waits for what will never be must end with a word. */
+/** Far longer than a run takes, so that a wait for something impossible ends with an error. */
 const WAIT_MS_MAX = 60_000;
 
 async function until(what: string, holds: () => boolean): Promise<void> {
@@ -39,7 +42,7 @@ class Bench {
   readonly peers = new Map<string, Peer>();
   readonly asked: string[] = [];
   readonly penalties: string[] = [];
-  /** What was logged as an error: code and reason. */
+  /** The logged errors, each with code and reason. */
   readonly errors: string[] = [];
   readonly synchronizer: Synchronizer;
   endings = 0;
@@ -52,7 +55,7 @@ class Bench {
         connections: () => this.#connections(),
         request: (peerId, request) => this.#request(peerId, request),
       },
-      // Runs are triggered by hand, so the regular look at announced tips is left out.
+      // The test triggers runs itself, so there is no regular check of announced tips.
       clock: { nowMs: () => lone.nowS * 1000, after: () => ({ cancel: () => undefined }) },
       random: new SeededRandom(1),
       observer: {
@@ -121,7 +124,10 @@ class Bench {
   }
 }
 
-/** A bench whose chain has `root` blocks and `ours` more, and the maker of a rival chain. */
+/**
+ * Makes a test bench and the maker of a rival chain. The chain of the bench has `root` blocks in common with the rival
+ * chain, and `ours` more.
+ */
 async function bench(root: number, ours: number, theirs: number, network?: ReturnType<typeof makeNetwork>) {
   const maker = new ChainMaker(network);
   grown(maker, root - 1);
@@ -230,7 +236,7 @@ test('a branch that fails at its last block leaves our tip, costs the peer its p
   t.is(b.tipId, rival.tip.id);
 });
 
-/** Announces the best tip of all, and gives what `blocksAfter` makes. */
+/** A peer that announces the best tip of all, and answers block requests with `blocksAfter`. */
 const liar = (rival: ChainMaker, blocksAfter: NonNullable<Peer['blocksAfter']>): Peer => {
   const announced = { height: rival.tip.height + 50, maxHeightPrevoted: rival.tip.maxHeightPrevoted };
   return { maker: rival, announced, blocksAfter };
@@ -303,7 +309,7 @@ test('a block that is refused because one of its transactions is of the next slo
   const { bench: b, rival } = await bench(5, 0, 3);
   const [rich, poor] = rival.network.accounts as [KeyPair, KeyPair];
   const { blockTimeS } = rival.network.params;
-  // Nodes whose clocks are a little ahead, or that receive it a little later, take it.
+  // A node whose clock is slightly ahead, or that receives the block slightly later, accepts the block.
   const plain = rival.build({});
   const early = rival.transfer(rich, poor, 1n, { timestamp: plain.timestamp + blockTimeS });
   const block = withPayload(plain, rival.nextSlot().keyPair, [early]);
@@ -346,7 +352,8 @@ test('a peer whose branch turns out to be junk is not asked for more of it', asy
     maker: rival,
     blocksAfter: async (blockId) => {
       answers += 1;
-      // What was asked for ahead comes when the first blocks are known for junk, however long that takes.
+      // The answers to further requests arrive only after the first blocks are known to be invalid, however long that
+      // takes.
       if (answers > 1) await judged;
       const at = chain.findIndex(({ id }) => id === blockId) + 1;
       return chain.slice(at, at + 10).map((block) => codec.blockToJson(block));
@@ -359,7 +366,7 @@ test('a peer whose branch turns out to be junk is not asked for more of it', asy
   t.true(answers <= 2, `${answers} answers`);
 });
 
-/** What a peer does that gives so many blocks of a chain at a time, each time after so many seconds. */
+/** A peer that answers each request with `count` blocks of a chain, after `seconds` seconds. */
 function slowly(b: Bench, maker: ChainMaker, count: number, seconds: number): Pick<Peer, 'blocksAfter'> {
   const chain = [maker.network.genesis, ...blocksOf(maker, 1)];
   return {
@@ -377,7 +384,7 @@ test('a peer that gives a rival branch block by block, each when it is about to 
   const tip = b.tipId;
   await b.run('slow', true);
   t.is(b.tipId, tip);
-  // Those that are fetched ahead come on top.
+  // Requests that the node sent ahead are included in the count.
   t.true(b.asked.length < 12, b.asked.join());
   t.deepEqual(b.penalties, []);
   b.peers.set('honest', { maker: rival });
@@ -432,7 +439,7 @@ for (const [name, ageS, isSyncing] of [
       maker: rival,
       blocksAfter: (blockId) => {
         if (blockId !== rival.tip.id) {
-          // Longer than a mere claim holds a node up.
+          // The time is longer than a mere claim may delay a node.
           b.lone.nowS += 4;
           return blocks;
         }
@@ -461,7 +468,7 @@ test('a fork that lies deeper than blocks can be reverted is left alone before a
   t.deepEqual(b.penalties, []);
 });
 
-/** A branch like the maker's whose first block states a fee that nobody paid; each block is linked and signed. */
+/** Makes a branch whose first block states a fee that nobody paid. Each block has the right parent and a valid signature. */
 function junkBranch(rival: ChainMaker, aboveHeight: number): Block[] {
   let parent: Block | undefined;
   return blocksOf(rival, aboveHeight).map((block) => {

@@ -13,7 +13,7 @@ import { fakeBlock } from '../../support/fake-codec.ts';
 import { keyNumber, paramsWith } from '../../support/fixtures.ts';
 import { MemoryState } from '../../support/memory-state.ts';
 
-/** Few, so that the transactions of a block often meet in their accounts. The first are delegates. */
+/** Few accounts, so that the transactions of a block often use the same account. The first accounts are delegates. */
 const PEOPLE = Array.from({ length: 7 }, (_, index) => keyNumber(index + 1));
 const DELEGATES = PEOPLE.slice(0, 3);
 const STRANGER = '12345L';
@@ -70,7 +70,7 @@ const TYPES = { transfer: 0, secondSignature: 1, delegate: 2, vote: 3, multisign
 for (const params of BOTH_PARAMS) {
   const rules: BlockTransactionRules =
     params.generation === 2 ? gen2Rules(params, createGen2Codec(params)) : gen3Rules(params, createGen3Codec(params));
-  /** Applies each transaction anew, whatever the trial said of it. */
+  /** Rules that apply each transaction again and ignore the result of its check. */
   const anew: BlockTransactionRules = {
     ...rules,
     applyInSequence: (state, transactions, verify) => rules.applyInSequence(state, transactions, verify),
@@ -117,7 +117,7 @@ for (const params of BOTH_PARAMS) {
             };
           });
           const verify = (): boolean => true;
-          // What fails alone refuses the block in any case.
+          // A transaction that fails alone always makes the block invalid, so the test removes the transaction.
           const fit = made.filter((each) => rules.verifyTransaction(state, each, 100, verify).status === 'ok');
           const outcomeOf = (by: BlockTransactionRules): unknown => {
             const overlay = new StateOverlay(state);

@@ -21,7 +21,7 @@ const network = makeNetwork({ generation: 2, rewards: { milestones: [700n], offs
 const [alice, bob, carol] = network.accounts as [KeyPair, KeyPair, KeyPair];
 const SLOT_S = network.params.blockTimeS;
 
-/** A chain of ten blocks with the next block that its rules would take. */
+/** A chain of ten blocks, and a valid next block. */
 function setUpBlock(own: TestNetwork = network): { maker: ChainMaker; next: Block; forger: KeyPair } {
   const maker = new ChainMaker(own);
   maker.growTo(10);
@@ -232,7 +232,7 @@ test('a vote in the name of a recipient that the block does not concern spoils t
   refused(t, 'BLOCK_TRANSACTION_INVALID', /recipient of the vote is not concerned/, apply(maker, stranger));
   const concerned = withPayload(next, forger, [voteFor(bob), maker.transfer(carol, bob, LSK)]);
   t.notThrows(apply(maker, concerned));
-  // An account that only this block creates exists from its own transaction on.
+  // If a block creates an account, the account exists only from the creating transaction on.
   const nobody = keyPairOf('nobody yet');
   const created = [maker.transfer(carol, nobody, LSK), voteFor(nobody)];
   t.notThrows(apply(maker, withPayload(next, forger, created)));

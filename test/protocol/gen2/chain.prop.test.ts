@@ -62,7 +62,8 @@ test('whatever is sent, supply is exact, weights are the voters’ balances at r
         balances += balance;
         earned += forgedRewards;
       }
-      // Two rounds are paid, the fees of the third are on their way, and the genesis generator owes the supply.
+      // Two rounds are paid, and the fees of the third round are unpaid. The balance of the genesis generator is minus
+      // the supply.
       const unpaid = [203, 204].reduce((sum, height) => sum + (maker.state.header(height)?.totalFee ?? 0n), 0n);
       t.is(earned, 183n * 500n);
       t.is(balances + unpaid, earned);

@@ -76,7 +76,7 @@ const CONTENTS: Readonly<Record<string, Gen2Content>> = {
 
 const REMOVED = Symbol('removed');
 
-/** Values that somebody might send for anything. */
+/** Unusual values that a client could send for any member. */
 const ODD: readonly unknown[] = [
   ...[REMOVED, null, true, false, 0, 1, 16, 73, -1, 1.5, 1e-7, 1e21, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 1e15],
   ...['', '0', '1', '5', '-5', '+5', '007', '000', '1e3', '1.5', ' 5', 'abc', 'ABC', 'ab', 'a b', 'a\0b', 'a\\u0000b'],
@@ -113,10 +113,10 @@ type Shown = Omit<TransactionError, 'id'>;
 function plain({ name, message, dataPath, actual, expected }: TransactionError): Shown {
   return {
     name,
-    // Signatures are shown in the letter case that they are kept in.
+    // Messages show signatures in the letter case in which the codec stores them, so the test compares lower case.
     message: message.startsWith('Failed to validate signature') ? message.toLowerCase() : message,
     dataPath,
-    // What is neither text nor number is not repeated.
+    // The codec repeats a value in an error only if it is a text or a number.
     ...(typeof actual === 'string' || typeof actual === 'number' ? { actual } : {}),
     ...(expected === undefined ? {} : { expected }),
   };
@@ -149,7 +149,10 @@ function changed(json: Record<string, unknown>, member: string, value: unknown):
   return value === REMOVED ? rest : { ...json, [member]: value };
 }
 
-/** Texts of the reference's libraries about values that cannot be written as bytes: refused here in words of our own. */
+/**
+ * Error texts of the reference's libraries about values without a byte encoding. Bloomery refuses values without a byte
+ * encoding with its own text.
+ */
 const LIBRARY_TEXTS = [
   /^new BigNumber\(\) not a number/,
   /^converting negative numbers/,

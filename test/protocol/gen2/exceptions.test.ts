@@ -34,7 +34,7 @@ function send(payload: Payload, options: TransactionOptions = {}): Transaction {
   return makeTransaction(plainParams, alice, payload, options);
 }
 
-/** Alice and Bob with 1,000 LSK each, Bob a delegate. */
+/** A state in which Alice and Bob have 1,000 LSK each, and Bob is a delegate. */
 function world(): MemoryState {
   const state = new MemoryState();
   const balance = 1_000n * LSK;
@@ -54,7 +54,7 @@ function isValid(rules: Rules, transaction: Transaction): boolean {
   return rules.validateTransaction(transaction, context, verify).length === 0;
 }
 
-/** Whether the document of a transaction is read, and the same comes out of the store and stays valid. */
+/** Returns whether the codec accepts the document of a transaction, and whether the stored transaction is equal and valid. */
 function isTaken(rules: Rules, transaction: Transaction): boolean {
   const { codec } = rules;
   try {
@@ -133,7 +133,7 @@ test('the text of a listed transfer may hold a NUL', (t) => {
     t.false(isTaken(strict, transaction));
     t.true(isTaken(rulesWith({ transactionWithNullByte: new Set([transaction.id]) }), transaction));
   }
-  // More than this one fault is not forgiven.
+  // The exception permits only this one fault.
   const worse = send(transfer({ data: 'a\0b', amount: 0n }));
   t.false(isTaken(rulesWith({ transactionWithNullByte: new Set([worse.id]) }), worse));
 });
@@ -155,7 +155,7 @@ test('a listed recipient may be no address, but it must be the one that is liste
     t.false(isTaken(rulesWith({ [key]: new Map([[transaction.id, '7L']]) }), transaction));
     const lenient = rulesWith({ [key]: new Map([[transaction.id, recipientId]]) });
     t.true(isTaken(lenient, transaction));
-    // Whatever it claims as its id and signature is believed then, as nothing after the recipient is looked at.
+    // For this exception, the codec skips all checks after the recipient, so the codec accepts any id and signature.
     const odd = { ...transaction, signature: '22'.repeat(64) };
     t.true(isTaken(lenient, odd));
     t.is(statusOf(lenient, world(), transaction), 'ok');
@@ -189,7 +189,7 @@ test('inert transactions are counted in their block and do nothing', (t) => {
   maker.apply(block);
   t.is(maker.state.account(addressOfPair(poor))?.balance, 10_000n * LSK);
   t.true(maker.state.hasTransaction(payment.id));
-  // It is validated nevertheless.
+  // An inert transaction is validated nevertheless.
   const forger = plain.nextSlot().keyPair;
   const broken = { ...payment, signature: '33'.repeat(64) };
   t.throws(

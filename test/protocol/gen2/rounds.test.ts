@@ -13,7 +13,7 @@ const network = makeNetwork({ generation: 2, rewards });
 const [alice, bob, carol] = network.accounts as [KeyPair, KeyPair, KeyPair];
 const [delta] = network.delegates as [KeyPair];
 
-/** What the funder keeps, and so the weight of every delegate at the start. */
+/** The balance that the funder keeps, which is also the weight of every delegate at the start. */
 const WEIGHT = 10n ** 16n - 10n * 10_000n * LSK;
 
 function accountOf(maker: ChainMaker, publicKey: string): Account {
@@ -32,7 +32,7 @@ function withExceptions(exceptions: Partial<Exceptions>): Exceptions {
   return { ...NO_EXCEPTIONS, ...exceptions };
 }
 
-/** Balances of all that vote for a delegate. */
+/** Sum of the balances of all accounts that vote for a delegate. */
 function votedBalance(maker: ChainMaker, publicKey: string): bigint {
   let sum = 0n;
   for (const { votes, balance } of maker.state.accounts()) if (votes.includes(publicKey)) sum += balance;
@@ -44,7 +44,7 @@ test('the genesis block ends a round of its own: weights are visible, delegates 
   const delegates = [...maker.state.delegates()];
   t.is(delegates.length, 101);
   t.true(delegates.every(({ voteWeight, pendingVoteWeight }) => voteWeight === WEIGHT && pendingVoteWeight === 0n));
-  // All weigh the same, so the keys decide.
+  // All weights are equal, so the order of the public keys decides.
   const sorted = delegates.sort((a, b) => (a.publicKey < b.publicKey ? -1 : 1));
   t.deepEqual(
     sorted.map(({ rank }) => rank),
@@ -83,7 +83,8 @@ test('the end of a round pays fees and rewards by block, the rest to the last fo
   maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(bob, alice, LSK)] });
   while (maker.tip.height < 101) maker.forge({ missedSlots: maker.tip.height === 60 ? 7 : 0 });
 
-  // 1.1 LSK of fees: 1089108 for each of 101 blocks and 92 more for the last. Heights 50 to 101 create 1000 each.
+  // The fees are 1.1 LSK: 1,089,108 beddows for each of 101 blocks, and 92 more for the last block. The blocks at
+  // heights 50 to 101 create 1,000 beddows each.
   const blocksOf = new Map<string, { blocks: number; rewarded: number }>();
   for (let height = 1; height <= 101; height += 1) {
     const key = maker.state.header(height)?.generatorPublicKey ?? '';
@@ -103,7 +104,7 @@ test('the end of a round pays fees and rewards by block, the rest to the last fo
     missed += account.missedBlocks;
   }
   t.true(missed >= 7);
-  // The generator of the genesis block has a share of the fees too.
+  // The generator of the genesis block gets a share of the fees too.
   t.is(accountOf(maker, publicKeyOf(network.generator)).balance, -(10n ** 16n) + 1_089_108n);
 });
 
@@ -123,7 +124,7 @@ test('a change of more than 2^53 beddows in one round goes through a double', (t
   maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
   t.is(delegateOf(maker, delta).pendingVoteWeight, -change);
   maker.growTo(101);
-  // The nearest double is 2^53: one beddow of the change is lost, and stays lost.
+  // The nearest double is 2^53. One beddow of the change is lost, and stays lost.
   t.is(delegateOf(maker, delta).voteWeight, WEIGHT - 2n ** 53n);
   t.is(votedBalance(maker, publicKeyOf(delta)), WEIGHT - change);
   maker.growTo(202);
@@ -150,11 +151,12 @@ test('a sum beyond 2^54 beddows is booked as the decimal text of its double', (t
     });
     return world.delegate(delegate.publicKey)?.voteWeight;
   };
-  // More than the supply of a test network: the text of 2^54 + 8 ends in 90, its exact value in 92.
+  // More than the supply of a test network. The double 2^54 + 8 prints with the ending 90, but its exact value ends in
+  // 92.
   t.is(bookedOf(2n ** 54n + 8n), 18_014_398_509_481_990n);
   t.is(bookedOf(-(2n ** 54n + 8n)), -18_014_398_509_481_990n);
   t.is(bookedOf(2n ** 54n + 4n), 2n ** 54n + 4n);
-  // No chain has as much; it must end no process.
+  // No real chain has an amount of 2^80, but such an amount must not end the process.
   t.is(bookedOf(2n ** 80n), 2n ** 80n);
 });
 
@@ -229,7 +231,8 @@ test('an excepted round multiplies what it pays', (t) => {
   const maker = new ChainMaker(makeNetwork({ generation: 2, rewards, exceptions }));
   maker.forge({ transactions: [maker.transfer(alice, bob, LSK)] });
   maker.growTo(101);
-  // Twice the fee of 10000000 and as much again: 297029 for each block and 71 more.
+  // The fee of 10,000,000 is doubled, and the bonus adds 10,000,000: 297,029 beddows for each block, and 71 more for
+  // the last block.
   const account = maker.state.account(addressOf(maker.tip.generatorPublicKey));
   t.is((account?.forgedFees ?? 0n) % 297_029n, 71n);
   let rewarded = 0n;

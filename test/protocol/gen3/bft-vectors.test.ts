@@ -11,7 +11,7 @@ interface Vectors {
       readonly maxPrevoted: number;
       readonly finalized: number;
     }[];
-    /** By height, of all heights that ever had one. */
+    /** Counts by height, for all heights that ever had a vote. */
     readonly prevotes: Readonly<Record<string, number>>;
     readonly precommits: Readonly<Record<string, number>>;
   }[];

@@ -7,9 +7,9 @@ import { BftModel } from '../../support/bft-model.ts';
 import { headerWith, keyNumber } from '../../support/fixtures.ts';
 
 interface Step {
-  /** Which of the delegates forges; beyond their number: whoever is next in turn. */
+  /** Index of the delegate that forges. An index above the number of delegates selects the next delegate in turn. */
   readonly forger: number;
-  /** How the header speaks of the delegate's previous block. */
+  /** How the header describes the delegate's previous block. */
   readonly memory: 'right' | 'none' | 'wrong' | 'above';
   readonly activeForRounds: number;
 }
@@ -50,7 +50,7 @@ function play(
       maxHeightPreviouslyForged: named[memory],
       maxHeightPrevoted: ledger.maxPrevoted,
     });
-    // Nobody is active since longer than four rounds, as far as votes are concerned.
+    // A delegate that was active for more than four rounds counts as active for four rounds.
     const round = Math.ceil(height / delegates);
     const minHeightActive = Math.max(0, round - 1 - Math.min(activeForRounds, 3)) * delegates + 1;
     lastForged.set(generatorPublicKey, height);

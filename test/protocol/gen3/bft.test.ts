@@ -60,7 +60,7 @@ test('four delegates in turn finalize six blocks behind the tip', (t) => {
   });
 });
 
-/** 15 regular headers of five delegates. */
+/** A ledger of 15 regular headers of five delegates. */
 function regularLedger(): BftLedger {
   let ledger = emptyLedger(0);
   for (let height = 1; height <= 15; height += 1) {

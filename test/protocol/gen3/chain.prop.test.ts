@@ -15,12 +15,12 @@ const network = makeNetwork({
   ],
 });
 
-/** Everybody's balance: the generator of the genesis block owes what it handed out. */
+/** Sum of all balances plus the genesis supply, because the balance of the genesis generator is minus that supply. */
 function supplyOf(maker: ChainMaker): bigint {
   return GENESIS_SUPPLY + [...maker.state.accounts()].reduce((sum, { balance }) => sum + balance, 0n);
 }
 
-/** Fees and rewards of the running round that nobody has been paid yet. */
+/** Fees and rewards of the running round, which are still unpaid. */
 function owed(blocks: readonly Block[]): { fees: bigint; rewards: bigint } {
   const running = blocks.slice(blocks.findLastIndex(({ height }) => isLastOfRound(height, paramsWith())) + 1);
   return {
@@ -51,7 +51,7 @@ test('forged blocks always apply, whatever is offered to the forger, and no bedd
     fc.property(fc.array(step, { minLength: 10, maxLength: 30, size: 'max' }), fc.boolean(), (steps, long) => {
       const maker = new ChainMaker(network);
       for (const person of network.accounts) maker.know(person);
-      // Half of the runs cross the end of a round.
+      // Half of the runs include the end of a round.
       if (long) maker.growTo(90);
       const blocks = Array.from({ length: maker.tip.height }, (_, index) => maker.state.block(index + 1) as Block);
       for (const { candidates, missedSlots, seed } of steps) {
@@ -81,7 +81,7 @@ test('a chain without missed slots finalizes what is two rounds deep', (t) => {
   t.is(new Set(network.delegates.map(publicKeyOf)).size, 101);
 });
 
-/** A small generator of repeatable chance. */
+/** A small generator of repeatable random numbers. */
 function belowFrom(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {

@@ -39,7 +39,7 @@ const CONTENTS: Readonly<Record<string, Content>> = {
 
 const REMOVED = Symbol('removed');
 
-/** Values that somebody might send for anything. */
+/** Unusual values that a client could send for any member. */
 const ODD: readonly unknown[] = [
   ...[REMOVED, null, true, false, 0, 1, 16, 73, -1, 1.5, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 2 ** 53],
   ...[
@@ -86,7 +86,7 @@ function plain({ name, message, dataPath, actual, expected }: TransactionError):
   };
 }
 
-/** What the reference says of a document; undefined where it throws instead of answering. */
+/** The errors of the reference for a document; undefined if the reference throws. */
 function referenceAnswer(json: Record<string, unknown>, type: Gen3Type): Answer | undefined {
   try {
     const transaction = referenceOf({ ...json, type });
@@ -150,11 +150,11 @@ for (const [name, content] of Object.entries(CONTENTS)) {
           t.not(given.errors.length, 0, about);
           continue;
         }
-        // Signatures are shown in the letter case that they are kept in.
+        // Messages show signatures in the letter case in which the codec stores them, so the test compares lower case.
         const shown = (errors: Answer['errors']) =>
           errors.map((error) => ({ ...error, message: inLowerCase(error.message) }));
         t.deepEqual(shown(given.errors), shown(expected.errors), about);
-        // An id that is no text is named by no one, where the reference hands it on as it came.
+        // Bloomery omits an id that is not a text. The reference returns the id unchanged.
         if (typeof expected.id === 'string') t.is(given.id ?? expected.id, expected.id, about);
       }
     });

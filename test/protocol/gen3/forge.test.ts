@@ -56,7 +56,8 @@ test('a header names the highest height that the journal tells of, and the prevo
   t.is(own.maxHeightPrevoted, prevoted);
   const header = maker.state.header(own.maxHeightPreviouslyForged);
   t.is(header?.generatorPublicKey, own.generatorPublicKey);
-  // Signed on a shorter chain after a longer one: the next header must not name less than the last one did.
+  // The delegate signed on a longer chain and then on a shorter one. The next header must not name a lower height than
+  // the last header did.
   const moved = signed({ height: 240, maxHeightPreviouslyForged: 260, maxHeightPrevoted: prevoted - 1 });
   t.is(maker.build({ previouslyForged: moved }).maxHeightPreviouslyForged, 260);
 });
@@ -154,10 +155,10 @@ test('a delegate forges in its own slot only, and only in a free one', (t) => {
   t.throws(() => maker.rules.forge(maker.state, below, requestFor(maker)), { code: 'FORGE_REFUSED' });
 });
 
-// Equal weights are ordered by key, so of 102 delegates one stays outside until somebody else votes for it.
+// Equal weights are ordered by public key, so one of 102 delegates is not active until another account votes for it.
 const crowded = makeNetwork({ delegates: 102 });
 
-/** A chain whose next block ends round 3, in the slot of a delegate that round 4 is without. */
+/** A chain whose next block ends round 3. The slot belongs to a delegate that is not in round 4. */
 function leaving(refuseLeavingForgers: boolean): { maker: ChainMaker; missedSlots: number; leaver: string } {
   const maker = new ChainMaker(crowded, { refuseLeavingForgers });
   const first = maker.state.roundList(1) ?? [];
@@ -187,7 +188,7 @@ test('the last block of a round is neither forged nor taken when its generator l
     { instanceOf: BlockRejected, code: 'BLOCK_FORGER_LEAVES' },
   );
   t.is(maker.tip.height, 302);
-  // Whoever stays takes the slot after it.
+  // The next slot belongs to a delegate that is also in round 4, and the delegate forges.
   t.is(maker.forge({ missedSlots: missedSlots + 1 }).height, 303);
 });
 

@@ -29,7 +29,7 @@ interface Vectors {
 
 const vectors = JSON.parse(readFileSync('test/vectors/gen3/fork-choice.json', 'utf8')) as Vectors;
 
-/** @param id of the block where the case names none */
+/** @param id default id of the block, if the case has none */
 function viewOf(given: Partial<View>, id: string): TipView {
   const { generator, receivedAtS, ...header } = { ...vectors.defaults, id, ...given };
   return {

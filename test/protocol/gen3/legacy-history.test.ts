@@ -19,7 +19,7 @@ import {
   verify,
 } from '../../support/chain-maker.ts';
 
-/** Heights that are version 1; the genesis block is version 0 and what follows version 2. */
+/** Last height with blocks of version 1. The genesis block has version 0, and later blocks have version 2. */
 const LAST_OLD = 150;
 
 const exceptions: Exceptions = {
@@ -37,7 +37,7 @@ const { params } = network;
 const codec = createGen3Codec(params);
 const FORMAT = { headerBytes, transactionBytes };
 
-/** The next block as it was forged before this generation. */
+/** The next block, in the format from before generation 3. */
 function oldBlock(maker: ChainMaker, transactions: readonly Transaction[] = []): Block {
   const { slot, keyPair } = maker.nextSlot();
   const height = maker.tip.height + 1;
@@ -65,7 +65,7 @@ function old(sender: KeyPair, payload: Payload, members: readonly KeyPair[] = []
 const registration = old(alice, { kind: 'dapp', dapp: { name: 'app', type: 0, category: 1, tags: 'a' } });
 const keysgroup = [`+${publicKeyOf(bob)}`, `+${publicKeyOf(carol)}`];
 
-/** One of each type, in an order in which they can be confirmed. */
+/** Transactions of each type, in an order in which all can be confirmed. */
 const HISTORY: readonly (readonly Transaction[])[] = [
   [
     old(alice, { kind: 'transfer', amount: 5n * LSK, recipientId: addressOfPair(bob), data: 'hällo' }),
@@ -88,7 +88,10 @@ const HISTORY: readonly (readonly Transaction[])[] = [
   ],
 ];
 
-/** A chain from the genesis block over the change of generations. */
+/**
+ * Makes a chain of the given height. Blocks up to `LAST_OLD` are from before generation 3, and later blocks are from
+ * generation 3.
+ */
 function grown(height: number): ChainMaker {
   const maker = new ChainMaker(network);
   for (const transactions of HISTORY) maker.apply(oldBlock(maker, transactions));
@@ -107,7 +110,8 @@ test('a chain that began in generation 2 goes on in generation 3, and final bloc
   t.is(maker.tip.transactions[0]?.type, 8);
   maker.growTo(420);
   t.true(maker.rules.finalizedHeight(maker.state) > LAST_OLD + 100);
-  // Nobody missed a block that somebody else's list gave him: lists and shuffles agree on both sides.
+  // The lists and orders of delegates are the same before and after the change of generation, so no delegate missed a
+  // block because of a wrong list.
   t.is(maker.state.account(addressOfPair(erin))?.group?.min, 1);
   t.is(maker.state.account(addressOfPair(dave))?.secondPublicKey, publicKeyOf(alice));
 });
@@ -124,7 +128,8 @@ test('weights are exact and move at once, in the older history too', (t) => {
 
 test('older blocks forge with the list of their own round, newer ones with an earlier one', (t) => {
   const maker = grown(120);
-  // Carol's registration put nobody out; a lost vote moves the order of weights from round 2 on.
+  // Carol's registration removed no delegate from the round. A withdrawn vote changes the order of weights from round 2
+  // on.
   t.deepEqual(maker.rules.forgers(maker.state, 120), maker.rules.forgers(maker.state, 150));
   t.notDeepEqual(maker.rules.forgers(maker.state, 150), maker.rules.forgers(maker.state, 151));
 });

@@ -34,7 +34,7 @@ test('the genesis block freezes the first list, funds its accounts and counts fo
 
 test('the end of a round pays fees and rewards by block, the rest to the last forger, and counts who missed it', (t) => {
   const maker = new ChainMaker(network);
-  // Alice votes for the first delegate; her fee is paid like all others.
+  // Alice votes for the first delegate. Her fee is paid to forgers like all other fees.
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(network.delegates[0] as KeyPair)}`], amount: 0n } as const;
   maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(bob, alice, LSK)] });
   while (maker.tip.height < 100) maker.forge({ missedSlots: maker.tip.height === 60 ? 7 : 0 });
@@ -108,7 +108,7 @@ test('a ledger read back from its bytes leads to the same chain', (t) => {
   maker.growTo(520);
   const other = new ChainMaker(network);
   for (let height = 2; height <= 520; height += 1) {
-    // A copy of the bytes is what a node finds after a restart.
+    // Replace the ledger with a copy of its bytes, because a node has only the bytes after a restart.
     if (height % 20 === 0) other.state.setLedger(Uint8Array.from(other.state.ledger() ?? []));
     const block = maker.state.block(height);
     if (block !== undefined) other.apply(block);

@@ -255,7 +255,8 @@ test('what is forged together can be applied in the order of the block', (t) => 
   const world = new TransactionWorld();
   world.fund(alice, { balance: 10n * LSK });
   world.fund(bob);
-  // Applicable in this order alone: the smaller transfer would come first in the block, before there is anything to spend.
+  // The two transfers are valid only in the order of the list. A block would contain the smaller transfer first, when
+  // its sender has no funds yet.
   const candidates = [world.transfer(bob, carol, 20n * LSK), world.transfer(carol, bob, 1n)];
   const chosen = world.rules.selectTransactions(world.state, candidates, {}, verify);
   t.deepEqual(chosen, candidates.slice(0, 1));

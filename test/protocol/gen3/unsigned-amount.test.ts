@@ -23,7 +23,7 @@ const network = makeNetwork();
 const ed25519 = selectEd25519();
 const [alice, bob] = network.accounts as [KeyPair, KeyPair];
 
-/** A registration of a delegate whose asset has more members than a rule knows. */
+/** A registration of a delegate whose asset has more members than the rules define. */
 function registration(maker: ChainMaker, sender: KeyPair, username: string, members: JsonObject): Transaction {
   const { codec, params } = maker.rules;
   const unsigned = {
@@ -38,7 +38,7 @@ function registration(maker: ChainMaker, sender: KeyPair, username: string, memb
   return codec.transactionFromJson({ ...unsigned, signature });
 }
 
-/** The next block with these transactions and a total of its own. */
+/** The next block with these transactions and the given total. */
 function blockWith(maker: ChainMaker, totalAmount: bigint, ...transactions: readonly Transaction[]): Block {
   const { keyPair } = maker.nextSlot();
   return signBlock(withPayload(maker.build(), keyPair, transactions), { totalAmount }, keyPair);
@@ -200,7 +200,7 @@ test('the pool takes what a block can hold and a message can carry, and no amoun
     rules.poolFault(registration(maker, alice, 'alice', members))?.message;
   t.is(faultOf({ amount: '7', note: 'x'.repeat(8_000) }), undefined);
   t.regex(faultOf({ note: 'x'.repeat(8_200) }) ?? '', /longer than 8192 bytes/);
-  // A real node that has just started stores fewer levels than one that has run for long.
+  // A real node that has just started stores fewer levels than a node that has run for long.
   const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
   t.is(faultOf({ note: nested(255) }), undefined);
   t.regex(faultOf({ note: nested(256) }) ?? '', /nest deeper than 256 levels/);

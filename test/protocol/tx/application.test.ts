@@ -37,7 +37,7 @@ test('an application costs its fee, and its name and link are taken from then on
   ]);
   const other = { name: 'other', link: 'https://x.test/other.zip' };
   t.deepEqual(messagesOf(maker, maker.transaction(sender, register(other))), []);
-  // Of two in one batch the second is too late.
+  // If two transactions of one batch register the same application, the second fails.
   const two = [maker.transaction(sender, register(other)), maker.transaction(third, register(other))];
   t.is(messagesOf(maker, ...two).length, 2);
 });

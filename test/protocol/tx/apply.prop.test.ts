@@ -29,7 +29,7 @@ const ed25519 = defaultEd25519();
 const keys = SIGNERS.map(({ publicKey }) => publicKey);
 const NAMES = ['ann', 'ben', 'cat', 'dan'];
 
-/** What is known of one account before the transaction. */
+/** State of one account before the transaction. */
 interface Past {
   readonly balance: bigint;
   readonly keyKnown: boolean;
@@ -125,9 +125,9 @@ interface Request {
   readonly sender: Signer;
   readonly second: string;
   readonly members: readonly Signer[];
-  /** Whether the members of the group concerned sign, and not just anybody. */
+  /** Whether the members of the right group sign, instead of any accounts. */
   readonly fitting: boolean;
-  /** Whether one of the signatures is of nobody. */
+  /** Whether one of the signatures belongs to no member. */
   readonly damaged: boolean;
 }
 
@@ -176,7 +176,7 @@ function plain(errors: readonly TransactionError[]): object[] {
   }));
 }
 
-/** Without the members' signatures of nobody after the first: they are not looked for once one was found. */
+/** Keeps only the first error about a signature of no member, because Bloomery stops at the first such signature. */
 function sought(errors: readonly TransactionError[]): readonly TransactionError[] {
   const isOfNobody = ({ message, dataPath }: TransactionError): boolean =>
     dataPath === '.signatures' && message.startsWith('Failed to validate signature');

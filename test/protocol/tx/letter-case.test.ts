@@ -24,7 +24,7 @@ interface AccountsFixture {
   readonly maker: ChainMaker;
   readonly alice: KeyPair;
   readonly bob: KeyPair;
-  /** Funded, and never heard of otherwise: no account of his has a key. */
+  /** The stranger has funds, but its account has no public key yet. */
   readonly stranger: KeyPair;
 }
 
@@ -38,7 +38,7 @@ function setUpAccounts(generation: 2 | 3): AccountsFixture {
   return { maker, alice, bob, stranger };
 }
 
-/** A registration of a group, as JSON, its members named as they are given. */
+/** A registration of a multisignature group as JSON. `names` are the member keys as written in the transaction. */
 function registration(maker: ChainMaker, sender: KeyPair, names: readonly string[], members: readonly KeyPair[]) {
   const keysgroup = names.map((name) => `+${name}`);
   const payload = { kind: 'multisignature', min: 1, lifetime: 24, keysgroup } as const;
@@ -58,7 +58,7 @@ function apply(maker: ChainMaker, block: Block): StateOverlay {
   return overlay;
 }
 
-/** As another node reads it. */
+/** Decodes the transaction as another node does. */
 function reread(maker: ChainMaker, transaction: Transaction, changes: JsonObject = {}): Transaction {
   const { codec } = maker.rules;
   const json = JSON.parse(JSON.stringify({ ...codec.transactionToJson(transaction), ...changes })) as JsonObject;
@@ -88,7 +88,7 @@ for (const generation of GENERATIONS) {
     const { codec } = maker.rules;
     t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(shouted)), shouted);
     t.deepEqual(reread(maker, shouted), shouted);
-    // One member, one signature: the other is of nobody.
+    // The group has one member, so only one signature is valid.
     t.throws(() => apply(maker, blockOf(maker, shouted)), { instanceOf: BlockRejected, message: /Failed to validate/ });
   });
 
@@ -120,7 +120,7 @@ for (const generation of GENERATIONS) {
     const selected = maker.rules.selectTransactions(maker.state, [named, own], context, verify);
     const block = maker.build({ transactions: selected });
     t.notThrows(() => apply(maker, block));
-    // Whatever it is given, nothing is signed that others refuse.
+    // The maker signs no block that other nodes refuse, whatever transactions it gets.
     t.notThrows(() => apply(maker, maker.build({ transactions: [named, own] })));
   });
 

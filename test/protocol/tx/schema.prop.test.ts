@@ -10,7 +10,7 @@ import { createTransferReader, TRANSFER_DATA } from '../../../src/protocol/tx/tr
 
 const hex = (bytes: number): fc.Arbitrary<string> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((each) => hexOf(each));
-/** The text with one character replaced, by others that some decoders take for digits among them. */
+/** Replaces one character of a text. Some of the new characters are digits for some decoders. */
 const spoilt = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(text, fc.nat({ max: 200 }), fc.constantFrom('A', 'g', '\u0161', '\u0130', '\0', '', ' ', '+', '0', '00'))

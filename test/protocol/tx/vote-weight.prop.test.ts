@@ -17,7 +17,7 @@ const step = fc.oneof(
   }),
 );
 
-/** A world in which the first of the people is a delegate too. */
+/** A world in which the first person is also a delegate. */
 function worldWithDelegates(): TransactionWorld {
   const world = new TransactionWorld();
   for (const each of people) world.fund(each);

@@ -1,4 +1,4 @@
-/** A branch that would be the better one, were not its last block wrong. */
+/** Tests of branches that would win, but whose last block is invalid. */
 
 import test from 'ava';
 
@@ -11,13 +11,13 @@ import { silentHandlers } from '../silent-handlers.ts';
 const dealt = (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] =>
   node === 0 ? delegates.slice(0, 51) : delegates.slice(51);
 
-/** The block with a reward that nobody owes, signed by its owner all the same. */
+/** A block with a wrong reward, but with a valid signature of its slot owner. */
 function spoilt(scripted: ScriptedWorld, block: Block): Block {
   const owner = scripted.world.network.delegates.find((each) => publicKeyOf(each) === block.generatorPublicKey);
   return signBlock(block, { reward: block.reward + 1n }, owner!);
 }
 
-/** A peer that has what a node has up to a height, and there a block of its own making. */
+/** A peer that has the blocks of a node up to a height, and an invalid block at that height. */
 async function liar(scripted: ScriptedWorld, model: SimNode, height: number, victim: SimNode): Promise<void> {
   const { world } = scripted;
   const { codec } = world.rules;
@@ -69,7 +69,7 @@ test('a branch whose last block alone makes it better, and is wrong, leaves the 
   t.is(model.tip.maxHeightPrevoted, ours.tip.maxHeightPrevoted);
   const digest = ours.store.stateDigest();
 
-  // The peer reaches the cut-off node alone.
+  // The peer reaches only the node that is cut off.
   world.wire.partition([[ours.peerId, '172.30.0.1:6000'], [model.peerId]]);
   await liar(scripted, model, height + 1, ours);
   await scripted.slots(12);
@@ -79,7 +79,7 @@ test('a branch whose last block alone makes it better, and is wrong, leaves the 
   t.is(scripted.said('CHAIN_SWITCHED'), 0);
   t.true(scripted.said('PEER_BANNED') + scripted.said('PEER_PENALISED') > 0, [...world.counts.keys()].join());
 
-  // The sound branch is taken as soon as an honest peer shows it.
+  // The node switches to the valid branch as soon as an honest peer shows it.
   world.wire.heal();
   await scripted.meet();
   t.is(scripted.said('CHAIN_SWITCHED'), 1);

@@ -1,4 +1,4 @@
-/** Networks that begin, with delegates that sign nothing that contradicts: nobody has given their nodes a record. */
+/** Tests of new networks whose nodes have no signing record. No delegate may sign contradicting headers. */
 
 import test from 'ava';
 
@@ -21,7 +21,7 @@ function worldOf(generation: 2 | 3, options: Partial<WorldOptions>): World {
 
 const slots = (world: World, count: number): Promise<void> => world.run(count * BLOCK_TIME_S);
 
-/** Contradictions between anything that one delegate signed. */
+/** Returns all contradictions between headers that one delegate signed on any node. */
 function contradictions(world: World): readonly string[] {
   const all = world.nodes.flatMap(({ journal }) => journal.signed);
   return all.flatMap((one, index) =>
@@ -33,7 +33,7 @@ function contradictions(world: World): readonly string[] {
 }
 
 for (const generation of [2, 3] as const) {
-  // Nodes of generation 2 want peers that agree with them, so there are some without delegates.
+  // A node of generation 2 needs peers that agree with it. Therefore some nodes have no delegates.
   const relays = generation === 2 ? 2 : 0;
 
   test(`a node with all delegates of a network of generation ${generation} begins it within two slots`, async (t) => {
@@ -43,7 +43,7 @@ for (const generation of [2, 3] as const) {
     t.true(world.node(0).tip.height >= 2, `height ${world.node(0).tip.height}`);
     await slots(world, 260);
     t.true(world.node(0).tip.height > 250);
-    // Started again it goes on: nobody else can have.
+    // After a restart the node continues, because no other node can have signed for its delegates.
     world.node(0).crash();
     await slots(world, 130);
     await world.node(0).start();

@@ -1,4 +1,4 @@
-/** A node that was away. */
+/** Tests of a node that was offline for some time. */
 
 import test from 'ava';
 

@@ -1,4 +1,4 @@
-/** Delegates that sign twice, by intent or by mistake. */
+/** Tests of delegates that sign two blocks for a slot, on purpose or by mistake. */
 
 import test from 'ava';
 
@@ -26,7 +26,7 @@ test('two nodes with the same delegate keys end on one chain as the others do', 
     forgersOf: (node, delegates) =>
       delegates.filter((_, index) => index % 4 === node || (node === 0 && index % 12 === 1)),
   });
-  // Without transactions their blocks would be equal.
+  // Without transactions the two blocks of a slot would be equal.
   new Load(scripted.world).start(4000);
   let farthest = 0;
   for (let slot = 0; slot < 330; slot += 1) {

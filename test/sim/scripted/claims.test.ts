@@ -1,4 +1,4 @@
-/** Peers that claim a better chain and never show it. */
+/** Tests of peers that claim a better chain and never send it. */
 
 import test from 'ava';
 

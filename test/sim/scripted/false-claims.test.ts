@@ -1,4 +1,7 @@
-/** Strangers that come one after the other, show the signed tip of a far better chain that does not exist, and say no more. */
+/**
+ * Tests of strangers that connect one after another. Each stranger sends the signed tip of a far better chain that does
+ * not exist, and then stays silent.
+ */
 
 import test from 'ava';
 
@@ -44,7 +47,8 @@ for (const generation of [3, 2] as const) {
     scripted.world.wire.heal();
     const slots = await scripted.meet();
     t.log(`${slots} slots`);
-    // Two for the connections, which are dialled every ten seconds, two until a stranger's silence is over, and some of its own.
+    // Two slots are for the connections, which are dialled every ten seconds. Two slots are for the timeout of a silent
+    // stranger. The other slots are for the sync itself.
     t.true(slots <= 8, `${slots} slots`);
     await scripted.world.close();
   });
@@ -59,7 +63,7 @@ async function begin(generation: Generation, blockTimeS: number): Promise<Script
   return scripted;
 }
 
-/** One at a time with each node: comes, shows blocks, and leaves when the tip moves. */
+/** Connects one claimant at a time to each node. A claimant sends its blocks, and leaves when the tip of the node changes. */
 class Claimants {
   readonly #scripted: ScriptedWorld;
   readonly #signers: number;
@@ -78,7 +82,7 @@ class Claimants {
     const { world } = this.#scripted;
     const target = world.node(index);
     this.count += 1;
-    // A netgroup of its own.
+    // An address in a netgroup that no other claimant uses.
     const ip = `${20 + (this.count >> 8)}.${this.count & 255}.0.1`;
     const transport = world.wire.transport({ ip, wsPort: 6000 });
     transport.announce(infoOf(target));

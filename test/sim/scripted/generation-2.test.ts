@@ -1,4 +1,4 @@
-/** What a network without finality promises: consent before forging, and one chain in the end. */
+/** Tests of a network without finality: consent before forging, and one chain at the end. */
 
 import test from 'ava';
 
@@ -36,7 +36,7 @@ test('a node that its network has left behind does not forge, and takes over the
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(20);
   scripted.world.partition([[0], [1, 2, 3]]);
-  // It notices the silence only when its peers are gone; from then on nobody agrees with it.
+  // The node notices the silence only when its connections break. Without connections, the node has no consent.
   await scripted.slots(40);
   const alone = scripted.node(0).tip.height;
   await scripted.slots(40);
@@ -49,7 +49,7 @@ test('a node that its network has left behind does not forge, and takes over the
   t.is(scripted.node(0).store.heightOf(ahead.id), ahead.height);
 });
 
-/** Many peers of one address that dial a node and say that they are on another chain, further back. */
+/** Many peers at one address that connect to a node and report a different, shorter chain. */
 async function strangersElsewhere(scripted: ScriptedWorld, victims: readonly SimNode[], count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const transport = scripted.world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 + index });

@@ -1,4 +1,4 @@
-/** Delegates that move from one node to another, with and without the record of what they signed. */
+/** Tests of delegates that move from one node to another, with and without their signing record. */
 
 import test from 'ava';
 
@@ -10,10 +10,13 @@ import { World, type WorldOptions } from '../world.ts';
 const BLOCK_TIME_S = 10;
 const OLD = 2;
 const NEW = 3;
-/** Delegates that move: few, so that the rest goes on finalizing. */
+/** Number of delegates that move. The number is low, so that the delegates that stay can finalize blocks. */
 const MOVING = 3;
 
-/** Nodes 0 and 1 keep the chain going; the delegates of node 2 will move to node 3, which takes care. */
+/**
+ * Starts a world in which nodes 0 and 1 keep the chain growing. The delegates of node 2 will move to node 3, which
+ * protects against double forging.
+ */
 async function begin(network: WorldOptions['network'], { watermarks = [] }: { readonly watermarks?: number[] } = {}) {
   const world = new World({
     seed: 7,
@@ -23,7 +26,7 @@ async function begin(network: WorldOptions['network'], { watermarks = [] }: { re
       if (node === OLD) return delegates.slice(0, MOVING);
       return node === NEW ? [] : delegates.slice(MOVING).filter((_, index) => index % 2 === node);
     },
-    // One that keeps watermarks begins with care, too.
+    // A node with watermarks also protects against double forging.
     riskDoubleForgingOf: (node) => node !== NEW && !watermarks.includes(node),
     hasWatermarksOf: (node) => watermarks.includes(node),
   });
@@ -36,7 +39,7 @@ function enable(world: World, keys: readonly KeyPair[]): void {
   for (const keyPair of keys) world.node(NEW).engine.forging.enable(keyPair);
 }
 
-/** What the moved delegates signed on a node. */
+/** Headers of the moved delegates that a node signed. */
 function signedBy(world: World, node: number, keys: readonly KeyPair[]): readonly SignedHeader[] {
   const own = new Set(keys.map(publicKeyOf));
   return world
@@ -45,7 +48,7 @@ function signedBy(world: World, node: number, keys: readonly KeyPair[]): readonl
     .map(({ header }) => header);
 }
 
-/** Contradictions between anything that one delegate signed on either node. */
+/** Contradictions between headers that one delegate signed on either node. */
 function contradictions(world: World, keys: readonly KeyPair[]): readonly string[] {
   return keys.flatMap((keyPair) => {
     const all = [OLD, NEW].flatMap((node) => world.node(node).journal.entries.get(publicKeyOf(keyPair)) ?? []);
@@ -74,7 +77,7 @@ test('without the record a delegate of generation 3 signs once a block from afte
   t.true(said('FORGING_HAND_OVER') > 0);
   t.true(signed.every(({ timestamp }) => timestamp > movedS + 100 * BLOCK_TIME_S));
   t.deepEqual(contradictions(world, keys), []);
-  // They are part of the chain that all others have, and every one signs as a matter of course by now.
+  // The blocks are part of the common chain, and every moved delegate signs without delay now.
   for (const { height, blockId } of signed.slice(0, MOVING)) t.is(world.node(0).store.header(height)?.id, blockId);
   t.is(world.node(NEW).engine.forging.waiting(publicKeyOf(keys[0] as KeyPair)), undefined);
 });
@@ -82,7 +85,7 @@ test('without the record a delegate of generation 3 signs once a block from afte
 test('without the record nothing contradicts what was signed on a branch that nobody else has', async (t) => {
   const { world, keys, slots } = await begin({});
   await slots(230);
-  // Alone, the old node goes on with its own delegates on a branch that is lost with it.
+  // The isolated old node forges with its own delegates on a branch that no other node gets.
   world.partition([[0, 1, NEW], [OLD]]);
   const before = signedBy(world, OLD, keys).length;
   await slots(110);
@@ -98,7 +101,7 @@ test('without the record nothing contradicts what was signed on a branch that no
 test('while another folder of the machine signs, a folder without a record does not take the watermarks for its own', async (t) => {
   const { world, keys, slots } = await begin({}, { watermarks: [OLD, NEW] });
   await slots(130);
-  // Both folders have the watermarks of their user.
+  // Both folders belong to one user and share the watermarks of that user.
   const shared = world.node(OLD).watermarks;
   Object.assign(world.node(NEW).watermarks, { read: shared.read.bind(shared), write: shared.write.bind(shared) });
   enable(world, keys);
@@ -108,7 +111,7 @@ test('while another folder of the machine signs, a folder without a record does 
   t.true((world.counts.get('FORGING_WATCH') ?? 0) + (world.counts.get('FORGING_ELSEWHERE') ?? 0) >= MOVING);
   const before = signedBy(world, OLD, keys).length;
   t.true(before >= 3 * MOVING);
-  // The other one was stopped: from then on this one may go on, without finality.
+  // The old node has stopped, so the new node may continue without waiting for finality.
   world.node(OLD).crash();
   await slots(205);
   t.true(signedBy(world, NEW, keys).length >= MOVING);
@@ -127,7 +130,7 @@ test('a watermark that was written for another beginning of the network is not t
   }
   enable(world, keys);
   await slots(205);
-  // It waited for finality instead.
+  // The new node waited for finality instead.
   const { entries } = world.node(NEW).journal;
   t.false(keys.some((keyPair) => entries.get(publicKeyOf(keyPair))?.some(({ blockId }) => blockId === '1')));
   t.true((world.counts.get('FORGING_HAND_OVER') ?? 0) > 0);
@@ -177,7 +180,7 @@ test('when another node begins to forge for a delegate, this one stops by itself
   await slots(110);
   const signed = signedBy(world, NEW, keys).length;
   t.true(signed >= MOVING);
-  // Taken down while the other one takes its slots over.
+  // The new node is down while the old node takes the delegates over.
   world.node(NEW).crash();
   await world.node(OLD).start();
   await slots(210);
@@ -219,7 +222,7 @@ test('a node with an old record contradicts nothing, however long ago its delega
   const elsewhere = signedBy(world, NEW, keys).length;
   t.true(elsewhere > moving);
   world.node(NEW).crash();
-  // Longer ago than finality looks back.
+  // The wait is longer than the time that finality looks back.
   await slots(6 * delegates);
   const before = signedBy(world, OLD, keys).length;
   await world.node(OLD).start();

@@ -1,4 +1,7 @@
-/** What nodes say of slots whose order they cannot know: cut off, or behind, they go by that of their last round. */
+/**
+ * Tests the reports about slots whose order of delegates a node cannot know. A node that is cut off or behind uses the
+ * order of the last round that it knows.
+ */
 
 import test from 'ava';
 import { slotAt } from '../../../src/protocol/slots.ts';
@@ -12,7 +15,7 @@ test('a node that was cut off for rounds tells which slots it judged by an old o
   const slotNow = (): number => slotAt((scripted.world.time.nowMs - params.epochMs) / 1000, params);
   const before = slotNow();
   scripted.world.partition([[0, 1, 2], [3]]);
-  // It forges on alone, so its own chain stands still only between its own slots.
+  // The node forges alone, so its chain grows only in its own slots.
   await scripted.slots(40);
   scripted.world.wire.heal();
   await scripted.meet();

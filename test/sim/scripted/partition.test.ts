@@ -1,11 +1,11 @@
-/** Networks that fall apart and come together again. */
+/** Tests of networks that split and reconnect. */
 
 import test from 'ava';
 
 import type { KeyPair } from '../../../src/protocol/types.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
 
-/** Deals the delegates in runs: so many to the first node, and so on. */
+/** Distributes the delegates in runs: the first count to the first node, the second count to the second node, and so on. */
 function dealt(...counts: readonly number[]) {
   return (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] => {
     const from = counts.slice(0, node).reduce((sum, count) => sum + count, 0);
@@ -37,7 +37,8 @@ test('of 40 and 61 delegates apart, the 40 come over, and both go on to finalize
   const split = scripted.node(1).tip.height;
   scripted.world.partition([[0], [1]]);
   await scripted.slots(150);
-  // Sixty-one precommits and those from before are enough for blocks from before, never for one of their own.
+  // The 61 precommits of this side and the precommits from before the split can finalize blocks from before the split,
+  // but no later block.
   t.true(scripted.finalized(1) > before && scripted.finalized(1) <= split);
   const longer = scripted.node(1).tip;
   scripted.world.wire.heal();

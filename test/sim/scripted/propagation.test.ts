@@ -1,4 +1,7 @@
-/** How soon a transaction that one node took in is with the others, and that it gets there whatever happens to the node. */
+/**
+ * Tests how soon a transaction spreads from one node to all others. A transaction must spread even if its first node
+ * crashes or is cut off.
+ */
 
 import test from 'ava';
 
@@ -14,11 +17,11 @@ const NODES = 10;
 const LOOK_MS = 100;
 const ALL = Array.from({ length: NODES }, (_, index) => index);
 
-/** Half of the transactions, and nearly all, are in all pools within so many seconds. */
+/** Time limits in seconds until half of the transactions, and nearly all, are in all pools. */
 const BOUNDS = {
-  // A second of each peer's rate.
+  // The limits allow for one second of each peer's rate limit.
   2: { half: 1.5, most: 3 },
-  // Five seconds of each peer's rate, and the question for what was announced.
+  // The limits allow for five seconds of each peer's rate limit, and for the request of the announced transactions.
   3: { half: 4.5, most: 6.5 },
 } as const;
 
@@ -74,12 +77,12 @@ for (const generation of [2, 3] as const) {
       0,
     );
     const id = await submit(world, scripted.node(0));
-    // Longer than announcements are new for.
+    // The time is longer than an announcement counts as new.
     await world.run(45);
     world.wire.heal();
     const tookS = await secondsUntil(world, 60, () => world.nodes.every((node) => has(node, id)));
     t.log(`${tookS} s after the wires were mended`);
-    // Peers that could not be reached are dialled again after ten seconds.
+    // A node dials unreachable peers again after ten seconds.
     t.true(tookS <= 25);
     await world.close();
   });
@@ -99,21 +102,21 @@ for (const generation of [2, 3] as const) {
     }
     await scripted.slots(8);
     for (const id of ids) t.true(scripted.node(0).store.hasTransaction(id), id);
-    // Final, or a round deep, they are of no use any more.
+    // Transactions that are final, or a round deep, need no journal entry any more.
     t.is(scripted.said('ACCEPTED_TRANSACTIONS_DROPPED'), 0);
     await world.close();
   });
 }
 
 interface Spread {
-  /** Until a second node has each, and until all have it; seconds, ascending. */
+  /** Times in seconds, ascending: until a second node has the transaction, and until all nodes have it. */
   readonly elsewhere: readonly number[];
   readonly everywhere: readonly number[];
-  /** Those that some node still lacks after ten seconds. */
+  /** Number of transactions that some node still lacks after ten seconds. */
   readonly lacking: number;
 }
 
-/** Sends transfers to random nodes, and looks when the others have each. */
+/** Sends transfers to random nodes, and measures when the other nodes have each transfer. */
 async function spread(world: World, perSecond: number, seconds: number): Promise<Spread> {
   const load = new Load(world);
   load.startTransfers(perSecond);
@@ -145,12 +148,12 @@ function has({ engine, store }: SimNode, id: string): boolean {
   return engine.pool.has(id) || store.hasTransaction(id);
 }
 
-/** Hands a transfer in as a client does. */
+/** Submits a transfer as a client does. */
 async function submit(world: World, node: SimNode): Promise<string> {
   const [sender] = world.network.accounts;
   if (sender === undefined) throw new Error('the network has no account with funds');
   const content = { kind: 'transfer', amount: LSK, recipientId: addressOfPair(sender) } as const;
-  // No two are the same.
+  // Each transfer is different.
   const timestamp = node.engine.chain.nowS() - 60;
   const transaction = makeTransaction(world.params, sender, content, { timestamp });
   const result = await node.engine.accepted.submit(world.rules.codec.transactionToJson(transaction), NO_PAYER);

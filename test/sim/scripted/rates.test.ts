@@ -1,4 +1,7 @@
-/** Honest nodes under load: none exceeds what another takes, whatever the timing that each is configured to. */
+/**
+ * Tests honest nodes under load. No node exceeds the rate limits of another, whatever timing each node has in its
+ * configuration.
+ */
 
 import test from 'ava';
 
@@ -9,7 +12,7 @@ import { ScriptedWorld } from '../scripted-world.ts';
 const NODES = 7;
 const SECONDS = Number(process.env['RATES_SECONDS'] ?? 30);
 
-/** Slots and announcements as `bloomery devnet` configures them, as nodes of public networks have them, and both in one net. */
+/** Slots and announcement intervals of `bloomery devnet`, those of public networks, and both in one network. */
 const TIMINGS = [
   { name: 'devnet timing', blockTimeS: 2, intervalMsOf: () => 1_000 },
   { name: 'default timing', blockTimeS: 10, intervalMsOf: () => 5_000 },

@@ -1,4 +1,4 @@
-/** The short form of `npm run sim -- --restores N`, and the schedules that once went wrong. */
+/** The short form of `npm run sim -- --restores N`, and schedules that failed in the past. */
 
 import test from 'ava';
 
@@ -19,7 +19,10 @@ test('no schedule of backups, moves and late peers makes a delegate contradict i
   t.true(signed > SEEDS);
 });
 
-/** A folder that is older by more than a round, as the delegates that signed since have slots again. */
+/**
+ * A schedule that restores a folder which is older than one round. The delegates that signed since the backup have
+ * slots again.
+ */
 const OLD: RestoreSchedule = {
   generation: 3,
   delegates: 50,
@@ -38,7 +41,7 @@ const OLD: RestoreSchedule = {
 };
 
 test('half of all delegates go on after a restore without a record, though finality would need them, as watermarks tell what they signed', async (t) => {
-  // No record, no delegate signs in the first of its slots.
+  // Without a record, no delegate signs in its first slot.
   const schedule: RestoreSchedule = { ...OLD, restored: 'backup', evidence: 'watermark', endSlots: 210 };
   const { contradiction, signedAfter } = await runRestore(7, schedule);
   t.is(contradiction?.text, undefined);
@@ -88,7 +91,7 @@ for (const generation of [2, 3] as const) {
     test(`an old folder of generation ${generation} signs nothing on its old tip when its peers ${when}`, async (t) => {
       const { contradiction, signedAfter } = await runRestore(7, { ...OLD, generation, lateSlots });
       t.is(contradiction?.text, undefined);
-      // It goes on when it has caught up.
+      // The node signs again after it has caught up.
       t.is(signedAfter > 0, lateSlots < Infinity);
     });
   }

@@ -1,4 +1,4 @@
-/** The short form of `npm run sim`: a few seeds under faults, each of which must end on one chain. */
+/** The short form of `npm run sim`: a few seeds with faults. Each world must end on one chain. */
 
 import test from 'ava';
 

@@ -1,4 +1,4 @@
-/** Clocks that are wrong and nodes that all stop at once. */
+/** Tests of wrong clocks, and of nodes that all stop at once. */
 
 import test from 'ava';
 
@@ -10,7 +10,7 @@ test('a clock 30 s fast and one 30 s slow hold nobody up, and their nodes follow
   scripted.node(6).skewMs = -30_000;
   await scripted.slots(420);
   const [height, finalized] = [scripted.node(0).tip.height, scripted.finalized(0)];
-  // Slots of the two pass unused.
+  // The slots of the two nodes stay empty.
   t.true(height > 250, `height ${height}`);
   t.true(finalized > 50, `finalized ${finalized}`);
   t.true(scripted.apart(0, 5) <= 6, `the fast one is ${scripted.apart(0, 5)} apart`);
@@ -59,12 +59,12 @@ test('a node whose clock is an hour fast, or slow, forges nothing while its peer
     await scripted.slots(60);
     const node = scripted.node(3);
     node.skewMs = skewMs;
-    // Some blocks of each peer tell of it.
+    // The node notices the offset after some blocks of each peer.
     await scripted.slots(12);
     const signed = node.journal.signed.length;
     await scripted.slots(60);
     t.is(node.journal.signed.length, signed, `${skewMs}`);
-    // Of a slow clock all slots of its own lie behind the tip.
+    // With a slow clock, the node's own slots are always before the tip, so only a fast clock causes a pause.
     if (skewMs > 0) t.true(scripted.said('FORGING_PAUSED') > 0);
     node.skewMs = 0;
     await scripted.slots(60);

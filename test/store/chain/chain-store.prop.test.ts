@@ -119,7 +119,7 @@ for (const backend of BACKENDS) {
             t.is(store.ledger(), ledger);
             t.is(store.tip(), tip);
             t.deepEqual(seen(store), view);
-            // It goes on as a store does that never failed.
+            // The store continues like a store that never failed.
             grow(store, new Dice(seed + 1), 3);
             const untroubled = await withStore('memory', (twin) => {
               grow(twin, new Dice(seed), 5);
@@ -196,10 +196,10 @@ test('both back ends hold the same keys and digest after the same history', asyn
   );
 });
 
-/** Above every height that these chains reach. */
+/** A height above the height of every chain in this file. */
 const HEIGHT_MAX = 16;
 
-/** What readers see of chain and state, through whatever the store keeps in memory. */
+/** Returns the chain and the state as readers see them, including values from caches of the store. */
 function seen(store: StoredChain): unknown {
   return {
     delegates: [...store.delegates()],

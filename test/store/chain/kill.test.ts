@@ -13,7 +13,7 @@ import { dump, temporaryFolder } from '../backends.ts';
 import { followHistory } from '../world.ts';
 
 const WRITER = fileURLToPath(new URL('./killed-writer.js', import.meta.url));
-/** Blocks that a writer reports before it is killed, one figure for each round. */
+/** Number of blocks that the writer reports before each kill, one entry per round. */
 const BLOCKS_BEFORE_KILL = [1, 18, 7, 33, 2];
 
 test('a killed writer loses nothing that it said was written, tears nothing, and keeps nobody out', async (t) => {
@@ -36,7 +36,7 @@ test('a killed writer loses nothing that it said was written, tears nothing, and
       const height = store.tip()?.height ?? 0;
       t.true(height >= said, `the store holds height ${height}, and ${said} was reported`);
       t.true(said > reached);
-      // The same history without a kill, up to where this one came: each key must be the same.
+      // The same history without a kill, up to the height of the killed store: each key must be the same.
       const whole = openMemoryChainStore({ codec: FAKE_CODEC, params: paramsWith() });
       followHistory(whole, height);
       t.deepEqual(dump(store), dump(whole));

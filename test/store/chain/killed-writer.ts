@@ -1,4 +1,4 @@
-/** A process that appends blocks to the store of a folder until it is killed, and says which heights are on the disk. */
+/** A process that appends blocks to a store until it is killed, and prints the heights that are on the disk. */
 
 import { writeSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 import { followHistory } from '../world.ts';
 
-/** More than a test waits for: a writer that nobody kills ends by itself. */
+/** Height at which a writer ends if no test kills it. The height is above every height for which a test waits. */
 const HEIGHT_MAX = 20_000;
 
 const [directory] = process.argv.slice(2);

@@ -42,7 +42,7 @@ async function openIn(directory: string, params: ChainParams = paramsWith()) {
   return openChainStore({ directory, codec: FAKE_CODEC, params });
 }
 
-/** Runs `work` in a folder of its own. */
+/** Runs `work` in a new temporary folder. */
 async function inFolder(work: (directory: string) => Promise<void>): Promise<void> {
   const directory = temporaryFolder();
   try {
@@ -457,7 +457,7 @@ for (const [file, canRead] of [
 ] as const) {
   test(`a store whose ${file} is another user's is refused with what to do`, async (t) => {
     await inFolder(async (parent) => {
-      // The other user has to come in.
+      // The other user must be able to enter the folder.
       chmodSync(parent, 0o755);
       const directory = join(parent, 'chain');
       const { stdout } = await promisify(execFile)(process.execPath, [OTHER_USER, directory, file]);
@@ -566,7 +566,7 @@ test('a store whose file another folder shares by a hard link is opened in neith
     await store.close();
     await t.throwsAsync(openIn(own), { code: 'STORE_SHARED' });
     t.deepEqual(readdirSync(linked), ['data.mdb', 'lock.mdb'], 'no claim is left behind');
-    // As the message says.
+    // Apply the remedy of the error message.
     copyFileSync(join(linked, 'data.mdb'), join(linked, 'data.mdb.own'));
     renameSync(join(linked, 'data.mdb.own'), join(linked, 'data.mdb'));
     const stores = [await openIn(own), await openIn(linked)];

@@ -1,7 +1,8 @@
 /**
- * A process that makes a store in a folder, takes its own right to write to one of its files away, or to enter the folder
- * where the file is `.`, or to make files in it where that is `new` (as root by becoming somebody else), and says what becomes
- * of opening it: `other-user.js FOLDER FILE`.
+ * A process that makes a store in a folder, removes a permission from itself, and prints the results of opening the
+ * store: `other-user.js FOLDER FILE`. If FILE is a file name, the process loses the right to write to this file. If
+ * FILE is `.`, the process loses the right to enter the folder. If FILE is `new`, the process loses the right to make
+ * files in the folder. A root process becomes another user to lose the right.
  */
 
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { KeyValue } from '../../../src/store/tables/key-value.ts';
 import { openLmdb, openLmdbSnapshot } from '../../../src/store/disk/lmdb.ts';
 
-/** The user `nobody` of most systems; one without rights is enough. */
+/** The id of the user `nobody` on most systems. Any user without permissions is enough. */
 const NOBODY = 65_534;
 
 const [directory = '', file = ''] = process.argv.slice(2);
@@ -19,7 +20,7 @@ mkdirSync(directory);
 const made = openLmdb(directory, true);
 made.transact((writer) => writer.put(Buffer.from('key'), Buffer.from('value')));
 await made.close();
-/** What the folder allows others; undefined where it is theirs. */
+/** Permissions of the folder for other users; undefined if the folder belongs to the other user. */
 const folderMode = file === '.' ? 0o700 : file === 'new' ? 0o755 : undefined;
 if (process.getuid?.() === 0) {
   if (folderMode === undefined) chownSync(directory, NOBODY, NOBODY);
@@ -42,7 +43,7 @@ async function outcomeOf(open: () => KeyValue): Promise<string> {
   }
 }
 
-// Again and again: a failure that leaves memory in disorder shows later.
+// Repeat the attempts, because a failure that corrupts memory shows only later.
 const outcomes = new Set<string>();
 for (let round = 0; round < 20; round += 1) {
   const read = await outcomeOf(() => openLmdbSnapshot(directory));

@@ -64,7 +64,7 @@ test('a byte that wanders from a key to its value, or a value to the next key, c
 
 const step = fc.record({ kind: fc.constantFrom('append', 'revert', 'fail', 'refuse', 'look'), seed: fc.nat() });
 
-/** Refuses a transaction before it begins, as a store does whose claim another process took. */
+/** Refuses transactions before they start, as a store does whose claim another process has taken. */
 class RefusingKeyValue extends MemoryKeyValue {
   refuses = false;
 

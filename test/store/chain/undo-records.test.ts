@@ -1,4 +1,4 @@
-/** What a store does with undo records, and with the note of what is final, that a disk has changed. */
+/** Tests how a store treats damaged undo records, and a damaged note about finality. */
 
 import test from 'ava';
 import type { KeyValueEntry } from '../../../src/store/tables/key-value.ts';
@@ -79,7 +79,7 @@ test('a note of what is final with a flipped bit, cut off or empty is not read: 
     t.regex(store.recordDamage() ?? '', /height that is final/);
   }
   t.is((await store.damaged).code, 'STORE_DAMAGED');
-  // As it was written before it had a checksum.
+  // The note in the format of earlier versions, without a checksum.
   write([{ key, value: height }]);
   t.deepEqual(store.note('chain/finalized'), height);
   t.is(store.recordDamage(), undefined);

@@ -1,4 +1,7 @@
-/** Stores of earlier layouts: they are read as they are, brought up to this layout in place, and never left half way. */
+/**
+ * Tests stores of earlier layouts. A node can read such a store, upgrades it in place, and never leaves an upgrade half
+ * done.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -36,7 +39,7 @@ const HEIGHT = 200;
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 const ALL = { gte: Buffer.from([0]), lt: Buffer.from([255]) };
 
-/** A store that was never of another layout. */
+/** A store that has had the current layout from the start. */
 function straight(height: number): StoredChain {
   const store = openMemoryChainStore(OPTIONS);
   followHistory(store, height);
@@ -47,7 +50,7 @@ function rawDump(keys: KeyValueReader): readonly string[] {
   return Array.from(keys.entries(ALL), ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`);
 }
 
-/** A store in memory of a layout, and what it would hold of this one. */
+/** A store in memory with an earlier layout, and the content that it must have in the current layout. */
 function olderStore(layout: string): { readonly keys: MemoryKeyValue; readonly expected: readonly string[] } {
   const keys = new MemoryKeyValue();
   followHistory(chainStoreOver(keys, OPTIONS, 'memory'), HEIGHT);

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../backends.ts';
 
 const PAGE_BYTES = 4096;
 
-/** The data file of a database after each of some transactions, the first of which makes it. */
+/** The data file of a database after each of several transactions. The first transaction makes the file. */
 async function versions(): Promise<readonly Buffer[]> {
   const directory = temporaryFolder();
   try {
@@ -25,7 +25,7 @@ async function versions(): Promise<readonly Buffer[]> {
   }
 }
 
-/** A file whose content is another at each question. */
+/** A file whose content changes with each read. */
 function changing(contents: readonly Buffer[]): FileToExamine {
   let asked = 0;
   const next = (): Buffer => contents[Math.min(asked++, contents.length - 1)] ?? Buffer.alloc(0);
@@ -53,7 +53,7 @@ test('what is written just now and seen in part is looked at again', async (t) =
   const asked = (content: Buffer): Buffer[] => [content, content, content];
   t.deepEqual(examine(changing([...asked(onePage), whole])), { kind: 'whole' });
   t.deepEqual(examine(changing([...asked(torn), whole])), { kind: 'whole' });
-  // Twice the same is no writing under way.
+  // If two looks find the same content, no write is in progress.
   t.deepEqual(examine(changing([...asked(onePage), ...asked(onePage), whole])), {
     kind: 'damaged',
     why: 'data.mdb is cut off',

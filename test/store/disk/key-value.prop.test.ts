@@ -24,7 +24,7 @@ async function withKeys(backend: Backend, work: (keys: KeyValue) => void): Promi
   }
 }
 
-/** Few different keys, so that ranges begin and end at keys that exist. */
+/** Few different keys, so that ranges often start and end at existing keys. */
 const byte = fc.constantFrom(1, 2, 127, 128, 255);
 const key = fc
   .tuple(fc.constantFrom(1, 2, 200), fc.array(byte, { maxLength: 2 }))

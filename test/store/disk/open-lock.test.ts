@@ -15,7 +15,7 @@ import { temporaryFolder } from '../backends.ts';
 
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));
 const WRITER = fileURLToPath(new URL('./reopening-writer.js', import.meta.url));
-/** Enough that without the lock both the writer and a reader were refused in each of six runs. */
+/** Number of openings. Without the lock, both the writer and a reader were refused in each of six runs with this number. */
 const OPENINGS = 600;
 
 test.serial(
@@ -36,7 +36,7 @@ test.serial(
         opened += keys.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) > 0 ? 1 : 0;
         await keys.close();
       } catch (error) {
-        // Before the first opening is over there is none.
+        // The store does not exist before the first opening is complete.
         t.true(error instanceof ProtocolError && error.code === 'STORE_MISSING', String(error));
         t.is(opened, 0);
       }
@@ -71,7 +71,7 @@ test.serial(
     t.is(locks().length, 1, 'the lock of another is not taken from it');
     other.kill('SIGKILL');
     await once(other, 'exit');
-    // The work is done by itself once it has the lock, and what it throws is thrown.
+    // `withOpenLock` runs the work when it has the lock, and rethrows the error of the work.
     t.throws(
       () =>
         withOpenLock(directory, () => {
@@ -81,7 +81,7 @@ test.serial(
       { message: 'work' },
     );
     t.deepEqual(locks(), []);
-    // Where no lock can be taken there is nothing to lock.
+    // A folder that does not exist needs no lock.
     t.is(
       withOpenLock(join(directory, 'none'), () => 5),
       5,

@@ -78,7 +78,7 @@ test('whatever bytes of a page are changed, the look ends with a word and reads 
           const { damage } = checkPages(path);
           return damage === undefined || damage.length > 5;
         } catch (error) {
-          // A page size that is none is `examineDataFile`'s to find.
+          // `checkPages` may throw for an invalid page size, which `examineDataFile` reports instead.
           return page < 2 && error instanceof RangeError;
         } finally {
           write(path, page * PAGE_BYTES, whole.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES));

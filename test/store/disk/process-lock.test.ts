@@ -11,11 +11,14 @@ import { isHolderListening } from '../../../src/store/disk/holder-socket.ts';
 import { ownerElsewhere, takeLock } from '../../../src/store/disk/process-lock.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 
-/** A claim of this machine's processes: process number, boot, ticks, where it is numbered. */
+/**
+ * File name of a claim by a process of this machine: process id, boot id, start time in ticks, and the number of the
+ * process namespace.
+ */
 const CLAIM = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)-in(\d+)$/;
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));
 
-/** Files of claims, without the sockets beside them. */
+/** Claim files, without the sockets beside them. */
 function claimsOf(folder: string): readonly string[] {
   return readdirSync(folder).filter((entry) => !entry.endsWith('.sock'));
 }
@@ -79,12 +82,12 @@ test('a claim of another container counts as long as it is touched, whatever its
     t.deepEqual(claimsOf(folder), [basename(other)]);
     const longAgo = new Date(Date.now() - 31_000);
     utimesSync(other, longAgo, longAgo);
-    // Without a clock nobody can say how long ago that is.
+    // Without a clock, the function cannot determine the age of the claim.
     t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
     t.is(ownerElsewhere(folder, 'thing', systemClock), undefined);
     const lock = takeLock(folder, 'thing', systemClock);
     t.deepEqual(claimsOf(folder), [claim]);
-    // The owner touches its own, so that it counts elsewhere.
+    // The owner touches its claim regularly, so that the claim stays valid for other containers.
     utimesSync(join(folder, claim), longAgo, longAgo);
     while (Date.now() - statSync(join(folder, claim)).mtimeMs > 20_000) await sleep(100);
     lock.release();
@@ -185,7 +188,7 @@ function holder(
   return holderOf(t, process.execPath, [HOLDER, ...args]);
 }
 
-/** Waits for what the holder says of itself. */
+/** Waits for the first output of the lock holder. */
 async function holderOf(t: ExecutionContext, command: string, args: readonly string[]) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => child.kill('SIGKILL'));

@@ -1,10 +1,16 @@
-/** A process that opens, writes and closes the store of a folder again and again until it is killed, and counts aloud. */
+/**
+ * A process that opens, writes and closes the store of a folder repeatedly until it is killed, and prints the number of
+ * openings.
+ */
 
 import { writeSync } from 'node:fs';
 
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 
-/** More than a test waits for: a writer that nobody kills ends by itself. */
+/**
+ * Number of openings after which a writer ends if no test kills it. The number is above every number for which a test
+ * waits.
+ */
 const OPENINGS_MAX = 5_000;
 
 const [directory] = process.argv.slice(2);

@@ -19,7 +19,7 @@ function keyOf(number: number): Buffer {
   return key;
 }
 
-/** Keys in one piece of memory. */
+/** A block of keys in one buffer. */
 function blockOf(memory: Buffer, keys: readonly Buffer[]): KeyBlock {
   let end = 0;
   return KeyBlock.of(
@@ -28,19 +28,19 @@ function blockOf(memory: Buffer, keys: readonly Buffer[]): KeyBlock {
   );
 }
 
-/** Of so many keys a difference would take long to print. */
+/** Compares the bytes, because a test framework would take long to print a difference of so many keys. */
 function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
   return Buffer.concat([...keys]).equals(Buffer.concat(expected));
 }
 
-/** Writes numbers from `from` on: many at once, so that leaf blocks are cut; or removes them. */
+/** Writes or removes `count` numbers from `from` on. Leaf blocks split if many numbers are written at once. */
 const step = fc.record({
   from: fc.nat(3000),
   count: fc.integer({ min: 1, max: 1500 }),
   remove: fc.boolean(),
-  /** Distance of the numbers: with more than one they come between those that are there. */
+  /** Distance between the numbers. Numbers with a distance above 1 go between existing numbers. */
   by: fc.integer({ min: 1, max: 3 }),
-  /** Handed over as one, by counted keys. */
+  /** Whether the keys are passed as one sorted block. */
   sorted: fc.boolean(),
   fail: fc.boolean(),
 });
@@ -52,7 +52,7 @@ const question = fc.record({
   reverse: fc.boolean(),
 });
 
-/** Trees of one level, and of four and more. */
+/** Sizes of blocks for trees of one level, and for trees of four and more levels. */
 const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
 
 test('counted keys answer ranges, offsets and counts as plain ones do, also when opened again', (t) => {
@@ -172,7 +172,7 @@ test('keys that come together and cut several leaf blocks stand in their order, 
   counted.transact((writer) => {
     for (const number of stored) writer.put(keyOf(number), EMPTY);
   });
-  // Between the chunks that are cut lie leaf blocks that nothing comes to.
+  // Between the chunks of new keys are leaf blocks that get no new keys.
   const coming = Array.from({ length: 100_000 }, (_, index) => index * 2).filter((number) => number % 60_000 < 30_000);
   const expected = [...new Set([...stored, ...coming])].sort((a, b) => a - b).map(keyOf);
   const whole = TABLES.transactionsByFee.all;
@@ -220,7 +220,7 @@ test('a leaf block that was changed behind the back of the keys is named', (t) =
     disk.transact((writer) => (what === undefined ? writer.remove(where) : writer.put(where, what)));
     const counted = new CountedKeySets(disk);
     t.is(counted.wrongBlock()?.[0], TABLE, where.toString('hex'));
-    // Whatever it reads, it comes to an end.
+    // The iteration ends, whatever the damage is.
     t.true([...counted.keys(prefixRange(Buffer.from([TABLE])))].length <= 3000);
   }
 });
@@ -259,7 +259,7 @@ test('keys that come by the hundred thousand are written in parts, and all or no
   const put = (fail: boolean) =>
     counted.transact((writer) => {
       writer.putSorted(keys);
-      // What is written already is read, changed and counted as what is not.
+      // Keys that are already written can be read, changed and counted like keys that are not written yet.
       writer.put(keyOf(3), EMPTY);
       writer.remove(keyOf(4));
       t.is(writer.count(whole), 400_000);
@@ -287,7 +287,7 @@ test('inner blocks that are made from the leaf blocks alone answer as those that
       grown.transact((writer) => {
         for (const key of keys) writer.put(key, EMPTY);
       });
-      // The first leaf block may be empty.
+      // The first leaf block may become empty.
       const gone = keys.splice(0, Math.min(removed, keys.length - 1));
       grown.transact((writer) => {
         for (const key of gone) writer.remove(key);

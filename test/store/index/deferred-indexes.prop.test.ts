@@ -15,7 +15,7 @@ import { chainStoreOver } from '../../../src/store/chain/open.ts';
 
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 
-/** What a chain goes through: with deferred indexes in one store, with those of each block in the other. */
+/** An event of a chain. Both stores get the event: one store defers its indexes, and the other writes them with each block. */
 const event = fc.oneof(
   {
     weight: 4,
@@ -27,7 +27,7 @@ const event = fc.oneof(
   },
   fc.record({ kind: fc.constant('fail' as const), seed: fc.nat(), reverts: fc.boolean() }),
   fc.record({ kind: fc.constant('revert' as const), blocks: fc.integer({ min: 1, max: 2 }) }),
-  // After so many transactions, of which each ends at once, it is left.
+  // Number of steps after which the backfill stops. Each step is a complete transaction of the store.
   fc.record({
     kind: fc.constant('backfill' as const),
     steps: fc.oneof(fc.nat(12), fc.constant(Infinity)),
@@ -189,14 +189,14 @@ test('a store that lacks many times what there is memory for is backfilled in ch
   };
   const parts = [lacking()];
   t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
-  // One process after the other is killed right after the first part, or in the middle of the second.
+  // Successive processes are killed right after the first part of a backfill, or in the middle of the second.
   for (let left = lacking(), processes = 0; left > 0; left = lacking(), processes += 1) {
     t.true(processes < 100, 'each comes further');
     let stepsMore = processes % 2;
     for (const _ of reopened().backfill(limits)) if (lacking() < left && (stepsMore -= 1) < 0) break;
     parts.push(lacking());
   }
-  // A part ends with the block that fills it.
+  // A part of the backfill ends with the block that reaches the transaction limit.
   const bounds = parts.slice(1).map((left, at) => (parts[at] ?? 0) - left);
   t.true(Math.max(...bounds) < limits.transactionsMax + Math.max(...perBlock), parts.join());
   t.deepEqual(dump(reopened()), dump(prompt));
@@ -229,7 +229,7 @@ test('a block that cannot be read any more is named when indexes that lack it ar
     code: 'STORE_UNREADABLE',
     message: new RegExp(`block at height ${height}, which indexes lack, cannot`),
   };
-  // Asked again it does not pass for one that lacks nothing.
+  // Also at the second attempt, the store must not claim that its indexes are complete.
   for (let i = 0; i < 2; i += 1) {
     t.throws(() => other.hasTransaction('1'), refused);
     t.throws(() => [...other.backfill()], refused);
@@ -258,7 +258,7 @@ function fail(store: StoredChain, seed: number, reverts: boolean): void {
   });
 }
 
-/** A store that is left as a killed process leaves it, and opened again without a backfill. */
+/** A store in the state in which a killed process leaves it, opened again without a backfill. */
 class Reopened {
   readonly #directory: string | undefined;
   readonly #memory = new MemoryKeyValue();

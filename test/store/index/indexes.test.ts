@@ -11,7 +11,7 @@ import { keyOf, nextStep, Dice } from '../world.ts';
 
 const account: Account = { ...emptyAccount('5L'), balance: 7n };
 
-/** How many entries come and go. */
+/** Returns how many entries are removed and added. */
 function changes(before: Account | undefined, after: Account | undefined): readonly [number, number] {
   const { removed, added } = accountEntryChanges(before, after);
   return [removed.length, added.length];
@@ -88,7 +88,7 @@ test('lists go on where they ended when more addresses were used meanwhile than 
       }
       store.transact((writer) => writer.revert());
       t.deepEqual(dump(store), once);
-      // Of a block with so many, each is still found alone and all of them together.
+      // A block with so many transactions is still readable as a whole, and each transaction alone.
       t.deepEqual(store.block(1)?.transactions, transactions);
       for (const index of [0, 255, 256, 4999]) {
         t.deepEqual(store.transaction({ height: 1, index }), transactions[index], `transaction ${index}`);

@@ -19,7 +19,7 @@ function grow(store: StoredChain, dice: Dice, blocks: number): void {
   }
 }
 
-/** No index joins an amount with a time. */
+/** No index combines an amount with a time. */
 const QUESTION: TransactionQuery = {
   minAmount: 1n,
   fromTimestampS: 1,
@@ -38,7 +38,7 @@ for (const backend of BACKENDS) {
         const pause = async () => {
           pauses += 1;
           if (pauses > 20) return;
-          // Blocks go and come, and so do the transactions that are being looked at.
+          // Blocks are reverted and appended, including the transactions that the query reads.
           store.transact((writer) => {
             writer.revert();
             writer.revert();

@@ -1,4 +1,4 @@
-/** What processes see that look at a store while another one writes it. */
+/** Tests the answers of reader processes while another process writes the store. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import type { Question, Sight } from './looking-reader.ts';
 import { filters, fitsTransaction, SORTED_BY } from './plain-transactions.ts';
 
 const PROGRAM = fileURLToPath(new URL('./looking-reader.js', import.meta.url));
-/** Chains that are drawn; each is asked so many questions by each of two readers. */
+/** Number of random chains. Each of two readers asks `QUESTIONS` queries of each chain. */
 const CHAINS = Number(process.env['CHAINS_LOOKED_AT'] ?? 2);
 const QUESTIONS = 25;
 const READERS = 2;
@@ -29,7 +29,7 @@ const query = fc
   .record({ ...request, filters, sort: fc.record({ field: fc.constantFrom(...TRANSACTION_SORTS), direction }) })
   .map(({ filters: wanted, ...rest }) => ({ ...wanted, ...rest }) as TransactionQuery);
 
-/** The chain of each tip that there was, as a plain list. */
+/** For each tip that existed, its chain as a plain list. */
 type Worlds = Map<string, Pick<World, 'blocks' | 'accounts'>>;
 
 /** Appends random blocks and reverts some, in one transaction of the store. */
@@ -55,7 +55,7 @@ function keep(store: StoredChain, blocks: World['blocks'], worlds: Worlds): void
   worlds.set(blocks.at(-1)?.id ?? '', { blocks, accounts });
 }
 
-/** Asks a reader one question after the other. */
+/** Sends the queries to a reader one after another. */
 async function askAll(reader: ChildProcess, queries: readonly TransactionQuery[]): Promise<readonly Sight[]> {
   const sights: Sight[] = [];
   for (const [at, each] of queries.entries()) {
@@ -133,6 +133,6 @@ test('every answer of two processes is that of one height, whatever is appended 
     ),
     { numRuns: CHAINS },
   );
-  // Else nothing would have happened while they looked.
+  // With fewer moments, the store would hardly have changed during the reads.
   t.true(moments > CHAINS * READERS * 3, `${moments} moments`);
 });

@@ -1,4 +1,7 @@
-/** A process that looks at the store of a folder while another one writes it, and says what it saw and of which block. */
+/**
+ * A process that reads the store of a folder while another process writes it. The reader prints its answers, each with
+ * the block to which the answer belongs.
+ */
 
 import type { Cursor, TransactionQuery } from '../../../src/ports/queries.ts';
 import { systemClock } from '../../../src/node/system.ts';
@@ -7,15 +10,15 @@ import { createQueries } from '../../../src/store/query/queries.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 
-/** What a reader saw in one moment. */
+/** The answers of a reader from one snapshot. */
 export interface Sight {
-  /** Number of the question. */
+  /** Number of the query. */
   readonly at: number;
   readonly tipId: string;
-  /** Ids of the page that was asked for, and the total that came with it. */
+  /** Ids of the requested page, and the total count with it. */
   readonly page: readonly string[];
   readonly total: number;
-  /** Ids of all pages from the first on, one cursor after the other. */
+  /** Ids of all pages from the first on, read with cursors. */
   readonly walk: readonly string[];
   readonly count: number;
 }
@@ -39,7 +42,7 @@ async function look({ at, query }: Question): Promise<Sight> {
   return moment.hold(async () => {
     const chain = createQueries(moment.store, params);
     const { items, total } = await chain.transactions(query);
-    // The writer goes on between any two questions of the moment.
+    // The writer can write between any two queries of the snapshot.
     await new Promise((resolve) => setImmediate(resolve));
     const walk: string[] = [];
     let after: Cursor | undefined;

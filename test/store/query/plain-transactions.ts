@@ -1,4 +1,7 @@
-/** What questions for transactions are answered with, by hand: filters, values and the questions that are drawn. */
+/**
+ * Filters and sort values for queries of transactions, written independently of the store. The module also draws the
+ * random queries.
+ */
 
 import { fc } from '../../support/fast-check.ts';
 
@@ -7,7 +10,7 @@ import type { Block, Transaction } from '../../../src/protocol/types.ts';
 import type { TransactionFilters } from '../../../src/store/query/transaction-filters.ts';
 import { address, like, person, seconds, some, type World } from '../model.ts';
 
-/** By hand, beside the store's own table of orders. */
+/** Written by hand, independent of the store's own table of sort orders. */
 export const SORTED_BY: Readonly<Record<TransactionSort, (transaction: Transaction) => bigint | number>> = {
   amount: ({ payload }) => ('amount' in payload ? payload.amount : 0n),
   fee: ({ fee }) => fee,
@@ -15,7 +18,10 @@ export const SORTED_BY: Readonly<Record<TransactionSort, (transaction: Transacti
   timestamp: ({ timestamp }) => timestamp,
 };
 
-/** Each filter but those by id, which are asked for apart: a new one has to be drawn too. */
+/**
+ * All filters except the filters by id, which have tests of their own. The `satisfies` clause requires an entry for
+ * each new filter.
+ */
 export const filters = some({
   height: fc.integer({ min: 0, max: 20 }),
   type: fc.constantFrom(8, 9, 10, 11, 99_999),

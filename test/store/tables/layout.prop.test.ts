@@ -12,7 +12,7 @@ const PAGE = join(packageDirectory(), 'docs', 'store-layout.md');
 const u16 = fc.nat(0xffff);
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const publicKey = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex'));
-/** Without code points of two halves, which sort by other halves in memory than on the disk. */
+/** Excludes code points with surrogate pairs, whose order in memory differs from their order on disk. */
 const text = fc.string({ unit: fc.constantFrom('a', 'b', 'L', '0', '9', 'é', '漢'), maxLength: 20 });
 const bytes = fc.uint8Array({ maxLength: 64 }).map((array) => Buffer.from(array));
 const place = fc.record({ height: u32, index: u16 });
@@ -43,7 +43,7 @@ const VALUES: Readonly<Record<PartName, fc.Arbitrary<unknown>>> = {
   list: fc.oneof(typeList, addressList),
 };
 
-/** A table as one that takes any values. */
+/** The interface of a table that accepts any values. */
 interface AnyTable {
   readonly parts: readonly PartName[];
   key(...values: readonly unknown[]): Buffer;
@@ -52,7 +52,7 @@ interface AnyTable {
   read(key: Buffer): readonly unknown[];
 }
 
-/** Parts whose bytes sort as their values do, and how those sort. */
+/** Key parts whose bytes sort like their values, with the order of the values. */
 const COMPARE: Partial<Record<PartName, (a: unknown, b: unknown) => number>> = {
   ...Object.fromEntries(
     (['height', 'ordinal', 'listIndex', 'timestamp', 'u16', 'sort', 'amount'] as const).map((name) => [
