@@ -1,4 +1,7 @@
-/** What a journal has recorded survives a power cut: alone in its file, as it looks into what `node:fs` does. */
+/**
+ * Headers that a journal has recorded survive a power cut. The test has a file of its own, because it intercepts calls
+ * of `node:fs`.
+ */
 
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
