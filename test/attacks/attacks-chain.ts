@@ -125,8 +125,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const content = { kind: 'transfer', amount: 1n, recipientId: '1L' } as const;
         const transaction = makeTransaction(params, arena.keyPair('account_1'), content, { timestamp });
         const json = arena.rules.codec.transactionToJson(transaction);
-        // A generation 2 signature does not cover the network, so it is valid on every network. Replace it by a false
-        // one.
+        // A generation 2 signature does not cover the network, so it is valid on every network. Replace the signature
+        // by a false one.
         return arena.generation === 3 ? json : { ...json, signature: 'ab'.repeat(64) };
       });
     },
@@ -192,7 +192,7 @@ function transferOf(arena: Arena, timestamp: number): Transaction {
   return makeTransaction(arena.devnet.network.params, sender, content, { timestamp });
 }
 
-/** Repeatedly sends spoilt transactions to the node's pool, by the protocol of the devnet's generation. */
+/** Repeatedly sends invalid transactions to the node's pool, by the protocol of the devnet's generation. */
 async function deliver(arena: Arena, untilMs: number, spoil: Spoil, isAlwaysOffence = true): Promise<void> {
   await crowd(untilMs, 3, async () => {
     const { peer, bring } = await bringer(arena, spoil);
@@ -204,7 +204,7 @@ async function deliver(arena: Arena, untilMs: number, spoil: Spoil, isAlwaysOffe
   });
 }
 
-/** Connects a peer that can send one spoilt transaction. */
+/** Connects a peer that can send one invalid transaction. */
 async function bringer(arena: Arena, spoil: Spoil): Promise<{ readonly peer: Intruder; bring(): void }> {
   const { timestamp } = await arena.tip();
   const good = transferOf(arena, timestamp);

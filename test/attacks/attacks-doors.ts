@@ -109,7 +109,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Runs `work` repeatedly in several concurrent loops until `untilMs`. Each loop runs it at least once. */
+/** Runs `work` repeatedly in several concurrent loops until `untilMs`. Each loop runs `work` at least once. */
 export async function crowd(untilMs: number, lines: number, work: () => Promise<void>): Promise<void> {
   const line = async () => {
     do await work();
@@ -134,7 +134,7 @@ export async function mustEnd(peer: Presence, who: string, insist?: () => unknow
   }
 }
 
-/** Generous, because a node on a busy machine reacts several times more slowly. */
+/** A generous limit, because a node on a busy machine reacts several times more slowly. */
 const END_MS_MAX = 60_000;
 const INSIST_MS = 500;
 

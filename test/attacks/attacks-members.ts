@@ -18,7 +18,7 @@ const SIGNATURES_PER_MESSAGE = 25;
 const WINDOW_MS = 10_000;
 /** Messages in a window of `WINDOW_MS` that cost a peer of each generation no penalty. */
 const FREE_MESSAGES = { 2: 50, 3: 3 } as const;
-/** Generous, for a node on a busy machine. */
+/** A generous limit for a node on a busy machine. */
 const PENDING_MS_MAX = 60_000;
 const READ_MS_MAX = 60_000;
 /** Time for which a node reads no signatures from a peer that sent a false one. */

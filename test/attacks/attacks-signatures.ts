@@ -1,7 +1,7 @@
 /**
- * Multisignature transactions that cost the node many signature checks and the attacker little. Their signatures are
- * random, or they are valid in the order that takes the longest to check, followed by a random one. The attacker owns a
- * group of fifteen members and paid for its registration once.
+ * Multisignature transactions that cost the node many signature checks and the attacker little. All signatures of a
+ * transaction are random. In some transactions valid signatures precede a random one, in the order that takes the
+ * longest to check. The attacker owns a group of fifteen members and paid for its registration once.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -31,7 +31,7 @@ const HTTP_LINES = 4;
  * the attacker nothing to make.
  */
 const COSTLY_ONE_OF = 5;
-/** Generous, for a node on a busy machine. */
+/** A generous limit for a node on a busy machine. */
 const CONFIRMED_MS_MAX = 150_000;
 const CUT_MS_MAX = 60_000;
 

@@ -1,7 +1,7 @@
 /**
  * An attacker of the HTTP interface. It runs in a process of its own, so that it takes no time from the measurement.
- * Its parent sends it a `Flood`. The attacker opens its connections, replaces each closed connection, and sends as fast
- * as the node reads. It ends when its flood is over or when its parent ends.
+ * The parent process sends a `Flood` to the attacker. The attacker opens its connections, replaces each closed
+ * connection, and sends as fast as the node reads. The attacker ends when its flood is over or when its parent ends.
  */
 
 import { connect, type Socket } from 'node:net';

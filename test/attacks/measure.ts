@@ -8,7 +8,7 @@ import { KEPT, LATE, OperatorWatch } from './operator-watch.ts';
 
 export interface Attack {
   readonly name: string;
-  /** Generation whose wire protocol the attack needs. Undefined: both. */
+  /** Generation whose wire protocol the attack needs. An attack without a generation runs on both. */
   readonly generation?: 2 | 3;
   /** Whether an operator probes the node during the attack, see `OperatorWatch`. */
   readonly isWatched?: boolean;

@@ -22,7 +22,7 @@ export interface Photographer {
 }
 
 /**
- * @param name name of the look, with which file names begin
+ * @param name name of the look, used as the prefix of file names
  * @param rulesOff rules that axe does not check
  */
 export function photographer(
@@ -72,7 +72,7 @@ export function problemsOf(page: Page): readonly string[] {
   });
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('requestfailed', (request) => {
-    // An event stream fails when its page closes, or when the page has received the first events that it shows.
+    // A closed event stream counts as a failed request. A page closes its stream at its end, or after the first events.
     if (!/\/api\/events(\?|$)/.test(request.url())) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on('response', (response) => {

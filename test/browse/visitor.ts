@@ -19,7 +19,7 @@ export interface BrowseOptions {
   /** Folder for the screenshots. */
   readonly directory: string;
   readonly generation: 2 | 3;
-  /** Names of looks. Undefined: all. */
+  /** Names of looks, by default all. */
   readonly looks?: readonly string[];
   /** Path of the browser's executable. */
   readonly chromium: string;

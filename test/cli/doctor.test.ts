@@ -149,7 +149,7 @@ for (const [code, induce] of Object.entries(diskFaults)) {
     const codes = await found(t, its);
     t.true(codes.includes(code as FaultCode), codes.join(', '));
     t.is(new Set(codes).size, codes.length, 'each is told once');
-    // The only other finding allowed is that nobody runs the node, which is true here.
+    // The only other allowed finding is that the node does not run, which is true here.
     t.deepEqual(
       codes.filter((each) => each !== code && each !== 'NODE_NOT_RUNNING'),
       [],

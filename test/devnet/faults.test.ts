@@ -228,7 +228,7 @@ test.serial('a network folder with other rewards: blocks are refused, and the no
   const astray = await startOne(t, { network: folder });
   await watch.named(t, astray, ['BLOCKS_REFUSED', 'NODE_LAGS']);
 
-  // This node's only peer is the node with the wrong rewards, so it forges on its own branch.
+  // This node's only peer is the node with the wrong rewards, so this node forges on its own branch.
   const { forging } = devnet.nodes[1]?.plan.config as Untyped;
   await devnet.nodes[1]?.stop();
   const fixedPeers = [`127.0.0.1:${astray.wsPort}`];

@@ -11,12 +11,9 @@ export interface KnownDifference {
    * harness shows.
    */
   readonly matches?: RegExp;
-  /** Matches names of targets. Undefined: all targets. */
+  /** Matches names of targets, by default all. */
   readonly target?: RegExp;
-  /**
-   * Matches inputs. Undefined: all inputs. Without this pattern, one difference could hide another one with the same
-   * name.
-   */
+  /** Matches inputs, by default all. Without this pattern, one difference could hide another one with the same name. */
   readonly input?: RegExp;
   readonly reference: string;
   readonly here: string;

@@ -1,6 +1,7 @@
 /**
  * The published packages of the reference, with one replacement: they verify signatures with our Ed25519. Without a
- * native library, their own takes 15 ms for each signature. `test/crypto` tests which signatures are valid.
+ * native library, the Ed25519 of these packages takes 15 ms for each signature. `test/crypto` tests which signatures
+ * are valid.
  */
 
 import { createRequire } from 'node:module';

@@ -5,9 +5,9 @@ import type { Comparison } from './comparison.ts';
 
 export interface Target {
   readonly name: string;
-  /** Share of this target in all cases, relative to the other targets. Undefined: 1. */
+  /** Share of this target in all cases, relative to the other targets. The default is 1. */
   readonly weight?: number;
-  /** Number of cases that may run at once, if no case changes the result of another. Undefined: 1. */
+  /** Number of cases that may run at once, if no case changes the result of another. The default is 1. */
   readonly concurrency?: number;
   /** Makes a random case synchronously, then runs it on both sides. */
   compare(below: RandomBelow): Promise<Comparison>;

@@ -1,5 +1,5 @@
 /**
- * Feeds spoilt inputs to decoders. A decoder passes if each input leads to a value or to a declared error within the
+ * Feeds mutated inputs to decoders. A decoder passes if each input leads to a value or to a declared error within the
  * time limit, and if it keeps no memory. Inputs with a new outcome become a basis for later inputs, so the search
  * reaches new code.
  */

@@ -1,4 +1,4 @@
-/** Spoils inputs: bytes anywhere and, in JSON, members too, so that spoilt values pass the parser. */
+/** Mutates inputs: bytes anywhere and, in JSON, also members, so that mutated values pass the parser. */
 
 /** Largest size of a created input, in bytes. */
 const BYTES_MAX = 256 * 1024;
@@ -68,7 +68,7 @@ export function belowOf(seed: number): RandomBelow {
   };
 }
 
-/** Returns a spoilt copy of an input, or of parts of two inputs. */
+/** Returns a mutated copy of an input, or of parts of two inputs. */
 export function mutated(pool: readonly Buffer[], words: readonly string[], below: RandomBelow): Buffer {
   const base = pickOf(pool, below);
   let bytes = below(2) === 0 ? withOddMembers(base, pool, words, below) : base;

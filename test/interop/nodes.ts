@@ -35,7 +35,7 @@ export interface NodeSetup {
   /** Peers that the node always dials, as `ip:port`. */
   readonly peers?: readonly string[];
   readonly delegates?: readonly ForgerEntry[];
-  /** Whether the delegates forge from the start without consensus. Undefined: true. */
+  /** Whether the delegates forge from the start without consensus, by default true. */
   readonly force?: boolean;
   /** Number of past slots that the node runs through first, faster than in real time. */
   readonly pastSlots?: number;

@@ -35,7 +35,7 @@ export interface InducedOptions {
 }
 
 export interface InducedResult {
-  /** Alerts that fired for their fault. */
+  /** Alerts that fired after the test had caused their fault. */
   readonly fired: readonly string[];
   /** Alerts whose fault could not be caused on this machine, with the reason. */
   readonly left: ReadonlyMap<string, string>;
@@ -266,7 +266,7 @@ async function list(net: string): Promise<readonly ListedNode[]> {
 
 /** The alerts of a Prometheus server. */
 class Alerts {
-  /** Names of the alerts that fired for their fault. */
+  /** Names of the alerts that fired after the test had caused their fault. */
   readonly seen = new Set<string>();
   readonly #url: string;
   readonly #firstPort: number;
@@ -312,7 +312,7 @@ class Alerts {
     this.#say(`${name} fires ${((performance.now() - beganMs) / 1000).toFixed(1)} s later`);
   }
 
-  /** Waits until an alert fires for no node. */
+  /** Waits until an alert has stopped firing for all nodes. */
   async end(name: string): Promise<void> {
     const isOver = async (): Promise<boolean> => (await this.firing()).every((each) => each.name !== name);
     await waitFor(`the end of ${name}`, isOver, ALERT_MS_MAX);

@@ -1,6 +1,6 @@
 /**
- * Headers that a journal has recorded survive a power cut. The test has a file of its own, because it intercepts calls
- * of `node:fs`.
+ * Headers that a journal has recorded survive a power cut. This test is alone in its file, because the test intercepts
+ * calls of `node:fs`.
  */
 
 import fs from 'node:fs';

@@ -1,4 +1,4 @@
-/** Bodies that clients submit, valid and spoilt: transactions, signatures of members, forging switches. */
+/** Bodies that clients submit, valid and mutated: transactions, signatures of members, forging switches. */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Untyped } from '../../support/untyped.ts';
@@ -54,8 +54,8 @@ const LISTED_TYPES = [
   'APPLICATION/JSON',
 ];
 /**
- * One signature object in this many is spoilt. In generation 2 every fault in it leads to status 500, so a few are
- * enough.
+ * One signature object in this many is mutated. In generation 2 every fault in a signature object leads to status 500,
+ * so a few are enough.
  */
 const SPOILT_ONE_IN = 6;
 
@@ -148,7 +148,10 @@ export class Submissions {
     return { transactionId, publicKey, signature: pick(['ab', 'AB', '0f'], below).repeat(64) };
   }
 
-  /** The password is always wrong, because a node that forges would leave the other node behind. */
+  /**
+   * The password is always wrong. With the right one a node would start to forge, and its chain would differ from the
+   * other node's.
+   */
   #switch(below: RandomBelow): HttpRequest {
     const { delegates } = this.#lab.world;
     const publicKey = pick([delegates[0]?.publicKey ?? '', delegates[50]?.publicKey ?? '', 'ab'.repeat(32)], below);

@@ -1,6 +1,6 @@
 /**
- * (a) One node of each kind. First our node dials, then the reference's. Each must list the other and follow its
- * blocks.
+ * (a) A real node and one of ours connect to each other. First our node dials, then the reference's. Each must list the
+ * other and follow its blocks.
  */
 
 import { ask, statusOf } from '../http.ts';

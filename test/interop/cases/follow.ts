@@ -14,7 +14,7 @@ import type { World } from '../world.ts';
 
 /** More slots than the first three rounds of 101, so that blocks have become final. */
 const PAST_SLOTS = 330;
-/** Generous, because missed past slots are replaced by slots in real time. */
+/** A generous limit, because missed past slots are replaced by slots in real time. */
 const PAST_MS_MAX = 600_000;
 const LIVE_BLOCKS = 20;
 const SYNC_MS_MAX = 180_000;

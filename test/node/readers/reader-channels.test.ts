@@ -42,8 +42,8 @@ test('questions about limits end in time while the node says nothing, later ones
   t.deepEqual(new Set(await Promise.all([asked, ...waiting])), new Set(['NODE_SILENT']));
   t.is(await channel.take('late', 1).catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
-  // The node responds again. It counted a connection that is gone, so it receives the end of that connection and no
-  // stale question.
+  // The node responds again. The node counted a connection that has closed since, so the reader reports the end of the
+  // connection and no stale question.
   channel.answered([null]);
   pass(10);
   const last = sent.at(-1);
