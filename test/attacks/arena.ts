@@ -164,7 +164,7 @@ export class Arena {
     return { event: packed.event, data: packed.data };
   }
 
-  /** Key pair of a devnet account. The attacker knows all of them. */
+  /** Key pair of a devnet account. The attacker knows the keys of all devnet accounts. */
   keyPair(name: string): KeyPair {
     const account = readAccounts(this.devnet.network.directory).find((each) => each.name === name);
     if (account === undefined) throw new Error(`the devnet has no ${name}`);

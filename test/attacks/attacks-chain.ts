@@ -105,8 +105,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
       await deliver(arena, untilMs, withManySignatures, false);
     },
     async after(arena) {
-      // The node does not read all messages of so many attackers. This loop sends again until the node bans one of
-      // them.
+      // The node does not read all messages of so many attackers. This loop sends again until the node bans an
+      // attacker.
       const deadlineMs = performance.now() + READ_MS_MAX;
       for (let isBanned = false; !isBanned;) {
         if (performance.now() > deadlineMs) throw new Error('nobody was banned for so many signatures');

@@ -1,7 +1,7 @@
 /**
  * Attackers announce the signed tip of a chain that does not exist. They answer no request and disconnect when the tip
- * of the victim changes. Each of them comes from another netgroup. They must cost the victim no slot, and a node that
- * is behind must find the true chain among them.
+ * of the victim changes. Each attacker comes from another netgroup. The attack must cost the victim no slot, and a node
+ * that is behind must find the true chain among the false claims.
  */
 
 import { performance } from 'node:perf_hooks';

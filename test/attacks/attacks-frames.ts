@@ -177,8 +177,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
           peer.say(event);
           await sleep(10);
         }
-        // The node must keep these connections, because honest nodes forward large blocks too. Excess messages wait in
-        // the queue of their peer.
+        // The node must not close a connection for large events, because honest nodes forward large blocks too. Excess
+        // messages wait in the queue of their peer.
       });
     },
   },

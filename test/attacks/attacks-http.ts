@@ -21,7 +21,7 @@ const NAMES: Readonly<Record<FloodKind, string>> = {
 };
 const KINDS = Object.keys(NAMES) as FloodKind[];
 
-/** With 2,000 connections each address stays below the limit per address, so the node accepts all of them. */
+/** With 2,000 connections each address stays below the limit per address, so the node accepts all connections. */
 const CONNECTIONS_PER_SOURCE = 50;
 const JUNK_BODIES = 200;
 

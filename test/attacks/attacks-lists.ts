@@ -19,7 +19,7 @@ const ENTRIES_MAX = 1_000;
  */
 const ASKED_MS_MAX = 120_000;
 /**
- * The fakes of one list share a bucket of the peer book with the other liars and may evict them. An evicted liar
+ * The fakes of one list share a bucket of the peer book with the other liars and may evict a liar. An evicted liar
  * connects again after this interval.
  */
 const INTRODUCED_AGAIN_MS = 20_000;

@@ -27,8 +27,8 @@ const MESSAGE_INTERVAL_MS = 220;
 const ANNOUNCEMENT_INTERVAL_MS = 1_000;
 const HTTP_LINES = 4;
 /**
- * One of this many transactions has valid signatures before a random one. The others cost the node less to check and
- * the attacker nothing to make.
+ * One of this many transactions has valid signatures before a random one. All other transactions cost the node less to
+ * check and the attacker nothing to make.
  */
 const COSTLY_ONE_OF = 5;
 /** A generous limit for a node on a busy machine. */

@@ -25,7 +25,10 @@ export type Setting = 'default' | 'public' | 'portable';
 
 export const SETTINGS: readonly Setting[] = ['default', 'public', 'portable'];
 
-/** The attacks for a setting. `default` has all attacks. Another setting has only those whose result it changes. */
+/**
+ * The attacks for a setting. `default` has all attacks. Another setting has only the attacks whose result the setting
+ * changes.
+ */
 export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): readonly Attack[] {
   if (setting === 'public') return [...HTTP_ATTACKS, ...SIGNATURE_ATTACKS];
   if (setting === 'portable') return [...SIGNATURE_ATTACKS, MEMBERS_ATTACK];

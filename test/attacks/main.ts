@@ -2,7 +2,7 @@
  * `npm run attacks -- [--generation 2|3] [--setting default|public|portable] [--seconds 6] [--only TEXT] [--part 1/3]
  * [--nodes 3] [--tries 3] [--connections 1,50,2000] [--profile DIRECTORY]`: attacks the first node of a devnet of real
  * processes, one attack after the other. Prints a table with a verdict for each attack. Exits with code 1 if the node
- * did not withstand one of them.
+ * did not withstand an attack.
  *
  * `--connections` runs every HTTP flood instead, with each of the given numbers of connections. `--only` and `--part`
  * select attacks, so that a long run can be split. `--profile` writes a CPU profile of the node for each attack.

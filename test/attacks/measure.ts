@@ -41,7 +41,7 @@ export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 const SETTLE_MS_MIN = 300;
 /** Time for nodes on a busy machine to agree on a block again. */
 const SETTLE_MS_MAX = 150_000;
-/** Time for the allocator to return unused memory to the system, which it does besides other work. */
+/** Time for the allocator to return unused memory to the system, which the allocator does besides other work. */
 const RETURN_MS_MAX = 10_000;
 const RETURN_LOOK_MS = 500;
 const GREW = 'memory grew';

@@ -94,7 +94,7 @@ export class OperatorWatch {
     }
   }
 
-  /** Waits until the node has returned memory to the system, which it does besides other work. */
+  /** Waits until the node has returned memory to the system, which the allocator does besides other work. */
   async #bytesAfter(): Promise<number> {
     const deadlineMs = performance.now() + RECOVERY_MS_MAX;
     for (;;) {

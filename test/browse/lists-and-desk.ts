@@ -74,7 +74,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
   const heights = async (): Promise<readonly string[]> => page.locator('tbody td:first-child').allInnerTexts();
   const pages = page.getByRole('navigation', { name: 'Pages' });
-  // The first page of delegates holds all of them, so transactions and blocks are paged.
+  // All delegates fit on one page, so this test pages transactions and blocks.
   await page.evaluate("location.hash = '#/blocks?sort=height%3Aasc'");
   await page.getByRole('heading', { level: 1, name: 'Blocks' }).waitFor();
   await pages.getByText('Page 1', { exact: true }).waitFor();

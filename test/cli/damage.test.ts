@@ -1,7 +1,7 @@
 /**
  * Catalogue of damage: folders whose data file a faulty disk has changed, and the messages of the commands. With
- * `DAMAGED_FOLDERS=50` the test damages fifty folders and flips a byte in every table; by default it does fewer of
- * both.
+ * `DAMAGED_FOLDERS=50` the test damages fifty folders and flips a byte in every table; by default the test uses fewer
+ * folders and tables.
  */
 
 import { spawn } from 'node:child_process';

@@ -87,8 +87,8 @@ test('the table of commands has a row for every command of the program', (t) => 
 });
 
 /**
- * Commands that send a request to a running devnet. All of them print with the same code, so the tests run only one of
- * them.
+ * Commands that send a request to a running devnet. All these commands print with the same code, so the tests run only
+ * one command.
  */
 const ASKS_DEVNET =
   /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate|partition|delay|loss|skew|heal)$/;
@@ -132,7 +132,7 @@ for (const [sink, open] of Object.entries(SINKS)) {
   });
 }
 
-/** Commands that run nodes until they are stopped. Other tests cover them. */
+/** Commands that run nodes until they are stopped. Other tests cover these commands. */
 const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
 for (const path of representatives.filter((each) => !NODES.has(each))) {
   test.serial(`${path} does its work when somebody has its output`, async (t) => {

@@ -21,7 +21,8 @@ test('a place of a bundle leads to the place of the source that the source map o
   fc.assert(
     fc.property(fc.integer({ min: 1, max: lines }), fc.integer({ min: 1, max: 80 }), (line, column) => {
       const expected = reference.findEntry(line - 1, column - 1);
-      // Node.js falls back to the last mapping of an earlier line, which says nothing about this line.
+      // Node.js falls back to the last mapping of an earlier line, but that mapping says nothing about the requested
+      // line.
       if (!('originalLine' in expected) || expected.generatedLine !== line - 1) {
         t.is(originalPlace(MAP.mappings, { line, column }), undefined);
         return;

@@ -58,7 +58,10 @@ test.serial('what the node sends through systemd’s own program arrives at its 
   t.regex(heard, /^WATCHDOG=1/m);
 });
 
-/** Receives datagrams. Closes the file descriptors that come with some of them, because their senders wait for that. */
+/**
+ * Receives datagrams. Some datagrams contain file descriptors. The listener closes these descriptors, because the
+ * sender waits for the close.
+ */
 const LISTENER = `
 import os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -70,7 +70,8 @@ test('a slot that begins while its forger is asked is not taken for an empty one
   const { timekeeper, network, machine, nodes } = devnet;
   await timekeeper.begin(undefined);
   await timekeeper.mine(1);
-  // The clock enters the next slot after the forger of the current slot has answered and before it is asked to forge.
+  // The clock enters the next slot between two requests to a node: the request for its current slot, and the request to
+  // forge.
   machine.nowMs += 2 * network.params.blockTimeS * 1000 - 1;
   let isBefore = true;
   for (const { agent } of nodes) {

@@ -1,4 +1,4 @@
-/** A node of `bloomery start` always uses the clock of the machine. No other process can change it. */
+/** A node of `bloomery start` always uses the clock of the machine. No other process can change the node's clock. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

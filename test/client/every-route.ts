@@ -223,7 +223,7 @@ function amountsSeen(): readonly string[] {
 }
 
 /**
- * Amounts that the test cannot see: transactions leave the queue too quickly, and the node sends these events only as
- * they happen.
+ * Amounts that the test cannot see. Transactions leave a queue too quickly, and the node sends an event about a revert
+ * or a pool only at the moment when it happens.
  */
 const UNSEEN = /^(GET \/node\/transactions|event (blocks\/delete|transactions\/(new|reverted))) /;

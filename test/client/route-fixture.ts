@@ -1,6 +1,6 @@
 /**
- * A chain on which every route of a node has something to return. The fixture makes it with the client and with the
- * published transaction library.
+ * A chain on which every route of a node has something to return. The fixture makes the chain with the client and with
+ * the published transaction library.
  */
 
 import { createRequire } from 'node:module';
@@ -229,7 +229,7 @@ async function valuesOf(
     }),
     ...at('/events', {
       ...{ types: 'blocks/new', delegate: block.generatorPublicKey, finality: ['any', 'final'] },
-      // With `follow: false` the test can read the events to their end. The client itself keeps following them.
+      // With `follow: false` the test can read the events to their end. The client itself keeps following the events.
       ...{ fromHeight: 1, lastEventId: '0.0', follow: false },
     }),
     ...at('/docs', { plain: true }),

@@ -154,7 +154,7 @@ test.serial('a node that is killed is down until it is restarted, and catches up
   const killed = await ask('kill', '2');
   t.is(killed.state, 'killed');
   t.is(killed.pid, undefined);
-  // Ten slots are two rounds, so each delegate has a slot in them.
+  // Ten slots are two rounds, so each delegate has a slot.
   const mined = await ask('mine', '10');
   t.true(mined.emptySlots > 0, 'one of five delegates is on node 2');
   t.is((await list()).nodes[2].state, 'killed');

@@ -1,6 +1,6 @@
 /**
  * Catalogue of faults on real nodes. Processes, clocks, disks and links cause each fault as in practice. The doctor
- * must name it within the time that an operator waits, and must raise no alarm for healthy networks of both
+ * must name each fault within the time that an operator waits, and must raise no alarm for healthy networks of both
  * generations. test/cli/doctor.test.ts checks the findings for single answers of a node.
  */
 
@@ -81,7 +81,7 @@ test.serial(
     const alone = await startOne(t, { flags: ['--no-peers'] });
     t.deepEqual(await watch.found(t, alone), []);
     // Start a node as a newcomer does: the devnet folder has the keys of all delegates, and the node forges with none
-    // of them.
+    // of the keys.
     const follower = await startOne(t, { config: { forging: {} } });
     await waitFor('nothing to find', () => isNothingFound(t, follower), SHOWS_WITHIN_MS);
     const lost = await startOne(t, { fixedPeers: [`127.0.0.1:${await freePort()}`] });
@@ -119,7 +119,8 @@ test.serial('the folder of a node that was stopped, and its configuration', asyn
   node.process.kill('SIGTERM');
   await node.ended;
   for (const [code, induce] of Object.entries(diskFaults)) {
-    // Another test shows this fault with a hanging process; here another process holds the lock of the folder.
+    // Another test causes NODE_SILENT with a hanging process. Here the fault would need a process that holds the lock
+    // of the folder.
     if (code === 'NODE_SILENT') continue;
     const folder = temporaryFolder(t);
     const [network, dataDir, config] = [join(folder, 'network'), join(folder, 'data'), join(folder, 'config.json')];

@@ -27,8 +27,8 @@ import type { Untyped } from '../support/untyped.ts';
 
 const START_MS_MAX = 150_000;
 /**
- * Number of blocks of the original chain. Like `MINED` it exceeds a round, so that delegates with blocks on the chain
- * forge again.
+ * Number of blocks of the original chain. `HEIGHT` and `MINED` each exceed a round, so that delegates with blocks on
+ * the chain forge again.
  */
 const HEIGHT = 150;
 const MINED = 110;

@@ -65,7 +65,7 @@ class Wallet {
 
 /**
  * Sends every kind of transaction to alternating nodes. Compares the final answers of all nodes, and calls every method
- * of the library on one of them.
+ * of the library on one node.
  */
 export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary): Promise<void> {
   t.timeout(900_000);

@@ -1,4 +1,4 @@
-/** A devnet of one node lacks no peers, in all that is reported about it, until another node has joined. */
+/** Until another node has joined, no report about a devnet of one node says that peers are missing. */
 
 import test from 'ava';
 import { examine } from '../../src/cli/doctor/examine.ts';

@@ -50,7 +50,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-/** Assets in a case: that of its transaction, or those of the transactions in its block. */
+/** Assets in a case: the asset of its transaction, or the assets of the transactions in its block. */
 function assetsOf(input: unknown): unknown[] {
   const { asset, block } = input as { asset?: unknown; block?: { transactions: { asset?: unknown }[] } };
   return block === undefined ? [asset] : block.transactions.map((each) => each.asset);

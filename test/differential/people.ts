@@ -35,7 +35,7 @@ export function signatureOf(message: Uint8Array, { keyPair }: Person): string {
 }
 
 const NAMES = ['alice', 'bob', 'carol', 'a', 'user.name', 'n'.repeat(20)];
-/** Names and texts that can be signed but may be invalid, or invalid in this form. */
+/** Names and texts that can be signed but may be invalid, some only because of their form. */
 const ODD_TEXTS = [
   'Alice',
   ' alice',

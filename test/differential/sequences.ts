@@ -26,7 +26,7 @@ interface Actor {
 }
 
 const ACTORS = PEOPLE.slice(0, 4);
-/** Fees of generation 3. Each balance is based on them, so that some transactions leave nothing over. */
+/** Fees of generation 3. Each balance is a sum of such fees, so that some transactions leave nothing over. */
 const FEES: Readonly<Record<number, bigint>> = {
   8: 10_000_000n,
   9: 500_000_000n,

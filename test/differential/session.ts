@@ -58,7 +58,7 @@ function endOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       const code = 128 + constants.signals[signal];
-      // After a second signal the lab's processes end with this one, but its folder remains.
+      // After a second signal the lab's processes end with this process, but the folder of the lab remains.
       if (isEnding) process.exit(code);
       isEnding = true;
       if (starting !== undefined) console.error(`${signal}: ending the lab`);

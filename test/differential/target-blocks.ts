@@ -219,7 +219,7 @@ function targetOf(
       const heights = [Number(block['maxHeightPreviouslyForged'] ?? 0)];
       requireStorable([totals.totalAmount.toString(), totals.totalFee.toString()], heights, assets);
     };
-    // Generation 2 applies transactions before it stores them, generation 3 the reverse.
+    // Generation 2 first applies and then stores transactions. Generation 3 first stores and then applies them.
     if (generation === 3) store();
     const rounds = await handlers.apply(transactions, table);
     if (generation === 2) store();

@@ -48,7 +48,7 @@ const NUMBERS = [
   1_048_577,
 ];
 
-/** Delegates of the round. There is only one, so every slot belongs to it. */
+/** Delegates of the round. There is only one delegate, so every slot belongs to this delegate. */
 const FORGERS = PEOPLE.slice(0, 1).map(({ publicKey }) => publicKey);
 
 /** The state at a tip, reduced to the data that header checks use. */

@@ -1,6 +1,6 @@
 /**
- * Names of the targets: `generation G, ` followed by one of these. `main.ts` needs the names before it loads or starts
- * anything.
+ * Names of the targets: `generation G, ` followed by a name of this file. `main.ts` needs the names before it loads or
+ * starts anything.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';

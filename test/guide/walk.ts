@@ -19,7 +19,7 @@ export interface WalkOptions {
   readonly directory: string;
   /** Number of nodes in the devnet. */
   readonly nodes: number;
-  /** Last section to run. If it is given, loops that wait for something are skipped. */
+  /** Last section to run. With a last section, loops that wait for something are skipped. */
   readonly lastSection?: string;
   readonly stepTimeoutMs: number;
   /** Called with progress lines. */

@@ -67,7 +67,7 @@ export async function setUpEvents(
   const queries = createQueries(store, params);
   const api: LocalNodeApi = {
     ...fake.api,
-    // Like the reading processes beside a node.
+    // Use the same functions as the reading processes beside a node.
     readyOf,
     receivedAtOf,
     confirmedTimes: () =>

@@ -155,7 +155,8 @@ test('a reader that takes nothing is cut, and what it missed waits in the log', 
   socket.on('error', () => undefined);
   await until(() => fixture.listeners.size === 1, 'the reader');
   fixture.append(5);
-  // Kernel buffers hold megabytes. Large events without blocks fill them faster, because blocks take long to create.
+  // Kernel buffers hold megabytes. Large events about transactions fill the buffers faster than blocks, because blocks
+  // take long to create.
   const keysgroup = Array.from({ length: 15 }, () => `+${ALICE_KEY}`);
   const large = transactionOf(3, { kind: 'multisignature', min: 2, lifetime: 24, keysgroup });
   for (let turn = 0; turn < 50_000 && fixture.listeners.size > 0; turn += 1) {

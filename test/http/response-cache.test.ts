@@ -87,7 +87,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-/** Removes `Vary`. Short answers are not compressed and do not need it, and the slow path omits it for them. */
+/** Removes `Vary`. Short answers are not compressed and need no `Vary`, so the slow path omits the header for a short answer. */
 function withoutVary(headers: RawAnswer['headers']): object {
   const { vary: _vary, ...told } = headers;
   return told;

@@ -39,7 +39,7 @@ export interface NodeSetup {
   readonly force?: boolean;
   /** Number of past slots that the node runs through first, faster than in real time. */
   readonly pastSlots?: number;
-  /** Options of our HTTP server that differ from the defaults. Real nodes ignore them. */
+  /** Options of our HTTP server that differ from the defaults. Only for our nodes. */
   readonly http?: object;
   /** Whether the node has no peers and seeks none. Only for our nodes. */
   readonly isAlone?: boolean;
@@ -48,7 +48,7 @@ export interface NodeSetup {
 export interface NodePlace {
   /** Local address on which the node listens, by default 127.0.0.1. */
   readonly bindIp?: string;
-  /** Address that other nodes dial, if it differs. */
+  /** Address that other nodes dial, if it differs from `bindIp`. */
   readonly ip?: string;
 }
 

@@ -12,7 +12,7 @@ const GO_ON_MS = 10_000;
 
 /**
  * Stops forging until all nodes have the same tip. A reference node that is synchronizing when the last block arrives
- * learns of that block only from the next one. In that case the nodes forge for a while and stop again.
+ * learns of that block only from the next one. In that case all nodes forge for a while and stop again.
  *
  * @param setForging enables or disables all delegates of all nodes
  */

@@ -86,7 +86,7 @@ export class Wallet {
     for (const { id } of transactions) await this.#included(id);
   }
 
-  /** Posts a transaction to the next node. @throws Error if the node refuses it */
+  /** Posts a transaction to the next node. @throws Error if the node refuses the transaction */
   async #post(transaction: Untyped): Promise<void> {
     const node = this.#next();
     await ask(node.url, 'transactions', { method: 'POST', body: transaction });

@@ -124,7 +124,7 @@ test('strangers that ask without end get what a crowd may cost, are refused then
   }
   t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'told']);
   t.true((codes.get('VERIFICATION_LIMIT') ?? 0) > 500, JSON.stringify([...codes]));
-  // All strangers receive a result that was computed for one of them.
+  // All strangers receive a result that was computed for one stranger.
   t.true((codes.get('told') ?? 0) > 10, JSON.stringify([...codes]));
   const own = await ask(ids[11] ?? '', budget.payer('http 127.0.0.1', 'localClients'));
   t.is(own?.members.filter(({ hasSigned }) => hasSigned).length, 14);

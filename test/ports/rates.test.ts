@@ -96,8 +96,8 @@ function sentBy({ burst, everyMs }: Sending): number[] {
 }
 
 /**
- * Times at which these messages arrive. Messages sent during a stall arrive when it ends; for calls, no more than may
- * be pending.
+ * Times at which these messages arrive. Messages sent during a stall arrive when the stall ends. Of calls, no more
+ * arrive than may be pending.
  */
 function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
   const arrivals: number[] = [];

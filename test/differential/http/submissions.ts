@@ -61,7 +61,7 @@ const SPOILT_ONE_IN = 6;
 
 /**
  * Whether a transaction may crash a real node of generation 3. The node accepts a transaction with an unsigned amount
- * that is no number into its pool. It crashes when it adds up the spending of a sender with two transactions.
+ * that is no number into its pool. The node crashes when it adds up the spending of a sender with two transactions.
  */
 export function endsRealNode(body: string): boolean {
   const { type, asset } = JSON.parse(body) as { type?: unknown; asset?: { amount?: unknown } | null };
@@ -96,7 +96,7 @@ export class Submissions {
     const copy = structuredClone(document) as Record<string, unknown>;
     if (isSpoilt) mutate(copy, below);
     const body = textOf(copy, below);
-    // The crash would affect all later requests, not this one.
+    // Skip the request, because a crash of the node would make all later requests fail.
     if (endsRealNode(body)) return this.#posted(target, document, false, below);
     const extra = below(15) === 0 ? '?x=1&limit=' : '';
     return { method: 'POST', target: target + extra, body };

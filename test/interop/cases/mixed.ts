@@ -15,7 +15,7 @@ const MEET_MS_MAX = 60_000;
 
 export async function mixed(net: MixedNet): Promise<string> {
   const { nodes, world } = net;
-  // The nodes that start first forge alone until they have found the others.
+  // The nodes that start first forge alone until they have found the other nodes.
   await untilHeight(nodes[0], MET_HEIGHT, blocksMs(MET_HEIGHT));
   await untilCommonBlock(nodes, MET_HEIGHT, MEET_MS_MAX);
   const before = new Map(nodes.map((node) => [node, switchesOf(node).length]));

@@ -1,7 +1,8 @@
 /**
  * (g) A real node and one of ours share the delegates. Transactions that no wallet creates enter at both: amounts that
  * no signature covers (generation 3), groups that name a member in two letter cases or in upper case, and transactions
- * of such members at the same time. Each node must forge some of each kind, and the other node must accept them.
+ * of such members at the same time. Each node must forge transactions of each kind, and the other node must accept the
+ * blocks.
  */
 
 import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';

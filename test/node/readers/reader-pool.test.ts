@@ -1,5 +1,6 @@
 /**
- * Reading processes that answer HTTP for a node. A process that ends or hangs is replaced, and all end with their node.
+ * Reading processes that answer HTTP for a node. A reading process that ends or hangs is replaced. All reading
+ * processes end with their node.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -7,8 +7,8 @@ import { watchForks } from '../../support/forked-readers.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
 /**
- * Returns the arrival time of a transaction. It is unknown for every third one, as if a block had brought the
- * transaction.
+ * Returns the arrival time of a transaction. The time is unknown for every third transaction, as if a block had brought
+ * the transaction.
  */
 function receivedAtOf(id: string): number | undefined {
   const number = Number(BigInt(id) % 1_000n);

@@ -193,7 +193,7 @@ test('an address with many connections at one process gives up an idle one for a
   for (const hog of hogs) t.is(await statusOf(hog), 200);
   const small = await Promise.all([first('127.0.0.10'), first('127.0.0.10')]);
   for (const client of small) t.is(await statusOf(client), 200);
-  // A tenth of the 20 connections is reserved, so untrusted addresses can have only these 18.
+  // A tenth of the 20 connections is reserved, so all strangers together can have only 18.
   const newcomer = await first('127.0.0.11');
   t.is(await statusOf(newcomer), 200);
   t.is(hogs.filter(({ isClosed, isEnded }) => isClosed || isEnded).length, 1);
