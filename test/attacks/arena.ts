@@ -222,7 +222,7 @@ export class Arena {
     return (await this.#collector?.usedBytes()) ?? 0;
   }
 
-  /** Starts a CPU profile of the attacked node. @returns a function that stops it and returns the profile */
+  /** Starts a CPU profile of the attacked node. @returns a function that stops and returns the profile */
   async profile(): Promise<() => Promise<unknown>> {
     if (this.#collector === undefined) throw new Error('the arena is not open');
     return this.#collector.profile();

@@ -50,7 +50,8 @@ export class Collector {
   }
 
   /**
-   * Starts a CPU profile of the node. @returns a function that stops it and returns the profile in `.cpuprofile` format
+   * Starts a CPU profile of the node. @returns a function that stops the profile and returns it in
+   * `.cpuprofile` format
    */
   async profile(): Promise<() => Promise<unknown>> {
     await this.#ask('Profiler.enable', {});

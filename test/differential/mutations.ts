@@ -124,7 +124,7 @@ export function mutate(document: Record<string, unknown>, below: RandomBelow): v
 }
 
 /**
- * Returns the JSON of a document. Sometimes a member occurs twice, of which the last one counts, or a number has an
+ * Returns the JSON of a document. Sometimes the text repeats a member (the last one counts) or contains a number in an
  * unusual form.
  */
 export function textOf(document: unknown, below: RandomBelow): string {

@@ -1,6 +1,6 @@
 /**
- * Checks of the reference's node on a received block that need no chain state. This is a double of the framework around
- * the published packages. `reference-framework.ts` replaces this double if the framework itself is installed.
+ * Checks of the reference's node on a received block that need no chain state. This is a test double of the framework
+ * around the published packages. `reference-framework.ts` replaces this double if the framework itself is installed.
  */
 
 import { createRequire } from 'node:module';

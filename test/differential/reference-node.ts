@@ -1,7 +1,7 @@
 /**
- * Processing of a block's transactions by the reference's node. This is a double of the framework around the published
- * transaction classes. `reference-framework.ts` replaces this double if the framework itself is installed, and shows
- * that both agree.
+ * Processing of a block's transactions by the reference's node. This is a test double of the framework around the
+ * published transaction classes. `reference-framework.ts` replaces this double if the framework itself is installed,
+ * and shows that both agree.
  */
 
 import { sha256Hex } from '../../src/crypto/hash.ts';

@@ -1,6 +1,6 @@
 /**
  * Transactions of older types in generation 2. Type 5 is in the published package. Types 6 and 7 were part of the
- * application that ran the public networks, so here they are doubles around the published base class.
+ * application that ran the public networks, so here they are test doubles around the published base class.
  */
 
 import { createRequire } from 'node:module';

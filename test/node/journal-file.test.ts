@@ -398,7 +398,7 @@ function descriptorsOf(path: string): readonly string[] {
       const target = readlinkSync(`/proc/self/fd/${descriptor}`);
       return target.startsWith(path) ? [target] : [];
     } catch {
-      // The descriptor was closed after the listing, because it belonged to the listing.
+      // This descriptor belonged to the listing itself and is closed by now.
       return [];
     }
   });
