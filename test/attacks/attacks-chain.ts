@@ -153,7 +153,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
           const asset = transfer['asset'] as JsonObject;
           switch (turn % 3) {
             case 0:
-              // The node derives the address from the public key and ignores this field, so a false address is no
+              // The node derives the address from the public key and ignores this field, so a false address is not an
               // offence.
               return { ...transfer, senderId: victim };
             case 1:

@@ -261,7 +261,7 @@ async function texts(
   });
 }
 
-/** A block signed by an account that is no delegate. */
+/** A block signed by an account that is not a delegate. */
 function strangersBlock(arena: Arena) {
   return arena.block({ id: ID, height: 5, timestamp: 100 }, arena.keyPair('account_1'));
 }

@@ -28,8 +28,8 @@ for (const [generation, setting] of [
       for (const attack of attacks) {
         const { faults, did, grownBytes, seconds } = await measure(arena, attack, PACE);
         t.log(`${attack.name}: ${did} (${seconds.toFixed(1)} s, ${(grownBytes / 2 ** 20).toFixed(1)} MB more)`);
-        // Other tests use the same processors, so this test allows missed slots and late probes. `npm run attacks` does
-        // not.
+        // Other tests use the same processors, so this test allows missed slots and late probes. `npm run attacks`
+        // allows neither.
         t.deepEqual(
           faults.filter((fault) => !fault.endsWith('slots passed unused') && !fault.endsWith(LATE)),
           [],

@@ -92,7 +92,7 @@ export class Intruder implements Presence {
     this.#socket?.write(data);
   }
 
-  /** Bytes that the node has not read from the client yet. */
+  /** Bytes that the client has queued but not yet written to the connection. */
   get unsentBytes(): number {
     return this.#webSocket.bufferedAmount;
   }

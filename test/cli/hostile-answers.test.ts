@@ -1,4 +1,4 @@
-/** Runs commands against a program at the address of a node that is not a node. */
+/** Runs commands against a server at a node's address. The server is not a node and returns odd answers. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -38,7 +38,7 @@ for (const generation of [2, 3] as const) {
       account: (name) => net.account(name),
       setMining: (mode) => net.setMining(mode),
     });
-    // Nodes of the test kit keep no metrics, so their route is refused.
+    // Nodes of the test kit keep no metrics, so their metrics route answers 503.
     const answered = await askEveryRoute(t, fixture, { 'GET /metrics': 503 });
     t.is(answered.length, routeCount(generation) - 1);
   });

@@ -107,7 +107,7 @@ class Writer {
     ];
   }
 
-  /** A body without described properties may have any: a transaction of any type has its own. */
+  /** A body whose properties are not described may have any properties, because they depend on the type of the transaction. */
   #bodyType(schema: Schema): string {
     return schema.properties === undefined ? 'Readonly<Record<string, unknown>>' : `${this.#type(schema)}`;
   }

@@ -4,7 +4,7 @@ import { roundOf, roundSlots, nextSlotsOf } from '../../src/dashboard/round.ts';
 import { madeBlock } from './made-block.ts';
 
 const BLOCK_TIME_S = 10;
-/** First slot in which the network of these tests forged. It is no multiple of 101. */
+/** First slot in which the network of these tests forged. The number is not a multiple of 101. */
 const FIRST_SLOT = 5000;
 
 function forgersFrom(currentSlot: number): readonly Forger[] {

@@ -167,7 +167,7 @@ function wordsOf(form: RegExp, text: string): readonly string[] {
   return JSON.parse(form.exec(text)?.[1] ?? '[]') as readonly string[];
 }
 
-/** Returns the words of a command line that are no command and no flag, without the values of flags. */
+/** Returns the words of a command line that are neither commands nor flags nor values of flags. */
 function unknownWords(words: readonly string[]): readonly string[] {
   let command: Command = createProgram();
   const unknown: string[] = [];

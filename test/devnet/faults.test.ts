@@ -33,7 +33,7 @@ const UNFINAL_BLOCKS_MAX = 404;
 /** Size limit for files that leaves no room for any block. */
 const NO_ROOM_BYTES = 32_768;
 const NAPS_MAX = 8;
-/** Shorter than the start of a reading process. */
+/** Milliseconds between two kills, fewer than a reading process needs to start. */
 const KILL_INTERVAL_MS = 100;
 const SHOWS_WITHIN_MS = 150_000;
 
@@ -234,8 +234,8 @@ test.serial('a network folder with other rewards: blocks are refused, and the no
   await devnet.nodes[1]?.stop();
   const fixedPeers = [`127.0.0.1:${astray.wsPort}`];
   const lonely = await startOne(t, { fixedPeers, config: { forging: { ...forging, consensusMin: 0 } } });
-  // Its only peer refuses all blocks and disconnects. If the node finds other peers later, it may have signed on a
-  // branch that they abandoned.
+  // The node's only peer refuses all blocks and disconnects. If the node finds other peers later, it may have signed on
+  // a branch that they abandoned.
   await watch.named(t, lonely, ['CONSENSUS_LOW'], { beside: ['SYNC_FAILS', 'SLOTS_MISSED'] });
   lonely.process.kill('SIGKILL');
   await lonely.ended;

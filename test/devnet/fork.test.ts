@@ -35,7 +35,7 @@ const MINED = 110;
 const LSK = 100_000_000;
 
 interface Source {
-  /** Folder of the data, and folder of the network. */
+  /** Data folder of the original chain. `network` is its network folder. */
   readonly dataDir: string;
   readonly network: string;
   readonly tip: Block;

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 
 const NODES = 2;
-/** A generous limit, because a busy machine is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const RUN_MS_MAX = 240_000;
 /** A round of a large network takes minutes, so the test waits only for its first blocks. */
 const BLOCKS_WAITED_FOR = 6;

@@ -18,7 +18,7 @@ import { MachineWatch } from '../support/machine.ts';
 
 const STOP_MS_MAX = 3000;
 const KEPT_ALIVE = 5;
-/** A generous limit, because a busy machine is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const START_MS_MAX = 150_000;
 
 let devnet: TestDevnet;

@@ -20,7 +20,7 @@ import type { Untyped } from '../support/untyped.ts';
 import { isAlive } from '../support/alive.ts';
 
 const NODES = 2;
-/** A generous limit, because a busy machine is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const START_MS_MAX = 150_000;
 /** A slow devnet prints what it waits for. This limit only ends a devnet that prints nothing. */
 const RUN_MS_MAX = 400_000;

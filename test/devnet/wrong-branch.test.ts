@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { startOneNode, type OneNode } from '../support/one-node.ts';
 import { freePortRanges } from '../support/ports.ts';
 
-/** A generous limit, because a busy machine is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const WAIT_MS_MAX = 240_000;
 const FINAL_HEIGHT = 3;
 

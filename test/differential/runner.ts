@@ -26,7 +26,10 @@ export interface Report {
   readonly listed: number;
   readonly seconds: number;
   readonly classes: readonly DifferenceClass[];
-  /** Classes in which both sides refuse, but with different first reasons. They are reported and are no fault. */
+  /**
+   * Classes in which both sides refuse, but with different first reasons. Such classes are reported but do not count as
+   * faults.
+   */
   readonly reasons: readonly DifferenceClass[];
 }
 

@@ -93,7 +93,7 @@ function anyStep(reference: ReferencePackage, actor: Actor, hasCrowd: boolean, b
     ...(isSecond ? { senderId: sender.address, ...inGeneration2(type, asset, sender) } : { asset }),
   };
   const named = namedMembers(document);
-  // Sometimes sign as if nothing were registered, or as if something were.
+  // Sometimes sign without the registered second passphrase or group, or with an unregistered one.
   const second = pick([actor.second, actor.second, actor.second, undefined, PEOPLE[8]], below);
   const group = below(5) === 0 ? [] : actor.group;
   const members = [...new Set([...group, ...named])].filter(() => below(12) > 0);

@@ -88,7 +88,7 @@ async function labOf(generation: Generation, { lab }: StartingLab): Promise<Http
   } catch (error) {
     // A signal ended the lab and also ends this process.
     if (isEnding) return new Promise<never>(() => undefined);
-    // A busy machine or a missing package is no result of the comparison.
+    // A busy machine or a missing package is not a result of the comparison.
     console.error(`error: the lab of generation ${generation} could not be made: ${messageOf(error)}`);
     process.exit(EXIT_NOTHING_COMPARED);
   }

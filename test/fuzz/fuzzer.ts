@@ -108,8 +108,8 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Target
   }
   options.watchdog?.rest();
   let grownBytes = bytesAtFirst === 0 ? 0 : usedBytes() - bytesAtFirst;
-  // Memory in use by threads that still decompress or close something is no leak. This memory is freed when the threads
-  // are done.
+  // Memory in use by threads that still decompress or close something is not a leak. This memory is freed when the
+  // threads are done.
   for (let look = 0; grownBytes > GROWTH_BYTES_MAX && look < LOOKS_MAX; look += 1) {
     await sleep(LOOK_EVERY_MS);
     grownBytes = usedBytes() - bytesAtFirst;

@@ -32,7 +32,7 @@ async function walk(generation: Generation): Promise<void> {
     for (const [folder, headers] of signed) tell(`${folder} signed ${headers.map(({ height }) => height).join(', ')}`);
     const { params } = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
     const rules = createRules(params);
-    // A header that was imported with the signing record is no second signature.
+    // A header that was imported with the signing record is not a second signature.
     const distinct = [...new Map([...signed.values()].flat().map((header) => [header.blockId, header])).values()];
     const broken = distinct.flatMap((one, index) =>
       distinct.slice(index + 1).flatMap((other) => rules.contradiction(one, other) ?? []),

@@ -48,7 +48,8 @@ const COMMAND =
   /^curl(?: -N)?(?: -X ([A-Z]+))?(?: -H '([^:']+): ([^']+)')?(?: -d '([^']+)')? 'http:\/\/127\.0\.0\.1:4000([^']*)'$/;
 
 /**
- * Returns the commands in the shell snippets of a page, one for each line. @throws Error for a line that is no command
+ * Returns the commands in the shell snippets of a page, one for each line. @throws Error for a line that is not a
+ * command
  */
 export function commandsOf(page: string): readonly Command[] {
   return [...page.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, snippet = '']) =>

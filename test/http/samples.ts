@@ -47,6 +47,6 @@ export function refusedValue({ schema }: Parameter): string {
   if (schema.type === 'boolean') return '1';
   if (schema.format !== undefined) return REFUSED[schema.format] ?? '';
   if (schema.type === 'integer') return 'x';
-  // A text without a maximum length gets a number, which is no text.
+  // A text without a maximum length gets a number, which is not a text.
   return schema.maxLength === undefined ? '123' : 'x'.repeat(schema.maxLength + 1);
 }

@@ -51,7 +51,7 @@ const FOR = '6s';
 /** Window without a finalized block in the copy of the rules, instead of half an hour. */
 const FINALITY_WINDOW = '1m';
 const CEILING_MB = 1280;
-/** Together with the memory of the node this is between 85 % and 100 % of the ceiling. */
+/** Size of an additional buffer. With the node's own memory it makes up between 85 % and 100 % of the ceiling. */
 const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
 

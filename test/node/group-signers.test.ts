@@ -32,7 +32,7 @@ function setUpGroup() {
   return { world, ask, turns: () => turns };
 }
 
-/** Cost of a signature check in milliseconds, between the native and the portable back end. */
+/** Assumed cost of a signature check in milliseconds. The native library is faster, the portable one slower. */
 const CHECK_MS = 1;
 
 /** Submits transactions of a group of fifteen, each with fourteen signatures in the worst order: 119 checks. */

@@ -117,7 +117,7 @@ test('an export in parts is imported part by part, and what the chain has alread
   await store.close();
 });
 
-/** Changes the last character of the text in a line that the pattern matches. */
+/** Changes the last character of the part of a line that matches the pattern. */
 function flipped(line: string, pattern: RegExp): string {
   return line.replace(pattern, (match: string) => {
     const last = match.at(-1) ?? '';
@@ -381,7 +381,7 @@ test('the file of another network is told as that, with its name where it is kno
     await refusalOf({ ...genesis, id: '18', payloadHash: 'ef'.repeat(32) }),
     /^FILE is the chain of another network, whose/,
   );
-  // The first line is from another generation, so it is no valid block here.
+  // The first line is from another generation, so it is not a valid block here.
   t.regex(await refusalOf({ height: 1, type: 'strange', ...other }), /^FILE is a chain of elsewhere/);
   t.regex(await refusalOf({ ...genesis, payloadHash: 'ef'.repeat(32) }), /, line 1: block .* is refused: /);
   t.not(own.nethash, other.payloadHash);

@@ -77,7 +77,7 @@ test('a journal that was copied is known as a copy wherever the copy lies, and o
   t.false(opened(file));
   renameSync(join(folder, 'here'), join(folder, 'there'));
   t.false(opened(join(folder, 'there', 'journal')));
-  // Replace the old file, because the copy may then get the inode of the old file.
+  // Put the copy in the place of the old file, because the file system may then reuse the inode.
   const restored = join(folder, 'there', 'journal');
   rmSync(restored);
   copyFileSync(backup, restored);

@@ -36,7 +36,7 @@ export function readSampleManifest(): Manifest {
 
 /** Number of passed tests in the last lines of a runner, or -1 without such a line. */
 export function passedTests(output: string): number {
-  // Some runners print colours although their output is no terminal.
+  // Some runners print colours although their output is not a terminal.
 
   const plain = output.replace(/\u001b\[[0-9;]*m/g, '');
   const said =

@@ -14,7 +14,7 @@ const Reference = createRequire(require.resolve('lisk-transactions-3'))('@liskhq
   text: string,
 ) => ReferenceNumber;
 
-/** Number as plain decimal text. Undefined for a text that is no number or is infinite. */
+/** Number as plain decimal text. Undefined if the text is not a number or is infinite. */
 function referenceText(text: string): string | undefined {
   try {
     const number = new Reference(text);

@@ -87,7 +87,7 @@ for (const generation of [2, 3] as const) {
         t.true(height > 1);
       };
       await include(group);
-      // A delegate of another node forges in each slot.
+      // In each slot, a delegate of a different node forges.
       for (const amount of ['1', '2', '3', '4', '5']) {
         await include(library.transfer({ passphrase: owner?.passphrase, recipientId: '42L', amount, ...common }));
       }
@@ -182,7 +182,8 @@ test('blocks become final', async (t) => {
   try {
     const { height } = await net.mine(40);
     const { chainMaxHeightFinalized } = await get(net.url, 'node/status');
-    // In two rounds each delegate forges at least once, in any order. Its blocks vote for a block, then for its votes.
+    // Each delegate forges at least once in two rounds, in any order. Two rounds are enough for the prevotes of a
+    // block, and two more for its precommits.
     t.true(chainMaxHeightFinalized >= height - 20 && chainMaxHeightFinalized < height);
   } finally {
     await net.close();

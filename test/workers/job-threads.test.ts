@@ -46,7 +46,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
     const { threads, told } = readers({ ...loadNetwork(packagedNetworkDirectory(name)).params, exceptions });
     const answer = await threads.ask(packParts([Buffer.from('{}')]), 1);
     t.deepEqual(told, []);
-    // The answer has one empty part, because the line is no block.
+    // The answer has one empty part, because the line is not a block.
     t.deepEqual(answer, Uint8Array.of(0, 0, 0, 0));
     await threads.close();
   });

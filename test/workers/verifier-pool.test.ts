@@ -154,7 +154,7 @@ test.serial('threads stand behind the one that asks where a system ranks threads
   const own = getPriority();
   await expectRightAnswers(t, verifier, questions(300, 'rank'));
   t.is(getPriority(), own);
-  // At the lowest priority no thread can have a lower one.
+  // If this thread has the lowest priority, the other threads cannot have a lower one.
   if (platform() !== 'linux' || own === constants.priority.PRIORITY_LOW) return;
   const behind = readdirSync('/proc/self/task').filter((id) => getPriority(Number(id)) > own);
   t.is(behind.length, 2);

@@ -301,7 +301,7 @@ export class Questions {
     } else if (kind === 16)
       return { method: 'GET', target: targetOf(path, texts), headers: namesInOtherCase(pick(HEADERS, below), below) };
     else {
-      // Two odd parameters show which one is reported, or in which order.
+      // Two odd parameters show which parameter the node reports, or in which order.
       add(anyName, pick(TEXTS, below));
       add(names.length === 0 ? 'foo' : pick(names, below), pick(NUMBERS, below));
     }

@@ -60,8 +60,9 @@ const LISTED_TYPES = [
 const SPOILT_ONE_IN = 6;
 
 /**
- * Whether a transaction may crash a real node of generation 3. The node accepts a transaction with an unsigned amount
- * that is no number into its pool. The node crashes when it adds up the spending of a sender with two transactions.
+ * Whether a transaction may crash a real node of generation 3. The node accepts a transaction into its pool even if an
+ * amount that no signature covers is not a number. The node crashes when it adds up the spending of a sender with two
+ * transactions.
  */
 export function endsRealNode(body: string): boolean {
   const { type, asset } = JSON.parse(body) as { type?: unknown; asset?: { amount?: unknown } | null };

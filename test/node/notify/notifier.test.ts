@@ -32,7 +32,7 @@ function receiver(): Receiver {
   };
 }
 
-/** A clock whose timers the test fires. It records their delays. */
+/** A clock whose timers the test fires. The clock records the delays of its timers. */
 function handClock() {
   const delays: number[] = [];
   let due: (() => void)[] = [];

@@ -17,7 +17,7 @@ import { temporaryFolder } from '../../support/network-folder.ts';
 import { freePortRanges } from '../../support/ports.ts';
 
 const HARMFUL_PART = new URL('../../support/harmful-part.js', import.meta.url).href;
-/** A generous limit, because a busy machine is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const END_MS_MAX = 120_000;
 const BLOCKED_MAX_S = 2;
 
