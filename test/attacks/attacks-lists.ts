@@ -91,7 +91,7 @@ class Liar implements Presence {
     introduction.leave();
   }
 
-  /** How the first connection ended over which the liar sent its list. */
+  /** The end of the first connection over which the liar sent its list. */
   get end(): End | undefined {
     return this.#end;
   }

@@ -14,7 +14,7 @@ const B = 'bb'.repeat(32);
 const HEADER = { blockId: '17', height: 7, timestamp: 70, maxHeightPrevoted: 3, maxHeightPreviouslyForged: 2 };
 const PASSWORD = { BLOOMERY_PASSWORD: 'a password' };
 
-/** Serves the given delegates as a node. Keeps the bodies of PUT requests. */
+/** Starts a server that answers like a node with the given delegates. The server keeps the bodies of PUT requests. */
 async function nodeWith(t: ExecutionContext, delegates: readonly object[], putStatus = 200) {
   const put: Untyped[] = [];
   const answers: Readonly<Record<string, unknown>> = {

@@ -55,7 +55,7 @@ export function panelOf({ title, sql }: Question): Panel {
   const moments = [...sql.matchAll(MOMENT)].map(([example]) => example);
   const inputs = [
     ...EXAMPLES.filter(({ example }) => sql.includes(example)),
-    // The last time of a query is the end of the shown range. An earlier one is its start.
+    // The last time of a query is the end of the shown range. An earlier time is the start of the range.
     ...moments.map((example, index) => ({ example, choice: index === moments.length - 1 ? TO : FROM })),
   ];
   const chosen = inputs.reduce((text, { example, choice }) => text.replaceAll(example, choice), sql);

@@ -39,9 +39,9 @@ export interface NodeSetup {
   readonly force?: boolean;
   /** Number of past slots that the node runs through first, faster than in real time. */
   readonly pastSlots?: number;
-  /** Options of our HTTP server that differ from the defaults. Only for our nodes. */
+  /** Options of our HTTP server that differ from the defaults. Real nodes ignore this member. */
   readonly http?: object;
-  /** Whether the node has no peers and seeks none. Only for our nodes. */
+  /** Whether the node has no peers and seeks none. Real nodes ignore this member. */
   readonly isAlone?: boolean;
 }
 

@@ -177,7 +177,7 @@ async function faultsOfOneNode(
   return left;
 }
 
-/** Kills nodes for good. First blocks arrive but none becomes final, then no block arrives. */
+/** Kills nodes for good. At first new blocks arrive, but no block becomes final. Later no block arrives. */
 async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'mode', { mode: 'on-demand' });
   await askDevnet(net, 'mine', { slots: 1 });

@@ -37,7 +37,7 @@ async function stored(t: ExecutionContext): Promise<ChainPlace> {
 
 /**
  * Damages the store directly in its database. The change affects the first entry of a table or the entry of a key:
- * `turn` flips the last bit of its value.
+ * `turn` flips the last bit of the entry's value.
  */
 async function damage(place: ChainPlace, what: TableName | Buffer, change: 'turn' | 'remove' | 'add'): Promise<void> {
   const keys = openLmdb(chainDirectory(place), false);

@@ -313,7 +313,10 @@ function targetOf(path: string, pairs: readonly string[]): string {
   return `/api${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
-/** Changes the letter case of header names, which has no meaning (RFC 9110). The names are sent as written. */
+/**
+ * Changes the letter case of header names, which has no meaning (RFC 9110). The client sends the names in the changed
+ * letter case.
+ */
 function namesInOtherCase(headers: Readonly<Record<string, string>>, below: RandomBelow): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [otherCase(name, below), value]));
 }

@@ -15,7 +15,7 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 
 const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
 const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
-/** Number of times that the only reader is killed. `READER_KILLS=50` sets more. */
+/** Number of times that the only reader is killed, by default 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
 /** Sends a request on a connection of its own. */
