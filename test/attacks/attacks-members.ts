@@ -21,7 +21,7 @@ const FREE_MESSAGES = { 2: 50, 3: 3 } as const;
 /** A generous limit for a node on a busy machine. */
 const PENDING_MS_MAX = 60_000;
 const READ_MS_MAX = 60_000;
-/** Time for which a node reads no signatures from a peer that sent a false one. */
+/** Time for which a node reads no signatures from a peer that sent a false signature. */
 const UNREAD_MS = 60_000;
 const MEMBERS = Array.from({ length: 15 }, (_, index) => publicKeyOf(keyPairOf(`member ${index}`)));
 

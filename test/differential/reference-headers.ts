@@ -31,7 +31,8 @@ export interface HeaderFacts {
 }
 
 /**
- * Checks a received block against the tip, without its slot owner's place in the round, finality or account state.
+ * Checks a received block against the tip. The check ignores the order of delegates in the round, finality, and the
+ * state of accounts.
  *
  * @returns id of the block
  * @throws Error or a list of errors

@@ -18,7 +18,7 @@ export interface Target {
   readonly seeds: readonly Buffer[];
   /** Words of the format, which mutations insert anywhere. */
   readonly words?: readonly string[];
-  /** Whether the decoder declares to throw this error. */
+  /** Whether the error is of a class that the decoder is allowed to throw. */
   isDeclared(error: unknown): boolean;
   /** Decodes an input and returns a short description of the outcome. */
   run(input: Buffer): string | Promise<string>;
