@@ -1,6 +1,6 @@
 /**
- * A devnet of real processes under attack: what an attacker may know and use, and what is measured meanwhile. The attacked
- * node is the first; the others are its honest peers.
+ * A devnet of real processes under attack. It offers what an attacker may know and use, and it measures the attacked
+ * node. The attacked node is the first node of the devnet. The other nodes are its honest peers.
  */
 
 import { readFileSync } from 'node:fs';
@@ -25,23 +25,25 @@ import type { Attack } from './measure.ts';
 export interface Tip {
   readonly id: string;
   readonly height: number;
-  /** Seconds since the epoch of the network. */
+  /** Seconds since the network's epoch. */
   readonly timestamp: number;
 }
 
 export class Arena {
   readonly devnet: TestDevnet;
-  /** A node that forges nothing, is known to nobody and is not running, for attacks that need one that is behind. */
+  /**
+   * A node for attacks that need a victim behind the tip. It forges nothing, no node knows it, and it is not running.
+   */
   readonly latecomer: TestNode;
   readonly rules: Rules;
   readonly dialect: WireDialect;
-  /** Whether everybody may ask the nodes over HTTP. */
+  /** Whether any address may use the HTTP API of the nodes. */
   readonly isPublic: boolean;
-  /** What an attack has to tell besides how its connections ended. */
+  /** A note that the attack adds to its row of the report, besides how its connections ended. */
   remark = '';
-  /** Everything that came from one attack. */
+  /** All connections of the current attack. */
   intruders: Presence[] = [];
-  /** What must be taken down at the end. */
+  /** Clean-up functions, called when all attacks are over. */
   readonly lasting: (() => void)[] = [];
   #collector: Collector | undefined;
   #attack = 0;
@@ -109,21 +111,21 @@ export class Arena {
     return this.target.plan.wsPort;
   }
 
-  /** Begins another attack: its addresses are all new. */
+  /** Starts the next attack, whose addresses are all new. */
   nextAttack(): void {
     this.#attack += 1;
     this.#addresses = 0;
     this.remark = '';
   }
 
-  /** An address that was not used yet; those of one attack share a netgroup. */
+  /** Returns an unused address. All addresses of one attack share a netgroup. */
   newIp(): string {
     this.#addresses += 1;
     const number = this.#addresses;
     return `127.${10 + this.#attack}.${(number >> 8) & 255}.${number & 255}`;
   }
 
-  /** A stranger that has not shaken hands. */
+  /** Opens a connection from an unknown address, without a handshake. */
   intruder(options: Partial<IntruderOptions> & { readonly query?: Readonly<Record<string, string>> } = {}): Intruder {
     const query = new URLSearchParams({ ...this.query(), ...options.query });
     const intruder = new Intruder({
@@ -137,14 +139,14 @@ export class Arena {
     return intruder;
   }
 
-  /** A stranger that was taken for a peer. */
+  /** Opens a connection and completes the handshake, so that the node treats the attacker as a peer. */
   async peer(options: Parameters<Arena['intruder']>[0] = {}): Promise<Intruder> {
     const intruder = this.intruder(options);
     await intruder.greet();
     return intruder;
   }
 
-  /** What an honest node of the network would say of itself. */
+  /** The handshake query that an honest node of the network sends. */
   query(wsPort = 5_000): Record<string, string> {
     return this.dialect.query(this.info(wsPort));
   }
@@ -155,21 +157,21 @@ export class Arena {
     return { os: 'linux', version: appVersion, wsPort, httpPort: 0, protocolVersion, nonce, height: 1 };
   }
 
-  /** A message in the words of the generation. */
+  /** Encodes a message for the wire protocol of the devnet's generation. */
   message(message: PeerMessage): { event: string; data: unknown } {
     const packed = this.dialect.packMessage(message);
     if (packed === undefined) throw new Error(`generation ${this.generation} has no word for ${message.kind}`);
     return { event: packed.event, data: packed.data };
   }
 
-  /** Key pair of an account of the devnet, all of which are known. */
+  /** Key pair of a devnet account. The attacker knows the keys of all devnet accounts. */
   keyPair(name: string): KeyPair {
     const account = readAccounts(this.devnet.network.directory).find((each) => each.name === name);
     if (account === undefined) throw new Error(`the devnet has no ${name}`);
     return keyPairOfPassphrase(account.passphrase);
   }
 
-  /** A block that claims to follow the tip, signed by anybody. */
+  /** Builds a block that claims to follow the tip. Any key pair may sign it. */
   block(tip: Tip, keyPair: KeyPair, changes: Partial<Block> = {}): Block {
     const { blockTimeS, generation } = { ...this.devnet.network.params };
     const header = headerWith({
@@ -201,32 +203,32 @@ export class Arena {
     return this.target.client.peerVerdicts(1_000);
   }
 
-  /** The honest peers of the attacked node with the moment since which they are connected. */
+  /** The honest peers of the attacked node, each with the time at which its connection was opened. */
   async honest(): Promise<ReadonlyMap<number, string>> {
     const verdicts = await this.verdicts();
     const own = verdicts.filter(({ roles, verdict }) => roles.includes('fixed') && verdict === 'connected');
     return new Map(own.map(({ wsPort = 0, since = '' }) => [wsPort, since]));
   }
 
-  /** Resident memory of the attacked node, without its garbage. */
+  /** Resident memory of the attacked node in bytes, after garbage collection. */
   async residentBytes(): Promise<number> {
     await this.#collector?.collect();
     const status = readFileSync(`/proc/${String(this.target.pid())}/status`, 'utf8');
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
   }
 
-  /** Memory that the attacked node uses while an attack lasts. */
+  /** Memory in bytes that the attacked node uses during an attack, after garbage collection. */
   async usedBytes(): Promise<number> {
     return (await this.#collector?.usedBytes()) ?? 0;
   }
 
-  /** Has the attacked node record where its time goes. @returns ends it and gives the profile */
+  /** Starts a CPU profile of the attacked node. @returns a function that stops and returns the profile */
   async profile(): Promise<() => Promise<unknown>> {
     if (this.#collector === undefined) throw new Error('the arena is not open');
     return this.#collector.profile();
   }
 
-  /** Takes everything of an attack away. */
+  /** Closes all connections of the current attack. */
   async cleanUp(): Promise<void> {
     for (const intruder of this.intruders) intruder.leave();
     this.intruders = [];

@@ -1,4 +1,4 @@
-/** Attacks with blocks and transactions that are well-formed and wrong. */
+/** Attacks with blocks and transactions that are well-formed but invalid. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { crowd, mustEnd } from './attacks-doors.ts';
 import type { Intruder } from './intruder.ts';
 import { BANNED, type Attack } from './measure.ts';
 
-/** Order of the group in which signatures live. */
+/** Order of the group that Ed25519 signatures use. */
 const ORDER = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
 const DAY_S = 86_400;
 
@@ -60,7 +60,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
           peer.say(arena.blockMessage({ ...arena.block(tip, keyPair), transactions }));
         };
         await bring();
-        // A block that comes behind the tip that it follows is passed over before anybody looks inside.
+        // The node ignores a block that arrives after another block at its height, so the attack repeats it on the
+        // newest tip.
         await mustEnd(peer, 'a peer with a spoilt payload', bring);
       });
     },
@@ -104,7 +105,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
       await deliver(arena, untilMs, withManySignatures, false);
     },
     async after(arena) {
-      // Of so many strangers that send so much not all are read. Who is, and that is anybody soon after, loses his place.
+      // The node does not read all messages of so many attackers. This loop sends again until the node bans an
+      // attacker.
       const deadlineMs = performance.now() + READ_MS_MAX;
       for (let isBanned = false; !isBanned;) {
         if (performance.now() > deadlineMs) throw new Error('nobody was banned for so many signatures');
@@ -123,7 +125,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const content = { kind: 'transfer', amount: 1n, recipientId: '1L' } as const;
         const transaction = makeTransaction(params, arena.keyPair('account_1'), content, { timestamp });
         const json = arena.rules.codec.transactionToJson(transaction);
-        // Generation 2 signs no network: there the same bytes are good anywhere, so its signature is spoilt instead.
+        // A generation 2 signature does not cover the network, so it is valid on every network. Replace the signature
+        // by a false one.
         return arena.generation === 3 ? json : { ...json, signature: 'ab'.repeat(64) };
       });
     },
@@ -150,7 +153,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
           const asset = transfer['asset'] as JsonObject;
           switch (turn % 3) {
             case 0:
-              // Not believed, and so no offence: the address follows from the key.
+              // The node derives the address from the public key and ignores this field, so a false address is not an
+              // offence.
               return { ...transfer, senderId: victim };
             case 1:
               return { ...transfer, recipientId: `0${victim}`, asset: { ...asset, recipientId: `0${victim}` } };
@@ -175,7 +179,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
 type Spoil = (transfer: JsonObject, timestamp: number) => JsonObject;
 
 const MANY_SIGNATURES = Array.from({ length: 20_000 }, (_, index) => index.toString(16).padStart(128, 'a'));
-/** Far longer than the time for which a node counts what strangers sent it. */
+/** Far longer than the window in which a node counts the messages of an unknown address. */
 const READ_MS_MAX = 90_000;
 
 function withManySignatures(transfer: JsonObject): JsonObject {
@@ -188,19 +192,19 @@ function transferOf(arena: Arena, timestamp: number): Transaction {
   return makeTransaction(arena.devnet.network.params, sender, content, { timestamp });
 }
 
-/** Brings spoilt transactions to the node's pool in the way of the generation, again and again. */
+/** Repeatedly sends invalid transactions to the node's pool, by the protocol of the devnet's generation. */
 async function deliver(arena: Arena, untilMs: number, spoil: Spoil, isAlwaysOffence = true): Promise<void> {
   await crowd(untilMs, 3, async () => {
     const { peer, bring } = await bringer(arena, spoil);
     bring();
-    // Announcing without end is an offence of its own.
+    // Generation 3 penalises repeated announcements as such, so only generation 2 repeats.
     const insist = arena.generation === 2 ? bring : undefined;
     if (isAlwaysOffence) await mustEnd(peer, 'a peer with a spoilt transaction', insist);
     else await sleep(100);
   });
 }
 
-/** A peer with a spoilt transaction to bring. */
+/** Connects a peer that can send one invalid transaction. */
 async function bringer(arena: Arena, spoil: Spoil): Promise<{ readonly peer: Intruder; bring(): void }> {
   const { timestamp } = await arena.tip();
   const good = transferOf(arena, timestamp);
@@ -214,7 +218,7 @@ async function bringer(arena: Arena, spoil: Spoil): Promise<{ readonly peer: Int
   return { peer, bring: () => peer.say(said) };
 }
 
-/** The same signature with the order of the group added to its second half. */
+/** Returns the signature with the group order added to its second half. */
 function malleated(signature: string): string {
   const bytes = Buffer.from(bytesOfHex(signature));
   const half = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`) + ORDER;

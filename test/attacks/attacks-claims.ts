@@ -1,6 +1,7 @@
 /**
- * Strangers that show the signed tip of a chain that does not exist, answer nothing and leave when the tip moves, each from
- * another net. They cost no slot, and a node that is behind finds the true chain among them.
+ * Attackers announce the signed tip of a chain that does not exist. They answer no request and disconnect when the tip
+ * of the victim changes. Each attacker comes from another netgroup. The attack must cost the victim no slot, and a node
+ * that is behind must find the true chain among the false claims.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -12,13 +13,13 @@ import type { Attack } from './measure.ts';
 const BLOCKS_SHOWN = 19;
 const LEAD_BLOCKS = 5;
 const LOOK_MS = 50;
-/** Of a slot: a claim so late in it that what forging waits for lies in the next. */
+/** Share of a slot after which the claim is sent. A claim so late delays forging into the next slot. */
 const LATE_IN_SLOT = 0.75;
-/** Longer than any stranger stays. */
+/** Longest time for which an attacker stays connected. */
 const STAY_MS_MAX = 10_000;
-/** For a node on a busy machine to start and to download a short chain. */
+/** Time for a node on a busy machine to start and to download a short chain. */
 const FOLLOW_MS_MAX = 120_000;
-/** Blocks that may come while two nodes are asked for their heights. */
+/** Blocks that may be forged between asking two nodes for their heights. */
 const BEHIND_BLOCKS_MAX = 2;
 
 export const CLAIMS_ATTACK: Attack = {
@@ -84,7 +85,7 @@ async function lateInSlot(arena: Arena): Promise<void> {
 
 let strangers = 0;
 
-/** Of another netgroup than the one before, and than any honest peer. */
+/** Returns an address of another netgroup than the previous address and than every honest peer. */
 function strangerIp(): string {
   strangers += 1;
   return `127.${100 + (strangers % 150)}.${(strangers >> 8) & 255}.${strangers & 255}`;

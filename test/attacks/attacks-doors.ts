@@ -1,4 +1,4 @@
-/** Attacks on the places of a node: connections, the peer book, handshakes. */
+/** Attacks on the limited resources of a node: connections, the peer book, handshakes. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,9 +6,9 @@ import type { Arena } from './arena.ts';
 import { BareSocket, type Presence } from './intruder.ts';
 import type { Attack } from './measure.ts';
 
-/** Inbound connections that a node of the devnet takes. */
+/** Largest number of inbound connections that a node of the devnet accepts. */
 const INBOUND_MAX = 100;
-/** Two lines open forty connections a second, each with as much as a node reads at once. */
+/** Bytes that each connection sends, as many as a node reads at once. Two workers open 40 connections a second. */
 const PLAIN_BYTES = 65_536;
 const PLAIN_INTERVAL_MS = 50;
 
@@ -44,7 +44,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
       await atMostInbound(arena);
     },
     async after(arena) {
-      // A newcomer of another netgroup still gets in, and stays.
+      // A newcomer of another netgroup still gets a connection and keeps it.
       const newcomer = await arena.peer({ ip: '127.200.1.1', query: arena.query(5_001) });
       for (let more = 0; more < 20; more += 1) await arena.peer();
       await sleep(200);
@@ -109,7 +109,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Repeats work in several lines at once until the moment, each line for ever new, and at least once. */
+/** Runs `work` repeatedly in several concurrent loops until `untilMs`. Each loop runs `work` at least once. */
 export async function crowd(untilMs: number, lines: number, work: () => Promise<void>): Promise<void> {
   const line = async () => {
     do await work();
@@ -119,8 +119,9 @@ export async function crowd(untilMs: number, lines: number, work: () => Promise<
 }
 
 /**
- * @param insist does the offence again, now and then until the end: what comes too late, or on top of too much else, is passed over
- * @throws Error when the node keeps a connection that it must end
+ * @param insist commits the offence again at intervals until the connection ends. A node ignores a message that comes
+ *   too late or in too large a flood.
+ * @throws Error when the node keeps a connection that it must close
  */
 export async function mustEnd(peer: Presence, who: string, insist?: () => unknown): Promise<void> {
   const startedMs = performance.now();
@@ -133,7 +134,7 @@ export async function mustEnd(peer: Presence, who: string, insist?: () => unknow
   }
 }
 
-/** For a node on a busy machine, which is several times slower too. */
+/** A generous limit, because a node on a busy machine reacts several times more slowly. */
 const END_MS_MAX = 60_000;
 const INSIST_MS = 500;
 
@@ -144,7 +145,7 @@ async function atMostInbound(arena: Arena): Promise<void> {
   if (inbound.length > INBOUND_MAX) throw new Error(`${inbound.length} inbound connections`);
 }
 
-/** Somebody who means well still gets in. */
+/** Checks that an honest newcomer still gets a connection. */
 async function letsIn(arena: Arena): Promise<void> {
   const peer = await arena.peer({ ip: '127.201.1.1', query: arena.query(5_002) });
   if (peer.end !== undefined) throw new Error('an honest newcomer was not let in');

@@ -1,4 +1,4 @@
-/** Attacks with frames: odd shapes, odd values, too many, too large. */
+/** Attacks with WebSocket frames: odd shapes, odd values, too many, too large. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -80,7 +80,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       let next = 0;
       await crowd(untilMs, 4, async () => {
         const peer = await arena.peer();
-        // Each goes on until it is thrown out.
+        // Each attacker sends up to 30 frames, or until the node closes its connection.
         for (let said = 0; said < 30 && peer.end === undefined; said += 1) {
           peer.say(frames[next % frames.length]);
           next += 1;
@@ -141,7 +141,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         const peer = await arena.peer();
         do {
           if (peer.unsentBytes < message.length) peer.bytes(message);
-          // No more of them than messages are free.
+          // Stay below the number of messages that the rate limiter allows.
           await sleep(11);
         } while (peer.end === undefined && performance.now() < untilMs);
         await mustEnd(peer, 'a peer that cuts messages into thousands of fragments');
@@ -159,7 +159,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         while (peer.unsentBytes > 0 && peer.end === undefined) await sleep(10);
         while (peer.end === undefined && performance.now() < untilMs) await sleep(10);
       });
-      // What left the attacker may wait in the system before the node.
+      // Bytes that the attacker has sent may still wait in the kernel before the node reads them.
       await sleep(500);
       const heldBytes = (await arena.usedBytes()) - bytesBefore;
       if (heldBytes > GROWTH_BYTES_MAX) throw new Error(`strangers hold ${Math.round(heldBytes / 1024 / 1024)} MB`);
@@ -168,7 +168,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'large events without end',
     run: (arena, untilMs) => {
-      // As much text as fits, as many values as may be, so that reading it is work.
+      // The message has the largest size and the most values that the node accepts, so that parsing it is expensive.
       const values = Array.from({ length: 290_000 }, (_, index) => 1_000_000 + index).join();
       const event = `{"event":"remote-message","data":{"event":"nosuch","data":[${values}]}}`;
       return crowd(untilMs, 4, async () => {
@@ -177,7 +177,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
           peer.say(event);
           await sleep(10);
         }
-        // Nobody is cut for it, as honest nodes pass on large blocks: what is too much waits in the peer's own line.
+        // The node must not close a connection for large events, because honest nodes forward large blocks too. Excess
+        // messages wait in the queue of their peer.
       });
     },
   },
@@ -235,7 +236,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Asks for as many blocks as one answer holds. */
+/** Builds a request for as many blocks as one answer holds. */
 function blocksQuestion({ generation, devnet }: Arena): object {
   const { genesisBlockId } = devnet.network.params;
   return generation === 2
@@ -243,7 +244,9 @@ function blocksQuestion({ generation, devnet }: Arena): object {
     : { procedure: 'getBlocksFromId', data: { blockId: genesisBlockId } };
 }
 
-/** Peers that come back under another address whenever they were thrown out, and say the same again. */
+/**
+ * Opens peer connections that repeat the same messages. A closed connection is replaced by one from another address.
+ */
 async function texts(
   arena: Arena,
   untilMs: number,
@@ -258,12 +261,12 @@ async function texts(
   });
 }
 
-/** A block that somebody without a name signed. */
+/** A block signed by an account that is not a delegate. */
 function strangersBlock(arena: Arena) {
   return arena.block({ id: ID, height: 5, timestamp: 100 }, arena.keyPair('account_1'));
 }
 
-/** Every message and question of the generation with each of its fields replaced by each odd value, or left out. */
+/** Every message and request of the generation, with each of its fields replaced by each odd value or removed. */
 function wrongFrames(arena: Arena): readonly unknown[] {
   const whole: Record<string, unknown>[] = [
     arena.blockMessage(strangersBlock(arena)),

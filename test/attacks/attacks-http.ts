@@ -1,4 +1,4 @@
-/** Floods of bytes that HTTP is made of, on the HTTP port and the peer port, from addresses that no whitelist names. */
+/** Floods of HTTP requests on the HTTP port and the peer port, from addresses on no whitelist. */
 
 import { fork } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
@@ -21,11 +21,11 @@ const NAMES: Readonly<Record<FloodKind, string>> = {
 };
 const KINDS = Object.keys(NAMES) as FloodKind[];
 
-/** So that with 2,000 connections each address has fewer than one may have, and all of them get in. */
+/** With 2,000 connections each address stays below the limit per address, so the node accepts all connections. */
 const CONNECTIONS_PER_SOURCE = 50;
 const JUNK_BODIES = 200;
 
-/** What is admitted does not depend on the generation: one is enough. */
+/** Admission does not depend on the generation, so these attacks run on one generation only. */
 export const HTTP_ATTACKS: readonly Attack[] = [
   ...(['pipelined', 'unread', 'bombs', 'bodies'] as const).flatMap((kind) =>
     [1, 50, 2_000].map((connections) => floodOf(kind, connections)),
@@ -36,12 +36,12 @@ export const HTTP_ATTACKS: readonly Attack[] = [
   floodOf('wave', 4_000, 60),
 ];
 
-/** Every flood from each of these numbers of connections. */
+/** Every kind of flood with each of the given numbers of connections. */
 export function floodsFrom(counts: readonly number[]): readonly Attack[] {
   return KINDS.flatMap((kind) => counts.map((connections) => floodOf(kind, connections)));
 }
 
-/** @param sources addresses that the connections come from */
+/** @param sources number of addresses that the connections come from */
 function floodOf(kind: FloodKind, connections: number, sources?: number): Attack {
   const from = sources ?? Math.ceil(connections / CONNECTIONS_PER_SOURCE);
   const count = `${connections.toLocaleString('en')} connection${connections === 1 ? '' : 's'}`;
@@ -73,7 +73,7 @@ async function runFlood(
   arena.remark = `closed ${figures.closed}`;
 }
 
-/** Resolves when the attacker has ended. */
+/** Resolves when the attacker's process has ended. */
 function flooded(flood: Flood): Promise<FloodFigures> {
   const child = fork(fileURLToPath(new URL('./http-flood.js', import.meta.url)), [], { execArgv: [] });
   child.send(flood);

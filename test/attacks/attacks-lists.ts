@@ -1,4 +1,4 @@
-/** Peers that do not exist, told by some that the node dials and asks. */
+/** The attacker's servers send peer lists with fakes when the node dials them and asks for peers. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,15 +9,19 @@ import { mustEnd } from './attacks-doors.ts';
 import type { End, Presence } from './intruder.ts';
 import type { Attack } from './measure.ts';
 
-/** Entries that each liar tells of: as many as may be, and far more. */
+/** Number of entries in the list of each liar. 1,000 entries are allowed; 30,000 are far too many. */
 const LENGTHS = [1_000, 1_000, 30_000, 30_000];
 const ENTRIES_MAX = 1_000;
 /**
- * A node dials a peer that connected and left, but not before ten seconds, and then with the next round. Fakes may push
- * one liar out of the peer book again and again, so one liar of each length is enough.
+ * Time until the node must have asked the liars for peers. A node dials a peer that connected and left only after ten
+ * seconds, in its next dialling round. Fakes may push a liar out of the peer book again and again, so one liar of each
+ * length is enough.
  */
 const ASKED_MS_MAX = 120_000;
-/** The fakes of one list share a bucket of the peer book with the other liars and may crowd them out: they come again then. */
+/**
+ * The fakes of one list share a bucket of the peer book with the other liars and may evict a liar. An evicted liar
+ * connects again after this interval.
+ */
 const INTRODUCED_AGAIN_MS = 20_000;
 
 export const PEER_LISTS_ATTACK: Attack = {
@@ -41,12 +45,12 @@ export const PEER_LISTS_ATTACK: Attack = {
   },
 };
 
-/** As servers of the family send it. */
+/** Ping interval of the servers of Lisk Core. */
 const PING_MS = 8_000;
 
 const LIARS = new WeakMap<Arena, readonly Liar[]>();
 
-/** A server at an address that the node has heard of. */
+/** A server at an address that the node knows. */
 class Liar implements Presence {
   readonly length: number;
   hasTold = false;
@@ -78,7 +82,7 @@ class Liar implements Presence {
     return liar;
   }
 
-  /** Connects as a peer does and leaves, unless it did less than so long ago. */
+  /** Connects as a peer and disconnects at once. Does nothing if the last introduction is less than `pauseMs` ago. */
   async introduce(pauseMs: number): Promise<void> {
     if (performance.now() - this.#introducedMs < pauseMs) return;
     this.#introducedMs = performance.now();
@@ -87,12 +91,12 @@ class Liar implements Presence {
     introduction.leave();
   }
 
-  /** How the first connection ended after its list was told. */
+  /** The end of the first connection over which the liar sent its list. */
   get end(): End | undefined {
     return this.#end;
   }
 
-  /** It stays: the node may come to it only once. */
+  /** Keeps the server open, because the node may dial it only once. */
   leave(): void {
     return undefined;
   }
@@ -104,7 +108,7 @@ class Liar implements Presence {
 
   #serve(webSocket: WebSocket, peers: string, info: object): void {
     let farewell: number | undefined;
-    // The node may come to the others much later, and ends a line without a ping after 20 s.
+    // The node closes a connection without pings after 20 s, and it may dial the other liars much later.
     const pings = setInterval(() => webSocket.send('#1'), PING_MS).unref();
     webSocket.on('error', () => undefined);
     webSocket.on('close', (code) => {

@@ -1,4 +1,7 @@
-/** Signatures of group members that nobody made, for a registration that never gets enough of them and so never pays. */
+/**
+ * Random member signatures for a multisignature registration. The registration never gets enough valid signatures, so
+ * its sender never pays its fee.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -9,16 +12,16 @@ import { waitFor } from '../support/devnet.ts';
 import type { Arena } from './arena.ts';
 import type { Attack } from './measure.ts';
 
-/** Nearly all connections that a node takes. */
+/** Nearly as many connections as a node accepts. */
 const PEERS = 95;
 const SIGNATURES_PER_MESSAGE = 25;
 const WINDOW_MS = 10_000;
-/** Messages in a window for which neither generation charges a peer. */
+/** Messages in a window of `WINDOW_MS` that cost a peer of each generation no penalty. */
 const FREE_MESSAGES = { 2: 50, 3: 3 } as const;
-/** For a node on a busy machine. */
+/** A generous limit for a node on a busy machine. */
 const PENDING_MS_MAX = 60_000;
 const READ_MS_MAX = 60_000;
-/** For so long a node reads none of who sent a false one. */
+/** Time for which a node reads no signatures from a peer that sent a false signature. */
 const UNREAD_MS = 60_000;
 const MEMBERS = Array.from({ length: 15 }, (_, index) => publicKeyOf(keyPairOf(`member ${index}`)));
 
@@ -33,7 +36,7 @@ export const MEMBERS_ATTACK: Attack = {
     const lookedBefore = await looks(arena);
     const startedMs = performance.now();
     const peers = [];
-    // One after the other: so many strangers at once would be kept at the door.
+    // Connect one at a time, because the node would refuse so many unknown connections at once.
     for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer());
     const free = FREE_MESSAGES[arena.generation];
     for (let sent = 0; sent === 0 || performance.now() < untilMs; sent += 1) {
@@ -47,7 +50,7 @@ export const MEMBERS_ATTACK: Attack = {
     const haveLooked = async (): Promise<boolean> => (await looks(arena)) > lookedBefore;
     await waitFor('the node looks at a false signature', haveLooked, READ_MS_MAX);
     const looked = (await looks(arena)) - lookedBefore;
-    // One tells of each peer who he is, until that is forgotten.
+    // The node checks one false signature of each peer, then ignores the signatures of that peer for `UNREAD_MS`.
     const times = Math.ceil((performance.now() - startedMs) / UNREAD_MS);
     if (looked > PEERS * times) throw new Error(`${looked} false signatures were looked at`);
     if (!(await isPending(arena, transactionId))) throw new Error('false signatures drove a registration out');
@@ -56,7 +59,7 @@ export const MEMBERS_ATTACK: Attack = {
 
 const REGISTRATIONS = new WeakMap<Arena, string>();
 
-/** Hands in a registration none of whose members will ever sign. */
+/** Submits a registration that none of its members will ever sign. */
 async function registerForEver(arena: Arena): Promise<string> {
   const { timestamp } = await arena.tip();
   const content = { kind: 'multisignature', min: 2, lifetime: 24, keysgroup: MEMBERS.map((key) => `+${key}`) } as const;
@@ -76,14 +79,16 @@ async function isPending(arena: Arena, id: string): Promise<boolean> {
   return found.length === 1;
 }
 
-/** Not even its form tells that nobody made it: its second half is below the order of the group. */
+/** Returns a random signature whose second half is below the group order, so only a full check finds it false. */
 function falseSignature(transactionId: string): MemberSignature {
   const signature = randomBytes(64);
   signature[63] = 0;
   return { transactionId, publicKey: MEMBERS[0] ?? '', signature: signature.toString('hex') };
 }
 
-/** False signatures that the node looked at so far. What else its pool refused may have come from its honest peers. */
+/**
+ * Number of false signatures that the node has checked so far. Other refusals of its pool may come from honest peers.
+ */
 async function looks(arena: Arena): Promise<number> {
   const figures = await (await fetch(`${arena.target.url}/metrics`)).text();
   return Number(/^\w*pool_refusals_total\{code="MEMBER_SIGNATURE_FALSE"\} (\d+)$/m.exec(figures)?.[1] ?? 0);

@@ -1,6 +1,7 @@
 /**
- * Signatures of group members that cost the node checks and the attacker little: of nobody, and of members in the order that
- * takes longest to find out, with one of nobody at the end. The attacker owns a group of fifteen, for which he paid once.
+ * Multisignature transactions that cost the node many signature checks and the attacker little. All signatures of a
+ * transaction are random. In some transactions valid signatures precede a random one, in the order that takes the
+ * longest to check. The attacker owns a group of fifteen members and paid for its registration once.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -19,15 +20,18 @@ const MEMBERS: readonly KeyPair[] = Array.from({ length: 15 }, (_, index) =>
   keyPairOf(`member of a junk group ${index}`),
 );
 const PEERS = 5;
-/** As much as one message or answer may have. */
+/** Largest number of transactions in one message or answer. */
 const TRANSACTIONS_PER_MESSAGE = 25;
 const MESSAGE_INTERVAL_MS = 220;
-/** Generation 3 asks a peer for what it announced no oftener. */
+/** A node of generation 3 requests announced transactions from one peer at most once in this interval. */
 const ANNOUNCEMENT_INTERVAL_MS = 1_000;
 const HTTP_LINES = 4;
-/** Of so many transactions one has good signatures before that of nobody; all others cost less, and nothing to make. */
+/**
+ * One of this many transactions has valid signatures before a random one. All other transactions cost the node less to
+ * check and the attacker nothing to make.
+ */
 const COSTLY_ONE_OF = 5;
-/** For a node on a busy machine. */
+/** A generous limit for a node on a busy machine. */
 const CONFIRMED_MS_MAX = 150_000;
 const CUT_MS_MAX = 60_000;
 
@@ -47,13 +51,14 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
       for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer({ answers }));
       const [first] = peers;
       const startedMs = performance.now();
-      // To the end, and until the first was cut: on a busy machine its messages are read late.
+      // Continue until the end, and at least until the node has banned the first peer. A busy node reads its messages
+      // late.
       while (performance.now() < untilMs || first?.end === undefined) {
         if (performance.now() - startedMs > CUT_MS_MAX) throw new Error('a peer with nothing but junk was kept');
         for (const peer of peers) say(arena, junk, peer);
         await sleep(arena.generation === 2 ? MESSAGE_INTERVAL_MS : ANNOUNCEMENT_INTERVAL_MS);
         for (const [index, peer] of peers.entries()) {
-          // Whoever is cut comes back, from where it was.
+          // A disconnected attacker connects again from the same address.
           if (peer.end !== undefined && index > 0) peers[index] = await arena.peer({ answers, ip: peer.ip });
         }
       }
@@ -81,7 +86,10 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
 
 const GROUPS = new WeakMap<Arena, KeyPair>();
 
-/** Makes an account of the devnet a group that needs all its members, and waits until that is in a block. */
+/**
+ * Registers a devnet account as a group that needs the signatures of all its members. Waits until a block contains the
+ * registration.
+ */
 export async function registerGroup(arena: Arena): Promise<void> {
   if (GROUPS.has(arena)) return;
   const sender = arena.keyPair('account_2');
@@ -97,7 +105,7 @@ export async function registerGroup(arena: Arena): Promise<void> {
   GROUPS.set(arena, sender);
 }
 
-/** Transactions of the group that no node may take. */
+/** Transactions of the group that every node must refuse. */
 export class Junk {
   readonly #arena: Arena;
   readonly #sender: KeyPair;
@@ -120,7 +128,7 @@ export class Junk {
     this.#made += 1;
     const { codec } = this.#arena.rules;
     if (this.#made % COSTLY_ONE_OF !== 0) {
-      // The id does not cover members' signatures: always the same transaction, signed once.
+      // The id does not cover the members' signatures, so the attacker signs this transaction once and reuses it.
       return codec.transactionToJson({ ...this.#cheap, signatures: MEMBERS.map(() => ofNobody()) });
     }
     const transaction = this.#transfer(MEMBERS.slice(1).reverse());
@@ -133,7 +141,7 @@ export class Junk {
   }
 }
 
-/** Not even its form tells that nobody made it: its second half is below the order of the group. */
+/** Returns a random signature whose second half is below the group order, so only a full check finds it false. */
 function ofNobody(): string {
   const signature = randomBytes(64);
   signature[63] = 0;
@@ -149,7 +157,7 @@ function say(arena: Arena, junk: Junk, peer: Intruder): void {
   peer.say(arena.message({ kind: 'transactionIds', ids }));
 }
 
-/** @returns the status of the answer; 0 when none came */
+/** @returns the HTTP status of the answer, or 0 without an answer */
 function post(arena: Arena, json: JsonObject, localAddress: string): Promise<number> {
   const { httpPort: port } = arena.target.plan;
   const body = JSON.stringify(json);

@@ -1,4 +1,4 @@
-/** All attacks, after one that is none and tells what the machine itself costs. */
+/** All attacks, preceded by a run without an attack that measures the cost of the machine itself. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,14 +18,17 @@ export const NO_ATTACK: Attack = {
 };
 
 /**
- * How the nodes are set up. `default`: as a devnet is. `public`: everybody may ask them over HTTP. `portable`: that, and they check
- * signatures without the native library.
+ * Configuration of the nodes. With `default` the devnet is unchanged. With `public` any address may use the HTTP API.
+ * `portable` is `public` without the native library for signature checks.
  */
 export type Setting = 'default' | 'public' | 'portable';
 
 export const SETTINGS: readonly Setting[] = ['default', 'public', 'portable'];
 
-/** Those of a setting that differ from what they are by default; all by default. */
+/**
+ * The attacks for a setting. `default` has all attacks. Another setting has only the attacks whose result the setting
+ * changes.
+ */
 export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): readonly Attack[] {
   if (setting === 'public') return [...HTTP_ATTACKS, ...SIGNATURE_ATTACKS];
   if (setting === 'portable') return [...SIGNATURE_ATTACKS, MEMBERS_ATTACK];
@@ -42,7 +45,7 @@ export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): read
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }
 
-/** Every flood from each of these numbers of connections. */
+/** Every kind of flood with each of the given numbers of connections. */
 export function floodsOn(generation: 2 | 3, counts: readonly number[]): readonly Attack[] {
   return floodsFrom(counts).filter((attack) => attack.generation === undefined || attack.generation === generation);
 }

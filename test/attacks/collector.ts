@@ -1,13 +1,14 @@
 /**
- * Has a node collect its garbage, over the inspector that the runtime opens on SIGUSR1. What is left then is what an attack
- * made the node keep; without it, the figure would tell when the runtime last happened to clean up.
+ * Makes a node collect its garbage through the inspector that Node.js opens on SIGUSR1. The memory in use afterwards is
+ * what an attack made the node keep. Without a collection the figure would depend on when Node.js last collected
+ * garbage.
  */
 
 import { readFileSync } from 'node:fs';
 import { WebSocket } from 'ws';
 import { waitFor, type TestNode } from '../support/devnet.ts';
 
-/** For the nodes of the devnet: any free port, and not the usual one, which others may use. */
+/** Option for the nodes of the devnet: any free inspector port, because other processes may use the default port. */
 export const INSPECTABLE = '--inspect-port=127.0.0.1:0';
 const DEADLINE_MS = 30_000;
 
@@ -19,7 +20,7 @@ export class Collector {
     this.#inspector = inspector;
   }
 
-  /** @param node started with `INSPECTABLE` among its options */
+  /** @param node a node that was started with the option `INSPECTABLE` */
   static async open(node: TestNode): Promise<Collector> {
     process.kill(node.pid() ?? 0, 'SIGUSR1');
     const url = await waitFor(
@@ -35,12 +36,12 @@ export class Collector {
     return new Collector(inspector);
   }
 
-  /** Resolves when the node has collected. */
+  /** Resolves when the node has collected its garbage. */
   async collect(): Promise<void> {
     await this.#ask('HeapProfiler.collectGarbage', {});
   }
 
-  /** Bytes that are in use after a collection, whatever the system gave for them. */
+  /** Bytes of the heap in use after a garbage collection, not the memory that the system has allocated. */
   async usedBytes(): Promise<number> {
     await this.collect();
     const expression = '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())';
@@ -48,7 +49,10 @@ export class Collector {
     return result.value;
   }
 
-  /** Has the node record where its time goes. @returns ends it and gives the profile, as `.cpuprofile` files have it */
+  /**
+   * Starts a CPU profile of the node. @returns a function that stops the profile and returns it in
+   * `.cpuprofile` format
+   */
   async profile(): Promise<() => Promise<unknown>> {
     await this.#ask('Profiler.enable', {});
     await this.#ask('Profiler.start', {});

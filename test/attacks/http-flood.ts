@@ -1,7 +1,7 @@
 /**
- * An attacker of the HTTP interface in a process of its own, so that it takes no time from what measures. Its parent
- * sends it a `Flood`. It opens its connections, opens another one for each that is closed, and sends as fast as it is let.
- * Ends by itself, and with its parent.
+ * An attacker of the HTTP interface. It runs in a process of its own, so that it takes no time from the measurement.
+ * The parent process sends a `Flood` to the attacker. The attacker opens its connections, replaces each closed
+ * connection, and sends as fast as the node reads. The attacker ends when its flood is over or when its parent ends.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -10,29 +10,29 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 export interface Flood {
   readonly kind: FloodKind;
   readonly port: number;
-  /** Addresses to come from, of the loopback net. */
+  /** Local addresses of the loopback network from which the attacker connects. */
   readonly sources: readonly string[];
   readonly connections: number;
   readonly durationMs: number;
-  /** Of `junk`: bodies to send in turns. */
+  /** Bodies that a `junk` flood sends in turn. */
   readonly bodies: readonly string[];
 }
 
 /**
- * - `pipelined`: requests without end, answers are read
- * - `unread`: 64 kB of requests on each connection, then a byte now and then; nothing of the answers is ever read
- * - `bombs`: requests whose compressed bodies unpack to 2 MB, pipelined to paths that exist and one that does not
- * - `bodies`: large bodies to where one is taken, each byte as late as possible
- * - `silent`: connections that say nothing
- * - `events`: streams of events that nobody reads
- * - `wave`: connections that say nothing for two seconds, and then all at once 64 kB of requests
- * - `peerPort`: as `pipelined`, to where WebSockets are expected
- * - `junk`: the given bodies as transactions, the next one when the one before it is answered
+ * - `pipelined`: requests without end; the answers are read
+ * - `unread`: 64 kB of requests on each connection, then one byte at intervals; no answer is read
+ * - `bombs`: pipelined requests to existing paths and one missing path; their compressed bodies unpack to 2 MB
+ * - `bodies`: large bodies to a path that accepts bodies, each byte as late as possible
+ * - `silent`: connections that send nothing
+ * - `events`: event streams that nobody reads
+ * - `wave`: connections that send nothing for two seconds, then all at once 64 kB of requests
+ * - `peerPort`: `pipelined` on the port for WebSockets
+ * - `junk`: the given bodies as transactions, each sent after the answer to the previous one
  */
 export type FloodKind =
   'pipelined' | 'unread' | 'bombs' | 'bodies' | 'silent' | 'events' | 'wave' | 'peerPort' | 'junk';
 
-/** What an attacker tells of itself at its end. */
+/** Figures that the attacker reports when it ends. */
 export interface FloodFigures {
   readonly opened: number;
   readonly closed: number;
@@ -77,13 +77,13 @@ function attack({ kind, port, sources, connections, durationMs, bodies }: Flood)
           sentBytes += bytes.length;
           socket.write(bytes);
         };
-        // An answer is short enough to come in one piece.
+        // An answer is short enough to arrive in one chunk.
         socket.on('data', next);
         next();
       } else if (kind !== 'silent') {
         sentBytes += chunk.length;
         socket.write(chunk);
-        // Without reading, the end of a connection shows only in writing.
+        // A socket that is not read notices the end of its connection only when it writes.
         drip = setInterval(() => socket.write('x'), DRIP_MS);
       }
     });
@@ -157,7 +157,7 @@ function bomb(path: string, encoding: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
 }
 
-/** Requests one after the other, in turns, as many whole ones as 64 kB have room for. */
+/** Whole requests in turn, as many as fit into 64 kB. */
 function filled(requests: readonly Buffer[]): Buffer {
   const chosen: Buffer[] = [];
   for (let bytes = 0, turn = 0; ; turn += 1) {

@@ -1,4 +1,4 @@
-/** A client that may say anything, from any address of the loopback net, so that it is a stranger to every node. */
+/** A WebSocket client that can send any frame from any address of the loopback network, so that no node knows it. */
 
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
@@ -7,20 +7,20 @@ import { parseJson } from '../../src/p2p/packets.ts';
 export interface IntruderOptions {
   readonly host: string;
   readonly port: number;
-  /** Path and query of the upgrade. */
+  /** Path and query of the upgrade request. */
   readonly target: string;
-  /** Address that it comes from. */
+  /** Local address from which the client connects. */
   readonly ip: string;
-  /** Gives the answer to a call of the node; nothing is answered where it gives undefined. */
+  /** Returns the answer to a remote call of the node. The client sends no answer for undefined. */
   readonly answers?: (procedure: string, data: unknown) => unknown;
 }
 
-/** How a connection ended: the code of a farewell or close frame, `refused` when it never opened. */
+/** How a connection ended: the code of the close frame, or `refused` if it never opened. */
 export type End = number | 'refused';
 
-/** What an attacker has at the node. */
+/** A connection of an attacker to the node. */
 export interface Presence {
-  /** Undefined while it is connected or connecting. */
+  /** Undefined while the connection is open or opening. */
   readonly end: End | undefined;
   leave(): void;
 }
@@ -28,7 +28,7 @@ export interface Presence {
 export class Intruder implements Presence {
   readonly ip: string;
   readonly #webSocket: WebSocket;
-  /** The connection beneath; undefined before the upgrade. */
+  /** The TCP socket below the WebSocket. Undefined before the upgrade. */
   #socket: Socket | undefined;
   readonly #answers: IntruderOptions['answers'];
   #calls = 1;
@@ -52,7 +52,7 @@ export class Intruder implements Presence {
     return this.#end;
   }
 
-  /** Resolves when the upgrade is done, or failed. */
+  /** Resolves when the upgrade has succeeded or failed. */
   opened(): Promise<boolean> {
     if (this.#isOpen || this.#end !== undefined) return Promise.resolve(this.#end === undefined);
     return new Promise((settle) => {
@@ -61,7 +61,7 @@ export class Intruder implements Presence {
     });
   }
 
-  /** Opens and shakes hands; resolves when the node has answered something or is gone. */
+  /** Connects and sends the handshake. Resolves when the node has answered or has closed the connection. */
   async greet(): Promise<boolean> {
     if (!(await this.opened())) return false;
     const answered = new Promise<void>((settle) => {
@@ -73,26 +73,26 @@ export class Intruder implements Presence {
     return this.#end === undefined;
   }
 
-  /** Sends anything: text and bytes as they are, the rest as JSON. */
+  /** Sends a frame: text and bytes unchanged, any other value as JSON. */
   say(frame: unknown): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
     const raw = typeof frame === 'string' || Buffer.isBuffer(frame);
     this.#webSocket.send(raw ? frame : JSON.stringify(frame), { binary: Buffer.isBuffer(frame) });
   }
 
-  /** Asks the node something, without waiting for an answer. */
+  /** Sends a request to the node without waiting for the answer. */
   ask(data: unknown): void {
     this.#calls += 1;
     this.say({ event: 'rpc-request', data, cid: this.#calls });
   }
 
-  /** Writes to the connection beneath, whatever a WebSocket would have to say. */
+  /** Writes raw bytes to the TCP socket, past the WebSocket library. */
   bytes(data: Buffer): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
     this.#socket?.write(data);
   }
 
-  /** What the node has not taken yet. */
+  /** Bytes that the client has queued but not yet written to the connection. */
   get unsentBytes(): number {
     return this.#webSocket.bufferedAmount;
   }
@@ -101,7 +101,7 @@ export class Intruder implements Presence {
     if (this.#webSocket.readyState === WebSocket.OPEN) this.#webSocket[kind]();
   }
 
-  /** Reads nothing any more. */
+  /** Stops reading from the connection. */
   pause(): void {
     this.#webSocket.pause();
   }
@@ -127,7 +127,7 @@ interface Untold {
   readonly data?: { readonly code?: number; readonly procedure?: unknown; readonly data?: unknown };
 }
 
-/** A frame as a client writes it: a piece of a message, the first, the last or another one, masked with nothing. */
+/** Encodes a client frame with a fragment of a message: the first, the last or one between. The mask is zero. */
 export function webSocketFrame(
   text: string,
   { isFirst = false, isLast = false, saidBytes = Buffer.byteLength(text) } = {},
@@ -139,7 +139,7 @@ export function webSocketFrame(
   return Buffer.concat([head, Buffer.from(text)]);
 }
 
-/** A bare TCP connection that may never say anything. */
+/** A bare TCP connection that sends the given bytes, which may be none. */
 export class BareSocket implements Presence {
   readonly #socket: Socket;
   #end: End | undefined;

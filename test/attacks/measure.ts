@@ -1,4 +1,4 @@
-/** Runs an attack on an arena and says what became of the node, its peers, its slots and its memory. */
+/** Runs an attack in an arena and reports its effect on the node, its peers, its slots and its memory. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,54 +8,56 @@ import { KEPT, LATE, OperatorWatch } from './operator-watch.ts';
 
 export interface Attack {
   readonly name: string;
-  /** The generation whose wire it needs; both unless told. */
+  /** Generation whose wire protocol the attack needs. An attack without a generation runs on both. */
   readonly generation?: 2 | 3;
-  /** Whether the operator looks on meanwhile: see `OperatorWatch`. */
+  /** Whether an operator probes the node during the attack, see `OperatorWatch`. */
   readonly isWatched?: boolean;
-  /** Done before the first of all attacks, for what the node takes up only in its own time. */
+  /** Runs before the first of all attacks. It prepares what the node accepts only after some time. */
   prepare?(arena: Arena): Promise<void>;
-  /** Attacks until the moment, as `performance.now` tells it. @throws Error naming what the node should not have done */
+  /** Attacks until `untilMs`, a time of `performance.now`. @throws Error that names the fault of the node */
   run(arena: Arena, untilMs: number): Promise<void>;
-  /** Looked at when the attack is over and the attacker still there. @throws Error as above */
+  /**
+   * Checks made after the attack, while the attacker is still connected. @throws Error that names the fault of the node
+   */
   after?(arena: Arena): Promise<void>;
 }
 
 export interface Measured {
   readonly attack: string;
   readonly generation: 2 | 3;
-  /** What the node did with the attacker. */
+  /** How the node treated the attacker. */
   readonly did: string;
   readonly slotsMissed: number;
   readonly grownBytes: number;
   readonly seconds: number;
-  /** What was not as it must be; empty when the node stood. */
+  /** Faults of the node. Empty when the node withstood the attack. */
   readonly faults: readonly string[];
 }
 
-/** How the connection of a banned peer ends. */
+/** Close code of the connection of a banned peer. */
 export const BANNED = 4403;
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
-/** For the ends of connections to be told. */
+/** Time for the close events of connections to arrive. */
 const SETTLE_MS_MIN = 300;
-/** For nodes of a busy machine to agree on a block again. */
+/** Time for nodes on a busy machine to agree on a block again. */
 const SETTLE_MS_MAX = 150_000;
-/** For memory that is no longer used to be given back to the system, which happens beside other work. */
+/** Time for the allocator to return unused memory to the system, which the allocator does besides other work. */
 const RETURN_MS_MAX = 10_000;
 const RETURN_LOOK_MS = 500;
 const GREW = 'memory grew';
 
 export interface Pace {
-  /** How long an attack lasts. */
+  /** Duration of an attack. */
   readonly seconds: number;
-  /** Blocks that must come after it before it is over. */
+  /** Number of blocks that must follow an attack before the next one starts. */
   readonly blocksAfter: number;
   readonly tries: number;
 }
 
 /**
- * @param pace `tries`: a slot that passed unused because the machine was busy elsewhere is told from one that the attack took by
- *   trying again: the attack takes it every time. Likewise what the code and its allocators keep once they were used is told
- *   from what an attacker can pile up.
+ * @param pace `tries` is the number of runs that decide about a fault. A busy machine misses a slot in one run, an
+ *   attack makes the node miss one in every run. Code and allocators keep memory after their first use only, whereas
+ *   memory that an attacker can pile up grows in every run.
  */
 export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise<Measured> {
   let best = await once(arena, attack, pace);
@@ -66,8 +68,9 @@ export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise
 }
 
 /**
- * Returns the second of two tries with the faults of its kind that the first one has too: a busy machine causes now one
- * fault and now another, and an attack causes the same one each time. A fault that no busy machine causes counts alone.
+ * Returns the second of two runs, with only the faults whose kind also occurs in the first run. A busy machine causes
+ * varying faults; an attack causes the same fault each time. One run is enough to prove a fault that a busy machine
+ * cannot cause.
  */
 function common(first: Measured, second: Measured): Measured {
   if (!mayBeOfTheMachine(second) && second.faults.length > 0) return second;
@@ -148,7 +151,7 @@ async function once(arena: Arena, attack: Attack, { seconds, blocksAfter }: Pace
   };
 }
 
-/** How the attacker's connections ended, most frequent first. */
+/** Lists how the attacker's connections ended, the most frequent end first. */
 function offencesOf({ intruders }: Arena): string {
   const counts = new Map<string, number>();
   for (const { end } of intruders) {

@@ -1,6 +1,6 @@
 /**
- * What the operator of an attacked node sees: a probe from this machine every 50 ms while the attack lasts, the memory of the
- * node meanwhile, and whether ordinary questions are answered afterwards as they were before.
+ * Measures what the operator of an attacked node sees. A probe from this machine runs every 50 ms during the attack,
+ * and the memory of the node is sampled. After the attack, ordinary requests must get the same answers as before it.
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,21 +9,27 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Arena } from './arena.ts';
 
-/** How the fault ends that probes took too long: on a busy machine they may. */
+/** Suffix of the fault for late probes. A busy machine can cause this fault. */
 export const LATE = 'came late';
-/** How the fault begins that memory is kept: a part of what is used once stays with the allocators. */
+/** Prefix of the fault for memory that stays in use. Allocators keep part of the memory after its first use. */
 export const KEPT = 'memory went from';
 
-/** A node at rest uses a third of it, and the least ceiling that can be configured is above it. */
+/**
+ * Ceiling for resident memory: three times the memory of an idle node, and below the lowest ceiling that can be
+ * configured.
+ */
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const GROWTH_MAX = 1.5;
-/** When a probe of the operator counts as late, and which share of them may be. */
+/**
+ * `PROBE_MS_MAX` is the time after which a probe counts as late. `LATE_SHARE_MAX` is the share of probes that may be
+ * late.
+ */
 const PROBE_MS_MAX = 1_000;
 const LATE_SHARE_MAX = 0.01;
 const PROBE_INTERVAL_MS = 50;
-/** When one counts as not answered: on a busy machine much later. */
+/** Time after which a probe counts as unanswered. It is long, because a busy machine delays answers. */
 const PROBE_TIMEOUT_MS = 60_000;
-/** After the end of an attack everything is as before. */
+/** Time after an attack within which the node must behave as before it. */
 const RECOVERY_MS_MAX = 10_000;
 const RECOVERY_LOOK_MS = 100;
 
@@ -47,7 +53,7 @@ export class OperatorWatch {
     this.#timer = setInterval(() => this.#probe(), PROBE_INTERVAL_MS);
   }
 
-  /** Notes how things are, and begins to look. */
+  /** Records the state before the attack and starts probing. */
   static async begin(arena: Arena): Promise<OperatorWatch> {
     return new OperatorWatch(arena, await askedFrom(arena, '127.0.0.1'), await arena.residentBytes());
   }
@@ -57,7 +63,7 @@ export class OperatorWatch {
     return `probe ${times}, ${megabytes(this.#peakBytes)} MB`;
   }
 
-  /** The attack is over. @returns what was not, or is not, as it must be */
+  /** Stops probing after the attack. @returns faults of the node during and after the attack */
   async end(): Promise<readonly string[]> {
     clearInterval(this.#timer);
     await Promise.all(this.#under);
@@ -76,7 +82,7 @@ export class OperatorWatch {
   }
 
   async #recovers(): Promise<boolean> {
-    // A little longer, as looking takes time too.
+    // The extra time is for the requests themselves.
     const deadlineMs = performance.now() + RECOVERY_MS_MAX + PROBE_MS_MAX;
     for (;;) {
       const isWell =
@@ -88,7 +94,7 @@ export class OperatorWatch {
     }
   }
 
-  /** Memory is given back to the system beside other work. */
+  /** Waits until the node has returned memory to the system, which the allocator does besides other work. */
   async #bytesAfter(): Promise<number> {
     const deadlineMs = performance.now() + RECOVERY_MS_MAX;
     for (;;) {
@@ -120,15 +126,18 @@ export class OperatorWatch {
   }
 
   /**
-   * How long the node and this process have waited for a processor so far: attackers and other programs take it from them here,
-   * while an attacker of a real node computes elsewhere.
+   * Milliseconds for which the node and this process have waited for a processor so far. Here attackers and other
+   * programs take processors from the node, whereas an attacker of a real node runs on another machine.
    */
   #waitedMs(): number {
     return waitedMsOf(this.#arena.target.pid()) + waitedMsOf(process.pid);
   }
 }
 
-/** Of the main thread of a process; 0 where the system does not tell. */
+/**
+ * Milliseconds for which the main thread of a process has waited for a processor, or 0 if the system does not report
+ * it.
+ */
 function waitedMsOf(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
@@ -137,7 +146,7 @@ function waitedMsOf(pid: number | undefined): number {
   }
 }
 
-/** What a client is told on some everyday paths: statuses, and of the first block which one it is. */
+/** Requests some common paths. @returns their statuses, and the id of the first block */
 async function askedFrom(arena: Arena, localAddress: string): Promise<string> {
   const answers: string[] = [];
   for (const path of ['/healthz', '/api/node/constants', FIRST_BLOCK, '/api/accounts?limit=2', '/nothing']) {

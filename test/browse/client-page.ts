@@ -1,4 +1,4 @@
-/** A page of another origin than the node's that uses `bloomery/client`, as an application in a browser does. */
+/** A page of another origin than the node that uses `bloomery/client`, like an application in a browser. */
 
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { problemsOf } from './looks.ts';
 
 export interface ClientPageOptions {
   readonly generation: 2 | 3;
-  /** The browser's executable. */
+  /** Path of the browser's executable. */
   readonly chromium: string;
 }
 
@@ -21,7 +21,7 @@ const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 const BLOCKS = 120;
 const LSK = 100_000_000n;
 
-/** What the page saw. */
+/** Values that the page received from the client. */
 interface Seen {
   readonly address: string;
   readonly balance: string;
@@ -32,10 +32,10 @@ interface Seen {
 }
 
 /**
- * Asks for an account, reads a list over several pages, follows an event, waits for a transaction and has one refused, all in the
- * browser.
+ * In the browser, requests an account, reads a list over several pages, follows an event, waits for a transaction and
+ * has one refused.
  *
- * @throws Error with what was otherwise than it is
+ * @throws Error with the received and the expected values if they differ
  */
 export async function browseClient({ generation, chromium: executablePath }: ClientPageOptions): Promise<void> {
   const net = await startDevnet({ generation, ...(generation === 3 ? { delegates: 5 } : {}) });
@@ -51,7 +51,7 @@ export async function browseClient({ generation, chromium: executablePath }: Cli
     const sent = await whenItFollows(page, () => net.send('account_1', { kind: 'transfer', to, amount: 5n * LSK }));
     await page.evaluate((id) => ((globalThis as Untyped).sentId = id), sent.id);
     check(await running, net, sent.height ?? 0);
-    // The refusal shows as a failed request, and the stream that is left as one, too.
+    // The refused transaction and the closed event stream each leave an expected line in the console.
     const others = problems.filter((line) => !/\b400\b/.test(line) && !/\/api\/events\?/.test(line));
     if (others.length > 0) throw new Error(`the page of the client had problems: ${others.join('; ')}`);
   } finally {
@@ -74,7 +74,7 @@ function check(seen: Seen, net: TestDevnet, sentHeight: number): void {
   if (found !== wanted) throw new Error(`the page of the client saw ${found}, not ${wanted}`);
 }
 
-/** Runs in the page. */
+/** Runs inside the page. */
 async function useClient({ url, generation, to }: { url: string; generation: number; to: string }): Promise<unknown> {
   const place = '/client.js';
   const { createClient } = (await import(place)) as Untyped;
@@ -101,7 +101,9 @@ async function useClient({ url, generation, to }: { url: string; generation: num
   };
 }
 
-/** Does the work once the page has asked for events: what comes before the stream is open is told nobody. */
+/**
+ * Runs `work` after the page has requested events, because the node sends no events from before the stream was open.
+ */
 async function whenItFollows<T>(page: Page, work: () => Promise<T>): Promise<T> {
   await page.waitForResponse(/\/api\/events/);
   return work();

@@ -22,7 +22,7 @@ const ADDRESS = '12345678901234567890L';
 export interface ControlsVisit {
   readonly generation: 2 | 3;
   readonly directory: string;
-  /** Names of looks. */
+  /** Names of entries of `LOOKS`: screen sizes and colour schemes. */
   readonly looks: readonly string[];
 }
 
@@ -86,7 +86,7 @@ async function visitOnce(browser: Browser, { url, name, directory }: OneVisit): 
   await cutLinks(parts.links, photographs);
   await endNodes(parts.nodes, photographs);
   await photographs.take('after');
-  // The page asks a node that was killed for its status.
+  // The page requests the status of a killed node and logs the refused connection.
   const unexpected = problems.filter((problem) => !problem.includes('net::ERR_CONNECTION_REFUSED'));
   assert.deepEqual(unexpected, [], `${name}: errors in the console`);
   await context.close();

@@ -1,4 +1,7 @@
-/** What a visitor does with lists, the search and the forging desk: filters, sorts, follows a suggestion, switches a delegate. */
+/**
+ * A visitor's actions on lists, the search and the forging page: filters, sorts, follows a suggestion, switches a
+ * delegate.
+ */
 
 import { strict as assert } from 'node:assert';
 import type { Page } from 'playwright-core';
@@ -9,7 +12,7 @@ export interface ListsVisit {
   readonly page: Page;
   readonly devnet: TestDevnet;
   readonly photographs: Photographer;
-  /** Whether the screen is a phone's: the form of the filters opens on demand there. */
+  /** Whether the screen is a phone's. On a phone the form of the filters is closed at first. */
   readonly isPhone: boolean;
   /** Address of an account that received transfers. */
   readonly address: string;
@@ -17,7 +20,7 @@ export interface ListsVisit {
 
 const WAIT_MS = 60_000;
 
-/** Chooses in the form, reads the address, and goes back by it. */
+/** Sets filters in the form, checks the address of the page, and goes back to the previous one. */
 export async function visitLists({ page, photographs, isPhone, address }: ListsVisit): Promise<void> {
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
   const field = (title: string) => page.locator(`.filters label:has(> span:text-is("${title}")) > :is(input, select)`);
@@ -48,7 +51,7 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await page.evaluate("location.hash = '#/transactions?min=200000000'");
   await page.getByText('No such transactions.').waitFor();
 
-  // Of a delegate that has forged: in the first round most have not yet.
+  // Choose a delegate that has forged. In the first round most delegates have not forged yet.
   await page.evaluate("location.hash = '#/blocks'");
   const forgers = page.getByRole('main').getByRole('link', { name: /^genesis_\d+$/ });
   await forgers.nth(1).waitFor();
@@ -63,12 +66,15 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await photographs.take('delegates-filtered');
 }
 
-/** Pages forward and back. New blocks do not shift a page, and the browser's way back leads to it and to its place. */
+/**
+ * Pages forward and back. New blocks must not shift an open page, and the browser's back button must restore the page
+ * and the scroll position.
+ */
 export async function visitPages({ page, photographs }: ListsVisit): Promise<void> {
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
   const heights = async (): Promise<readonly string[]> => page.locator('tbody td:first-child').allInnerTexts();
   const pages = page.getByRole('navigation', { name: 'Pages' });
-  // The first pages of delegates hold all of them, so transactions and blocks are paged.
+  // All delegates fit on one page, so this test pages transactions and blocks.
   await page.evaluate("location.hash = '#/blocks?sort=height%3Aasc'");
   await page.getByRole('heading', { level: 1, name: 'Blocks' }).waitFor();
   await pages.getByText('Page 1', { exact: true }).waitFor();
@@ -82,7 +88,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   const second = await hash();
   await page.goBack();
   await waitFor('the first page again', async () => (await heights())[0] === '1', WAIT_MS);
-  // The newest blocks first: a page that was opened does not follow the chain.
+  // The newest blocks come first, but an open page must not follow the chain.
   await page.evaluate("location.hash = '#/blocks'");
   await pages.getByRole('link', { name: 'Next' }).click();
   await pages.getByText('Page 2', { exact: true }).waitFor();
@@ -97,7 +103,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   assert.equal(await hash(), place);
   await pages.getByRole('link', { name: 'Previous' }).click();
   await pages.getByText('Page 1', { exact: true }).waitFor();
-  // An address that was sent to somebody leads to the page, and from there to the first one.
+  // A shared address opens the same page, with a link to the first page.
   await page.evaluate(`location.hash = '${second}'`);
   await waitFor('the page of the address', async () => (await heights())[0] === '26', WAIT_MS);
   await pages.getByRole('link', { name: 'First' }).click();
@@ -107,7 +113,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   await photographs.take('blocks-odd-cursor');
 }
 
-/** Types, walks through what is suggested, and goes there. */
+/** Types a search, selects a suggestion with the keyboard, and opens it. */
 export async function visitSuggestions({ page, photographs }: ListsVisit): Promise<void> {
   const field = page.locator('input[type="search"]');
   await field.fill('genesis_7');
@@ -124,7 +130,7 @@ export async function visitSuggestions({ page, photographs }: ListsVisit): Promi
   await page.getByRole('heading', { level: 1, name: 'Block 12' }).waitFor();
 }
 
-/** Switches a delegate off and on again: with the wrong password it stays what it is. */
+/** Switches a delegate off and on again. A wrong password must change nothing. */
 export async function visitDesk({ page, devnet, photographs }: ListsVisit): Promise<void> {
   const password = devnet.network.forgers?.defaultPassword ?? '';
   await page.evaluate("location.hash = '#/forging'");
@@ -144,7 +150,7 @@ export async function visitDesk({ page, devnet, photographs }: ListsVisit): Prom
   await row.getByText('on', { exact: true }).waitFor();
 }
 
-/** What the browser says of the wrong password and of a cursor that is none. */
+/** Whether the browser logged the problem because of the wrong password or the invalid cursor of this visit. */
 export function isOfRefusal(problem: string): boolean {
   return (
     /node\/status\/forging: 404$/.test(problem) ||

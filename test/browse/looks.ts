@@ -1,4 +1,4 @@
-/** How a visitor looks at a page: screens, what goes wrong in the browser, photographs. */
+/** Looks of the pages under test: screen sizes, screenshots, problems in the browser. */
 
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
@@ -15,15 +15,15 @@ export const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
 };
 
 export interface Photographer {
-  /** @throws AssertionError where the page, or a table on it, is wider than its place, or axe finds a violation */
+  /** @throws AssertionError if the page or a table on it is too wide, or if axe finds a violation */
   take(what: string): Promise<void>;
-  /** How many there are. */
+  /** Number of screenshots so far. */
   taken(): number;
 }
 
 /**
- * @param name of the look, with which file names begin
- * @param rulesOff rules of axe that are not looked at
+ * @param name name of the look, used as the prefix of file names
+ * @param rulesOff rules that axe does not check
  */
 export function photographer(
   page: Page,
@@ -50,10 +50,13 @@ export function photographer(
   };
 }
 
-/** Read once: half a megabyte. It is run as the debugger's, which no content security policy of the page stops. */
+/**
+ * Source of axe, half a megabyte, read once. It runs through the debugger, so no content security policy of the page
+ * blocks it.
+ */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong with the page as it stands: each violation with its first elements. */
+/** Violations that axe finds on the current page, each with its first elements. */
 async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Promise<readonly string[]> {
   await page.evaluate(AXE);
   const rules = Object.fromEntries(rulesOff.map((rule) => [rule, { enabled: false }]));
@@ -61,7 +64,7 @@ async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Pro
     id + ': ' + help + ' (' + nodes.length + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ') + ')'))`);
 }
 
-/** Everything that a browser complains of, as it comes. */
+/** Collects every problem that the browser reports for the page. */
 export function problemsOf(page: Page): readonly string[] {
   const problems: string[] = [];
   page.on('console', (message) => {
@@ -69,7 +72,7 @@ export function problemsOf(page: Page): readonly string[] {
   });
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('requestfailed', (request) => {
-    // A stream of events ends with its page, or with the beginning that is shown of it.
+    // A closed event stream counts as a failed request. A page closes its stream at its end, or after the first events.
     if (!/\/api\/events(\?|$)/.test(request.url())) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on('response', (response) => {

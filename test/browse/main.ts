@@ -1,8 +1,11 @@
 /**
- * `npm run browse -- [--out DIR] [--generation 2] [--look phone-dark]`: opens the dashboard of a devnet of four in Chromium,
- * clicks through all of it on a desktop, a wide screen and a phone, light and dark, and leaves screenshots. Fails at any error in the
- * browser's console. Before that a page of its own uses `bloomery/client`; `--client` leaves it at that. axe looks at every
- * page that is photographed. `--look` may be given several times; all five unless it is.
+ * `npm run browse -- [--out DIR] [--generation 2] [--look phone-dark]`: opens the dashboard of a devnet of four nodes
+ * in Chromium. It clicks through all pages on a desktop, a wide screen and a phone, light and dark, and leaves
+ * screenshots. It fails at any error in the browser's console, and axe checks every page of which it takes a
+ * screenshot.
+ *
+ * A separate page tests `bloomery/client` first; `--client` tests nothing else. `--look` may be repeated. Without it,
+ * all five looks are used.
  */
 
 import { mkdtempSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Looks at what is rare: branches that were left, lost consensus, delegates that wait, and nodes that cannot take part. */
+/**
+ * Opens the dashboard in rare states: abandoned branches, lost consensus, waiting delegates, and nodes that cannot take
+ * part.
+ */
 
 import { strict as assert } from 'node:assert';
 import type { Browser, Page } from 'playwright-core';
@@ -7,21 +10,21 @@ import type { Untyped } from '../support/untyped.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
 
 interface RareState {
-  /** What becomes of the data of answers on their way to the page, by path and question. */
+  /** Functions that change the data of an answer on its way to the page, by path and query. */
   readonly answers: Readonly<Record<string, (data: Untyped) => Untyped>>;
-  /** Whether nothing happens while one looks. */
+  /** Whether the page receives no events. */
   readonly isStill?: true;
-  /** Alarming figures at a glance. */
+  /** Number of figures on the overview that must be shown as alarming. */
   readonly alarms: number;
-  /** Views, and what must be read there. */
+  /** Texts that must appear, by view. */
   readonly views: Readonly<Record<string, readonly (string | RegExp)[]>>;
-  /** What is opened in a view before it is photographed, and what must be read then. */
+  /** Element to open in a view before the screenshot, and texts that must appear then. */
   readonly opened?: Readonly<Record<string, readonly [string, ...string[]]>>;
 }
 
-/** Seconds by which a chain that is caught up with lies in the past. */
+/** Age in seconds of the tip of a chain that is still being synchronized. */
 const BEHIND_S = 7200;
-/** Several questions of the page. */
+/** Time in which the page repeats its requests several times. */
 const STEADY_MS = 15_000;
 
 const RARE_STATES: Readonly<Record<string, RareState>> = {
@@ -100,7 +103,7 @@ const RARE_STATES: Readonly<Record<string, RareState>> = {
     views: { pool: ['signatures of its group, has 1 of 3'] },
     opened: { pool: ['signatures of its group, has 1 of 3', 'missing', 'signed'] },
   },
-  // Rounds of five, so that some are over, in one of which a slot passed unused.
+  // Use rounds of five slots, so that the list has complete rounds, one of them with a missed slot.
   rounds: {
     answers: {
       'node/constants': (constants) => ({ ...constants, activeDelegates: ROUND }),
@@ -142,7 +145,7 @@ const OF_A_GROUP = {
   asset: { amount: '4200000000', recipientId: '16313739661670634666L' },
 };
 
-/** A stream that opens and tells nothing. */
+/** An event stream that opens and sends no events. */
 const STILL_EVENTS = `globalThis.EventSource = class extends EventTarget {
   readyState = 1;
   constructor() { super(); setTimeout(() => this.dispatchEvent(new Event('open')), 10); }
@@ -150,7 +153,7 @@ const STILL_EVENTS = `globalThis.EventSource = class extends EventTarget {
 };`;
 
 /**
- * What a healthy devnet does not show: its answers are changed on their way to the page.
+ * Shows states that do not occur in a healthy devnet, by changing its answers on their way to the page.
  *
  * @returns number of screenshots
  */
@@ -169,7 +172,7 @@ export async function visitRareStates(
     for (const [view, texts] of Object.entries(state.views)) {
       await page.goto(`${devnet.nodes[0]?.url}/${view === 'glance' ? '' : `#/${view}`}`);
       for (const text of texts) await page.getByText(text).first().waitFor();
-      // While a block goes round a page that was just opened may see the peers without it.
+      // While a block propagates, a page that was just opened may show peers that do not have the block yet.
       const areRight = async (): Promise<boolean> => (await page.locator('.figures .bad').count()) === state.alarms;
       if (view === 'glance') await waitFor(`${what}: ${state.alarms} alarming figures`, areRight, STEADY_MS);
       const [summary, ...shown] = state.opened?.[view] ?? [];
@@ -192,7 +195,7 @@ function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Pro
   });
 }
 
-/** None is connected, and the first is banned. */
+/** Changes a peer so that none is connected and the first one is banned. */
 function lonely({ ip, wsPort }: Untyped, index: number): Untyped {
   const known = { ip, wsPort, verdict: 'known', roles: [], reputation: 100 };
   return index > 0
@@ -206,7 +209,7 @@ function lonely({ ip, wsPort }: Untyped, index: number): Untyped {
       };
 }
 
-/** The newest blocks come a slot later: those of the present round, and one or two of a round that is over. */
+/** Moves the newest blocks by one slot: all blocks of the current round, and one or two of the previous round. */
 function withMissedSlot(blocks: Untyped): Untyped {
   const from = blocks[0].height - ROUND - 1;
   return blocks.map((block: Untyped) => (block.height >= from ? { ...block, timestamp: block.timestamp + 2 } : block));

@@ -1,4 +1,6 @@
-/** A visitor of the interactive reference: reads an operation, tries it, and sees what the node answers. */
+/**
+ * A visitor of the interactive API reference reads an operation, tries it, and checks the answer that the page shows.
+ */
 
 import { strict as assert } from 'node:assert';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -6,19 +8,24 @@ import { photographer, problemsOf } from './looks.ts';
 
 const WAIT_MS = 60_000;
 
-/** Faults of the library's own elements: its headings skip a level, an operation's head is a button with another one in it, and what is above the operations stands outside its
- * landmark. */
+/**
+ * Rules of axe that the reference library itself breaks. Its headings skip a level, the head of an operation is a
+ * button inside another button, and the part above the operations is outside every landmark.
+ */
 const OF_THE_LIBRARY = ['heading-order', 'nested-interactive', 'region', 'select-name'];
 
 export interface ReferenceVisit {
-  /** Of a running node. */
+  /** URL of a running node. */
   readonly url: string;
   readonly name: string;
   readonly look: BrowserContextOptions;
   readonly directory: string;
 }
 
-/** @returns number of screenshots. @throws AssertionError at what the visitor misses, or an error in the console */
+/**
+ * @returns number of screenshots
+ * @throws AssertionError if the page lacks something or logs an error to the console
+ */
 export async function visitReference(browser: Browser, visit: ReferenceVisit): Promise<number> {
   const { url, name, look, directory } = visit;
   const context = await browser.newContext(look);
@@ -53,14 +60,14 @@ export async function visitReference(browser: Browser, visit: ReferenceVisit): P
   return photographs.taken();
 }
 
-/** Groups are shut on a phone. */
+/** Opens an operation. On a phone its group is closed at first and must be opened too. */
 async function openOperation(page: Page, group: string, id: string): Promise<void> {
   const operation = page.locator(`[id="operations-${group}-${id}"]`);
   if ((await operation.count()) === 0) await page.locator(`[id="operations-tag-${group}"]`).click();
   await operation.locator('.opblock-summary-control').click();
 }
 
-/** @returns what the page shows of the answer */
+/** @returns the answer that the page shows */
 async function tryIt(page: Page, id: string): Promise<string> {
   const operation = page.locator(`[id="${id}"]`);
   await operation.getByRole('button', { name: 'Try it out' }).click();

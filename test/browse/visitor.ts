@@ -1,4 +1,4 @@
-/** A visitor of the dashboard: what it clicks, what it must see, and what it photographs. */
+/** A visitor of the dashboard: clicks, expected texts, and screenshots. */
 
 import { strict as assert } from 'node:assert';
 import { mkdirSync } from 'node:fs';
@@ -16,17 +16,17 @@ import { visitReference } from './reference-page.ts';
 import { visitRareStates } from './rare-states.ts';
 
 export interface BrowseOptions {
-  /** Where screenshots go. */
+  /** Folder for the screenshots. */
   readonly directory: string;
   readonly generation: 2 | 3;
-  /** Names of looks; all unless given. */
+  /** Names of looks, by default all. */
   readonly looks?: readonly string[];
-  /** The browser's executable. */
+  /** Path of the browser's executable. */
   readonly chromium: string;
   readonly say: (line: string) => void;
 }
 
-/** Places of things that there are not. */
+/** Names and paths of pages for things that do not exist. */
 const ABSENT = [
   ['no-block', '#/blocks/4000000'],
   ['no-transaction', '#/transactions/1'],
@@ -34,14 +34,17 @@ const ABSENT = [
   ['no-delegate', '#/delegates/nobody'],
 ] as const;
 
-/** More than a page of the list. */
+/** More blocks than one page of the list holds. */
 const BLOCKS_MIN = 32;
 const TRANSFERS = 25;
 const WAIT_MS = 60_000;
 
 const load = createRequire(import.meta.url);
 
-/** @returns number of screenshots. @throws AssertionError at what the visitor misses, or an error in the console */
+/**
+ * @returns number of screenshots
+ * @throws AssertionError if the page lacks something or logs an error to the console
+ */
 export async function browse(options: BrowseOptions): Promise<number> {
   mkdirSync(options.directory, { recursive: true });
   const network = options.generation === 2 ? 'devnet-gen2' : 'devnet';
@@ -96,7 +99,7 @@ async function sendTransfers(devnet: TestDevnet, generation: 2 | 3): Promise<str
   };
   for (let index = 0; index < TRANSFERS; index++) {
     assert(await waitFor('an accepted transfer', () => post(index), WAIT_MS), 'the node takes transfers');
-    // The balance of the recipient changes at two moments: the chart needs a second one.
+    // The recipient's balance must change at two times, because the chart needs two points.
     if (index === 0) await sleep(1500);
   }
   const client = devnet.nodes[0]?.client;
@@ -133,7 +136,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   assert.equal(await page.locator('.figures .bad').count(), 0, `${name}: a healthy devnet has no alarming figure`);
   await photograph('glance');
 
-  // The round is walked through with the keyboard.
+  // The visitor moves through the round with the keyboard.
   await page.locator('.slots a[tabindex="0"]').focus();
   await page.keyboard.press('ArrowLeft');
   assert.match(await page.locator('.slot-line').innerText(), /forged|missed|has the/);
@@ -208,7 +211,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('nodes');
   await open('Forging');
   await page.getByText('on', { exact: true }).first().waitFor();
-  // The results of the delegates come after their names.
+  // The names of the delegates load before their results.
   await page.getByRole('cell', { name: '…' }).first().waitFor({ state: 'detached' });
   await photograph('forging');
   await open('Diagnostics');
@@ -266,7 +269,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   }
 }
 
-/** Who goes back is where it was on the page. */
+/** Checks that the browser's back button restores the scroll position. */
 async function comesBackTo(page: Page): Promise<void> {
   const scrolled = async (): Promise<number> => Number(await page.evaluate('scrollY'));
   await waitFor(
@@ -275,7 +278,8 @@ async function comesBackTo(page: Page): Promise<void> {
     WAIT_MS,
   );
   await page.evaluate('scrollTo(0, 900)');
-  // It is noted when the scrolling rests. The browser moves the place when parts above it come in.
+  // The page stores its scroll position when scrolling stops. The browser shifts the position when elements above it
+  // load.
   await waitFor(
     'a note of the place',
     () => page.evaluate('scrollY > 0 && history.state?.scrollY === scrollY'),
@@ -292,7 +296,7 @@ async function comesBackTo(page: Page): Promise<void> {
   await waitFor('the place on the page', async () => Math.abs((await scrolled()) - place) < 2, WAIT_MS);
 }
 
-/** Stops a peer, then the node itself: the page must say so and come back by itself. */
+/** Stops a peer, then the node itself. The page must show each loss and must recover by itself. */
 async function watchLosses(browser: Browser, devnet: TestDevnet, directory: string): Promise<number> {
   const page = await browser.newPage();
   const [own, , , other] = devnet.nodes;

@@ -27,7 +27,7 @@ interface CommandFixture {
   run(command: string, ...args: readonly string[]): Promise<CliResult>;
 }
 
-/** A network folder, a file with the chain and a place for data; commands know both folders. */
+/** Creates a network folder, a file with the chain and a data folder. The commands get both folders as options. */
 function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), its);
@@ -36,7 +36,7 @@ function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
   writeFileSync(file, text);
   const run = async (command: string, ...args: readonly string[]): Promise<CliResult> => {
     const result = await runCli([command, '--data-dir', data, '--network', networkFolder, ...args]);
-    // On a slow machine a command says how far it is.
+    // On a slow machine a command reports its progress.
     return {
       ...result,
       stderr: result.stderr.replace(/^([0-9]+ %, )?(im|ex)porting: .*\n|^([0-9]+ %, )?verifying: .*\n/gm, ''),
@@ -115,7 +115,7 @@ test.serial('a chain is imported, verified, exported, rolled back and imported a
   t.is(sha256(gunzipSync(readFileSync(packed)).toString('utf8')), sha256(text));
   const other = await runCli(['import', '--data-dir', `${data}-2`, '--network', networkFolder, packed]);
   t.is(other.stdout, imported.stdout);
-  // The digest of the copy is that of the original.
+  // The copy has the same digest as the original.
   t.is((await runCli(['verify', '--data-dir', `${data}-2`, '--network', networkFolder])).stdout, verified.stdout);
   const part = await run('export', '--from', '199', '--to', '200');
   t.is(part.stdout, text.split('\n').slice(198).join('\n'));
@@ -165,11 +165,12 @@ test.serial(
     const args = ['import', '--data-dir', data, '--network', networkFolder, '-'];
     const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['pipe', 'ignore', 'inherit'] });
     t.teardown(() => child.kill('SIGKILL'));
-    // Enough for two commits, the first of which is waited for.
+    // The lines are enough for two commits, and the test waits for the first one.
     child.stdin.write(lines.slice(0, 800).join(''));
     const deadlineMs = Date.now() + 200_000;
     while ((await heightNow()) < 100 && Date.now() < deadlineMs) await sleep(20);
-    // Its indexes come later: what asks none is answered, and what compares them says that it has to wait.
+    // The import builds the indexes last. A command that needs no index works; `verify` compares indexes and must ask
+    // to wait.
     t.is((await run('export', '--to', '99')).stdout, lines.slice(0, 99).join(''));
     const early = await run('verify');
     t.is(early.code, 1);

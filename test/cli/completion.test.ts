@@ -7,7 +7,7 @@ import { runCli } from '../support/cli.ts';
 
 const KNOWN = { networks: networkNames('/nowhere') };
 
-/** What bash offers for a line, the last word of which is being typed. */
+/** Suggestions of bash for a command line whose last word is incomplete. */
 function offered(line: string): readonly string[] {
   const script = `${completionScript(createProgram(), 'bash', KNOWN)}
 COMP_WORDS=(${line
@@ -31,7 +31,7 @@ test.serial('bash completes commands, their subcommands and options, also behind
   t.deepEqual(offered('bloomery start --network dev'), ['devnet', 'devnet-gen2']);
   t.deepEqual(offered('bloomery devnet --mine '), ['interval', 'instant', 'on-demand']);
   t.deepEqual(offered('bloomery completion f'), ['fish']);
-  // A value of an option of the command above is none of the one below.
+  // A subcommand does not suggest the option values of its parent command.
   t.deepEqual(offered('bloomery devnet accounts --mine i'), []);
   t.true(offered('bloomery ').includes('devnet'));
 });

@@ -1,6 +1,7 @@
 /**
- * The catalogue of damage: folders whose data file a broken disk has spoilt, and what commands say of them. Fifty folders, and a
- * flipped byte in every table, with `DAMAGED_FOLDERS=50`; fewer of both in the usual run.
+ * Catalogue of damage: folders whose data file a faulty disk has changed, and the messages of the commands. With
+ * `DAMAGED_FOLDERS=50` the test damages fifty folders and flips a byte in every table; by default the test uses fewer
+ * folders and tables.
  */
 
 import { spawn } from 'node:child_process';
@@ -22,7 +23,7 @@ const PAGE_BYTES = 4096;
 const FOLDERS = Number(process.env['DAMAGED_FOLDERS'] ?? 8);
 const { network, blocks } = madeChain(300);
 const TABLE_NAMES = Object.keys(TABLES) as TableName[];
-/** The chain of the catalogue writes nothing to these. */
+/** Tables to which the chain of the catalogue writes nothing. */
 const LACKING: readonly TableName[] = ['facts', 'transactionsByData', 'longLists', 'secondPublicKeys', 'memberships'];
 
 let folder: string;
@@ -41,7 +42,7 @@ test.before(async () => {
 });
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A block that is reverted and taken again leaves the note of what is final. */
+/** Reverts a block and applies it again. The revert leaves the note of the finalized height. */
 async function leaveNotes(place: ChainPlace): Promise<void> {
   const { chain, close } = await openChain(place, true);
   try {
@@ -52,7 +53,7 @@ async function leaveNotes(place: ChainPlace): Promise<void> {
   }
 }
 
-/** A number that follows from the place in the catalogue: a failure comes again. */
+/** Returns a pseudo-random number from the position in the catalogue, so that a failure is reproducible. */
 function pick(seed: number, below: number): number {
   return (Math.imul(seed + 1, 2_654_435_761) >>> 0) % below;
 }
@@ -73,7 +74,7 @@ async function run(data: string, command: readonly string[]): Promise<Ending> {
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (part: string) => {
       text += part;
-      // A node that runs on is stopped.
+      // Stop a node that started in spite of the damage.
       if (text.includes('data in ')) child.kill('SIGTERM');
     });
   }
@@ -89,7 +90,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   start: ['start', '--no-peers', '--no-forging'],
 };
 
-/** Runs all commands on a copy of the folder whose data file was changed. */
+/** Runs all commands, each on its own copy of the folder with a damaged data file. */
 async function endings(
   name: string,
   damage: (bytes: Buffer) => number | undefined,
@@ -114,7 +115,7 @@ const RAW = /MDB_|Assertion|mdb_|lmdb error|defect of the program|\n {4}at /;
 for (let index = 0; index < FOLDERS; index += 1) {
   const kind = (['zeroed', 'garbled', 'cut off', 'another’s'] as const)[index % 4];
   test.serial(`folder ${index}: a page that is ${kind} is told by every command, with the remedy`, async (t) => {
-    // Each role in turn: the root, then tables as they come.
+    // The first folder damages the root page, each further folder a pseudo-random page.
     const page = pages[index === 0 ? 0 : pick(index, pages.length)] as PageInUse;
     const at = page.number * PAGE_BYTES;
     const all = await endings(`folder-${index}`, (bytes) => {
@@ -136,7 +137,7 @@ for (let index = 0; index < FOLDERS; index += 1) {
   });
 }
 
-/** Place of a byte of a value of a table, or of a key where values are empty. */
+/** Offset of a byte in a value of a table, or in a key if the values are empty. */
 function byteOf(table: TableName): number {
   const { number } = TABLES[table];
   const entries = entriesOf(whole, pages, number);
@@ -169,7 +170,7 @@ for (const [index, table] of TABLE_NAMES.entries()) {
       const { code, text } = all[command] as Ending;
       const about = `${command}, byte ${at} of table ${table}, bit ${bit}: ${text}`;
       t.is(code, 1, about);
-      // Of what says whose store it is, no damage is known: it is another network's or another version's.
+      // The table `meta` identifies the store, so a damaged value looks like another network or another version.
       t.regex(text, table === 'meta' ? /backup|layout|another|parameters/ : /backup/, about);
     }
   });
@@ -180,7 +181,7 @@ test.serial(
   async (t) => {
     const [account] = network.accounts;
     const name = Buffer.from(addressOf(hexOf(account?.publicKey ?? new Uint8Array())));
-    // With its length before it: records of undoing hold it too.
+    // The bytes before the name are needed, because undo records contain the name too.
     const key = Buffer.from([name.length + 1, 0, TABLES.accounts.number, ...name]);
     const found = pages
       .filter(({ kind }) => kind === 'leaf')

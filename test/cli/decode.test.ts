@@ -26,7 +26,7 @@ for (const generation of [2, 3] as const) {
   test(`transactions of generation ${generation} are read back from their bytes`, (t) => {
     const plain = signer.sign({ ...REQUEST, payload: { ...TRANSFER, data: 'rent' } });
     t.deepEqual(signer.fromBytes(signer.toBytes(plain)), [plain]);
-    // The text of a transfer is as long as a second signature.
+    // The data of this transfer has the length of a second signature, so the bytes can be decoded in two ways.
     const doubtful = signer.sign({ ...REQUEST, payload: TRANSFER });
     const readings = signer.fromBytes(signer.toBytes(doubtful));
     t.is(readings.length, 2);

@@ -1,4 +1,4 @@
-/** The catalogue of faults: each is induced, and must be named; a healthy node must not be alarmed about. */
+/** Catalogue of faults. The doctor must name each induced fault and must raise no alarm for a healthy node. */
 
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -70,7 +70,7 @@ interface NodeFixture extends DiskFixture {
   readonly folder: string;
 }
 
-/** A node whose folder and answers are whole. */
+/** Creates the folder of a healthy node and serves its answers. */
 async function setUpNode(
   t: ExecutionContext,
   answers: Record<string, Untyped> | 'silent' = healthy(),
@@ -98,9 +98,9 @@ async function setUpNode(
   };
 }
 
-/** The codes that are found, within the time that an operator waits. */
+/** Returns the codes of the findings, and checks that the doctor is fast enough for an operator. */
 async function found(t: ExecutionContext, request: ExamineRequest): Promise<readonly FaultCode[]> {
-  // The processor's time: what else the machine does must not count.
+  // Measure processor time, because other programs on the machine must not count.
   const before = process.cpuUsage();
   const findings = await examine(request);
   const { user, system } = process.cpuUsage(before);
@@ -149,7 +149,7 @@ for (const [code, induce] of Object.entries(diskFaults)) {
     const codes = await found(t, its);
     t.true(codes.includes(code as FaultCode), codes.join(', '));
     t.is(new Set(codes).size, codes.length, 'each is told once');
-    // At most that nobody runs the node, which is so here.
+    // The only other allowed finding is that the node does not run, which is true here.
     t.deepEqual(
       codes.filter((each) => each !== code && each !== 'NODE_NOT_RUNNING'),
       [],
@@ -173,7 +173,7 @@ function decided(module: string, code: string, fields: object, times = 3): objec
 const status = (changes: object) => ({ 'node/status': { ...healthy()['node/status'], ...changes } });
 const missed = { slot: 9_990, reason: 'no peers' };
 
-/** Faults of a running node, as what it answers then. */
+/** Faults of a running node, by the answers that show them. */
 const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   NODE_OF_OTHER_NETWORK: { 'node/constants': { nethash: 'ff'.repeat(32), protocolVersion: '2.0' } },
   NODE_REFUSES: { 'node/status/forging': undefined },
@@ -232,7 +232,7 @@ for (const [code, changes] of Object.entries(nodeFaults)) {
   });
 }
 
-/** Diagnostics, the newest last. */
+/** Builds diagnostics from entries whose newest is the last. */
 function decidedInTurn(entries: readonly (readonly [module: string, code: string, fields: object])[]): object {
   const all = entries.map(([module, code, fields], index) => {
     const time = new Date(NOW_MS - (entries.length - index) * 10_000).toISOString();
@@ -310,7 +310,7 @@ test.serial('a pause of forging that is logged up to one slot after the disk rec
   ] as const;
   const recovered = ['chain', 'STORE_WRITES_AGAIN', {}] as const;
   const other = ['p2p', 'PEER_DROPPED', {}] as const;
-  // Two entries are 10 s apart, the length of a slot.
+  // Two entries are 10 s apart, which is the length of a slot.
   const within = decidedInTurn([pause, recovered, pause]);
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...within })), []);
   const later = decidedInTurn([pause, recovered, other, pause]);
@@ -345,7 +345,7 @@ test.serial(
       status({ syncing: true, height: 500, consensus: 0 }),
       decided('forge', 'FORGING_PAUSED', missed, 1),
       { blocks: [{ height: 1000, timestamp: 99_950 }] },
-      // All delegates of a network whose passphrases everybody knows.
+      // A network with public passphrases: the node has the keys of all delegates and forges with none.
       { 'node/status/forging': Array.from({ length: 101 }, () => ({ publicKey: KEY, forging: false })) },
       { 'node/peers': [], ...status({ isAlone: true, consensus: 0, networkHeight: 0 }) },
     ])
@@ -358,7 +358,7 @@ test.serial(
     });
     const its = await setUpNode(t, healthy());
     t.deepEqual(await found(t, { ...its, url: await scripted(t, waverer) }), []);
-    // Peers need a moment for a new block, and some of them two.
+    // Most peers need a moment to receive a new block, and some need two.
     let looks = 0;
     const slowPeers = healthy();
     Object.defineProperty(slowPeers, 'node/status', {
@@ -415,7 +415,7 @@ test('without an address the node is asked where its configuration has its HTTP 
       .at(-1),
     '7124',
   );
-  // What is wrong with the configuration is a finding, and no reason to ask nobody.
+  // An error in the configuration is a finding. The doctor still asks the node at the default address.
   t.is(at({ port: 'x' }), 'http://127.0.0.1:4000');
   t.is(addressOfNode({ environment }), 'http://127.0.0.1:4000');
 });

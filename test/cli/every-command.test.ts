@@ -1,4 +1,4 @@
-/** Holds the list of all commands to the same rules: help with exit codes, and a schema that is true of the printed JSON. */
+/** Checks every command against the same rules: its help lists exit codes, and its schema matches the printed JSON. */
 
 import test from 'ava';
 import Ajv from 'ajv';

@@ -48,7 +48,7 @@ test.serial('a block is shown by its height, by its id and as the latest', async
     ...CONSTANTS,
     '/api/blocks?limit=1': { data: [BLOCK] },
     '/api/blocks?height=7': { data: [BLOCK] },
-    // A number that may be a height, and is an id.
+    // The number 123 could be a height, but it is an id.
     '/api/blocks?height=123': { data: [] },
     '/api/blocks?blockId=123': { data: [BLOCK] },
     [`/api/delegates?publicKey=${KEY}`]: { data: [DELEGATE] },

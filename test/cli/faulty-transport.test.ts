@@ -1,4 +1,4 @@
-/** Faults of a devnet's links, over the wire of the test kit and a clock that is moved by hand. */
+/** Tests faults of devnet links, over the in-memory transport of the test kit and a clock that the test moves. */
 
 import test from 'ava';
 import { FaultyTransport } from '../../src/cli/devnet/faulty-transport.ts';
@@ -10,7 +10,7 @@ import { Hub } from '../../src/testing/hub.ts';
 import { FakeClock, seeded } from '../engine/peers/support.ts';
 
 const PORTS = [5001, 5002] as const;
-/** Longer than the wire waits where a link has a fault. */
+/** Longer than the transport waits for an answer on a link with a fault. */
 const SLOW_ANSWER_MS = 15_000;
 const INFO: NodeInfo = {
   os: 'linux',
@@ -25,12 +25,12 @@ const INFO: NodeInfo = {
 interface Node {
   readonly transport: FaultyTransport;
   readonly peerId: string;
-  /** Heights that it heard of, and of each message that it got its first id. */
+  /** Received heights, and the first id of each received message. */
   readonly heard: (number | string)[];
   readonly gone: string[];
 }
 
-/** Two nodes, the first of which has dialled the second. */
+/** Creates two nodes. The first one has dialled the second one. */
 async function twoNodes(): Promise<{ clock: FakeClock; a: Node; b: Node; set(fault: Partial<LinkFaults>): void }> {
   const clock = new FakeClock();
   const hub = new Hub(clock);
@@ -73,7 +73,7 @@ async function twoNodes(): Promise<{ clock: FakeClock; a: Node; b: Node; set(fau
   };
 }
 
-/** Lets everything arrive that is on its way. */
+/** Waits until everything in transit has arrived. */
 async function arrived(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -88,7 +88,7 @@ function ids(id: string): PeerMessage {
   return { kind: 'transactionIds', ids: [id] };
 }
 
-/** What becomes of a question; `waits` until something does. */
+/** Outcome of a request: its answer, its error code, or `waits` while it is pending. */
 function outcomeOf(question: Promise<unknown>): { state: unknown } {
   const outcome: { state: unknown } = { state: 'waits' };
   question.then(
@@ -112,7 +112,7 @@ test('where a link has no fault, the wire below says how long an answer may take
   const first = outcomeOf(a.transport.request(b.peerId, { kind: 'peers' }));
   await pass(clock, SLOW_ANSWER_MS);
   t.deepEqual(first.state, []);
-  // A fault that comes while the question waits may take its answer.
+  // A fault may start while a request is pending, and may drop its answer.
   const second = outcomeOf(a.transport.request(b.peerId, { kind: 'peers' }));
   await pass(clock, 2_000);
   set({ isCut: true });
@@ -149,7 +149,7 @@ test('nobody dials across a cut', async (t) => {
   const { clock, a, set } = await twoNodes();
   set({ isCut: true });
   const across = outcomeOf(a.transport.connect({ ip: '127.0.0.1', wsPort: PORTS[1] }));
-  // Another port is another node, which the wire waits for.
+  // Another port belongs to another node, so the transport below decides how long the dial may take.
   const elsewhere = outcomeOf(a.transport.connect({ ip: '127.0.0.1', wsPort: 5003 }));
   await arrived();
   t.deepEqual([across.state, elsewhere.state], ['DIAL_FAILED', 'waits']);
@@ -228,7 +228,7 @@ test('a lossy link loses its share of messages and questions, and all others arr
     b.heard,
     [...b.heard].sort((x, y) => Number(x) - Number(y)),
   );
-  // Question and answer must both arrive: 49 of a hundred.
+  // A request succeeds only if neither message is lost, which has a probability of 49 %.
   const answered = questions.filter(({ state }) => typeof state === 'object').length;
   t.true(answered > 70 && answered < 130, `${answered} of 200`);
   t.true(questions.every(({ state }) => state !== 'waits'));

@@ -14,7 +14,7 @@ const B = 'bb'.repeat(32);
 const HEADER = { blockId: '17', height: 7, timestamp: 70, maxHeightPrevoted: 3, maxHeightPreviouslyForged: 2 };
 const PASSWORD = { BLOOMERY_PASSWORD: 'a password' };
 
-/** A node with these delegates; what is put is kept. */
+/** Starts a server that answers like a node with the given delegates. The server keeps the bodies of PUT requests. */
 async function nodeWith(t: ExecutionContext, delegates: readonly object[], putStatus = 200) {
   const put: Untyped[] = [];
   const answers: Readonly<Record<string, unknown>> = {
@@ -175,11 +175,11 @@ test.serial(
       `signing record of one delegate imported into ${at('into/devnet')}; this node may sign for them now\n`,
     );
     t.deepEqual(knownIn('into'), { last: HEADER, heldSinceS: 0 });
-    // The file says of itself what it is from now on, wherever it is carried.
+    // The first import marks the file itself as a copy, and the mark stays when the file is moved.
     const second = await run(['import', file], 'other', { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' });
     t.regex(second.stdout, /it is a copy, so the node first makes sure that nobody else signs/);
     t.true(knownIn('other').heldSinceS > HEADER.timestamp);
-    // And this machine remembers the record.
+    // The machine also remembers that the record was imported.
     const third = await run(['import', copy], 'third');
     t.regex(
       third.stdout,

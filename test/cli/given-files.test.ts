@@ -1,4 +1,4 @@
-/** Files that a command is given and that are none: pipes that nobody writes to, devices without end, folders. */
+/** Arguments of commands that name no regular file: pipes without a writer, endless devices, folders. */
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ test.before(async () => {
 
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Commands with a file of the kind that is being tried. */
+/** Commands with a file of the kind under test. */
 function commands(file: string): Readonly<Record<string, readonly string[]>> {
   const fresh = mkdtempSync(join(folder, 'fresh-'));
   const data = ['--data-dir', join(fresh, 'data'), '--network', work.network];
@@ -55,7 +55,7 @@ function commands(file: string): Readonly<Record<string, readonly string[]>> {
     'forgers.json': [...show, networkWith('forgers.json')],
     'config.json': ['network', 'import', '--from', foreignWith('config.json'), '--name', 'x'],
     'genesis_block.json': ['network', 'import', '--from', foreignWith('genesis_block.json'), '--name', 'x'],
-    // These take a pipe, and wait for it.
+    // These commands accept a pipe and wait for its data.
     ...(isPipe
       ? {}
       : {

@@ -1,4 +1,4 @@
-/** What commands make of a program that answers at the address of a node, and is none. */
+/** Runs commands against a server at a node's address. The server is not a node and returns odd answers. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 const RUN_COMMANDS = fileURLToPath(new URL('../support/run-commands.js', import.meta.url));
 const ROUNDS = 40;
 
-/** Texts that steer a terminal: title, colour, C1, direction of writing, forged lines, invisible characters. */
+/** Texts that control a terminal: title, colour, C1 codes, writing direction, forged lines, invisible characters. */
 const NASTY = [
   '\u001b]0;owned\u0007',
   '\u001b[2J\u001b[31m',
@@ -39,7 +39,7 @@ const anyJson = fc.oneof(
   fc.dictionary(fc.constantFrom(...NASTY, 'height', 'toString', 'publicKey', 'length'), scalar, { maxKeys: 3 }),
 );
 
-/** A value with one of its parts, chosen by `at`, in place of which something else stands. */
+/** Replaces or removes a part of a value. The number `at` selects the part. */
 function spoilt(value: unknown, at: number, other: unknown): unknown {
   if (typeof value !== 'object' || value === null || at % 7 === 0) return other;
   const keys = Object.keys(value);
@@ -65,7 +65,7 @@ const oddity: fc.Arbitrary<Oddity> = fc.record({
   isWrapped: fc.boolean(),
 });
 
-/** A server whose answers are those of a node but for something, another thing at each question. */
+/** Starts a server that answers like a node, except for one changed part in each answer. */
 async function hostileNode(t: ExecutionContext, seed: number): Promise<string> {
   const oddities = fc.sample(oddity, { numRuns: 2000, seed });
   let asked = 0;

@@ -1,4 +1,4 @@
-/** The files of `bloomery init`, written by hand-made plans. */
+/** Checks the files that `bloomery init` writes for plans made by the test. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -13,7 +13,7 @@ import { startOneNode } from '../support/one-node.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { editJson, temporaryFolder } from '../support/network-folder.ts';
 
-/** A configuration folder as the family's application has it, made of a packaged network. */
+/** Creates a configuration folder in the format of Lisk Core from a packaged network. */
 function foreignFolder(t: ExecutionContext, network: string): string {
   const folder = join(temporaryFolder(t), 'foreign');
   mkdirSync(folder);
@@ -95,14 +95,14 @@ for (const [network, generation] of [
     async (t) => {
       const folder = temporaryFolder(t);
       const from = foreignFolder(t, network);
-      // Slots long enough for a busy machine to meet them.
+      // The slots are long enough for a busy machine to use them.
       editJson(from, 'config.json', (config) => {
         config.app.genesisConfig.BLOCK_TIME = 5;
         config.modules.network.seedPeers = [{ ip: '127.0.0.1', wsPort: 5050 }];
       });
       const out = join(folder, 'network');
       t.is((await runCli(['network', 'import', '--from', from, '--name', 'mine', '--out', out])).code, 0);
-      // As an operator says it: the password of the delegates came along.
+      // The operator sets only `force`, because the import includes the password of the delegates.
       const node = await startOneNode(t, { network: out, fixedPeers: [], config: { forging: { force: true } } });
       const { params } = loadNetwork(out);
       const startSlot = slotAtMs(Date.now(), params);
@@ -125,7 +125,7 @@ for (const [network, generation] of [
   ['devnet-gen2', 2],
   ['devnet', 3],
 ] as const) {
-  // Beside the other: most of it is waiting.
+  // This test runs in parallel with the other tests, because it mostly waits.
   test(`an imported network of generation ${generation} begins after one turn on a node with some of its delegates, which says until then why and until when`, async (t) => {
     t.timeout(300_000);
     const folder = temporaryFolder(t);
@@ -151,7 +151,7 @@ for (const [network, generation] of [
     const states = await statesOf();
     t.is(states.length, ACTIVE_DELEGATES - 1);
     t.true(states.every(({ forging }) => forging));
-    // The slot of one or another has passed already.
+    // The slots of up to four delegates may have passed already.
     const waits = states.flatMap(({ waiting }) => waiting ?? []);
     t.true(waits.length >= ACTIVE_DELEGATES - 5, `${waits.length} wait`);
     for (const { code, reason, until = '' } of waits) {
@@ -160,7 +160,7 @@ for (const [network, generation] of [
       const untilMs = Date.parse(until);
       t.true(untilMs > Date.now() - slotMs && untilMs <= Date.now() + (ACTIVE_DELEGATES + 1) * slotMs, until);
     }
-    // Some slots of its own pass unused, then the same delegates have theirs again.
+    // The node lets its first slots pass unused. The same delegates get their next slots one turn later.
     const nextSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(3 * slotMs);
     t.is(await heightOf(), 1);
@@ -169,7 +169,8 @@ for (const [network, generation] of [
     const response = await fetch(`${node.url}/api/blocks?height=2`);
     const { data } = (await response.json()) as { readonly data: readonly { readonly timestamp: number }[] };
     const turn = slotAt(data[0]?.timestamp ?? 0, params) - nextSlot;
-    // A node that a busy machine started late watched one slot or another before, or missed the first that it could fill.
+    // On a busy machine the node may start late. Then it watched some slots before, or missed the first slot that it
+    // could fill.
     t.true(turn >= ACTIVE_DELEGATES - 5 && turn <= ACTIVE_DELEGATES + 5, `${turn} slots after one that was watched`);
   });
 }

@@ -1,4 +1,4 @@
-/** Commands that start nodes of a devnet or let them go on, over processes that only pretend. */
+/** Commands that start or resume nodes of a devnet, tested with fake child processes. */
 
 import { EventEmitter } from 'node:events';
 import test from 'ava';
@@ -15,7 +15,7 @@ import type { Untyped } from '../support/untyped.ts';
 
 const network = loadNetwork(packagedNetworkDirectory('devnet'));
 
-/** A child process that says it is ready, and answers, when it is told to. */
+/** A child process that reports ready and answers requests only when the test tells it to. */
 class FakeChild extends EventEmitter implements LinkedProcess {
   readonly connected = true;
   isRunning = true;
@@ -62,7 +62,7 @@ function devnet() {
         ...{ node: planned, pid: 1, ended, isRunning: () => child.isRunning },
         stop: () => end('stopped'),
         kill: () => end('killed'),
-        // What was asked meanwhile is answered when the test says so.
+        // The test decides when the child answers the requests that arrived during the pause.
         pause: () => void (child.isAnswering = false),
         link: new ProcessLink(child, options),
       };

@@ -1,4 +1,4 @@
-/** What every command does when nobody can have what it prints. */
+/** What every command does when its output cannot be written. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ test.before(async () => {
   server = createServer((request, response) => {
     request.resume();
     const answer = wellAnswer(request.url ?? '');
-    // A devnet's supervisor answers with the result alone.
+    // The supervisor of a devnet answers with the bare result.
     response.end(JSON.stringify(request.url === '/mine' ? answer : { data: answer }));
   });
   server.listen(0, '127.0.0.1');
@@ -35,7 +35,7 @@ test.after.always(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Where output goes that nobody gets. Each opens a descriptor. */
+/** Outputs that cannot be written. Each function opens a file descriptor. */
 const SINKS = {
   'a full device': () => openSync('/dev/full', 'w'),
   'a pipe whose reader is gone': () => {
@@ -52,11 +52,11 @@ const SINKS = {
 interface Ending {
   readonly code: number | null;
   readonly stderr: string;
-  /** Folder with what the command changed. */
+  /** Folder with the files that the command wrote. */
   readonly fresh: string;
 }
 
-/** A command whose standard output is a descriptor. */
+/** Runs a command with the descriptor as its standard output. */
 async function run(path: string, descriptor: number, more: readonly string[] = []): Promise<Ending> {
   const fresh = mkdtempSync(join(folder, 'fresh-'));
   const node = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -72,7 +72,7 @@ async function run(path: string, descriptor: number, more: readonly string[] = [
   return { code, stderr: withoutLog(stderr), fresh };
 }
 
-/** Without the log of a node, without how far a command is. */
+/** Removes log lines of a node and progress lines of a command. */
 function withoutLog(stderr: string): string {
   return stderr.replace(
     /^(\d\d:\d\d:\d\d\.\d{3} .*|([0-9]+ %, )?(im|ex)porting: .*|([0-9]+ %, )?verifying: .*)\n/gm,
@@ -86,10 +86,13 @@ test('the table of commands has a row for every command of the program', (t) => 
   t.deepEqual(missing, []);
 });
 
-/** Commands that ask a running devnet print by one and the same code: one of them stands for all. */
+/**
+ * Commands that send a request to a running devnet. All these commands print with the same code, so the tests run only
+ * one command.
+ */
 const ASKS_DEVNET =
   /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate|partition|delay|loss|skew|heal)$/;
-/** These need a server or an optional package; they print as `sink parquet` does. */
+/** Commands that need a server or an optional package. They print with the same code as `sink parquet`. */
 const NEEDS_ENGINE = /^(sink clickhouse|query)$/;
 const representatives = commandPaths().filter((path) => !ASKS_DEVNET.test(path) && !NEEDS_ENGINE.test(path));
 
@@ -129,12 +132,12 @@ for (const [sink, open] of Object.entries(SINKS)) {
   });
 }
 
-/** These run nodes until they are stopped, or for their own tests. */
+/** Commands that run nodes until they are stopped. Other tests cover these commands. */
 const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
 for (const path of representatives.filter((each) => !NODES.has(each))) {
   test.serial(`${path} does its work when somebody has its output`, async (t) => {
     const { code, stderr } = await run(path, openSync(join(folder, 'stdout'), 'w'));
-    // The doctor finds that the chain is not the node's.
+    // The doctor reports that the chain belongs to another node than the one that answers.
     t.is(code, path === 'doctor' ? 1 : 0, stderr);
     t.false(stderr.startsWith('bloomery: '), stderr);
   });

@@ -1,4 +1,4 @@
-/** Operations of a devnet that the dashboard asks for. */
+/** Operations of a devnet that the dashboard requests. */
 
 import test from 'ava';
 import type { ControlOperation } from '../../src/cli/devnet/control-server.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createProgress, createStepProgress, durationText, progressText } from '../../src/cli/progress.ts';
 
-/** A progress whose output is kept and whose clock is set by hand. */
+/** Creates a progress display with recorded output and a clock that the test sets. */
 function setUpProgress(isTTY: boolean, fromHeight: number) {
   const written: string[] = [];
   let nowMs = 0;

@@ -10,7 +10,7 @@ import type { Untyped } from '../support/untyped.ts';
 const README = readFileSync(join(packageDirectory(), 'README.md'), 'utf8');
 const LSK = 100_000_000n;
 
-/** The arguments of the README's first transaction. */
+/** Arguments of the command for a first transaction in the README. */
 function firstTransaction(): readonly string[] {
   const [, command = ''] = /^node bin\/bloomery\.js (transfer .*)$/m.exec(README) ?? [];
   return command.split(' ');
@@ -28,7 +28,7 @@ for (const generation of [2, 3] as const) {
   test(`the first transaction of the README is in a block of generation ${generation} when the command returns`, async (t) => {
     const net = await startDevnet({ generation });
     t.teardown(() => net.close());
-    // The packaged devnets have the same accounts.
+    // All packaged devnets have the same accounts.
     const { code, stdout, stderr } = await runCli([...firstTransaction(), '--node', net.url]);
     t.is(code, 0, stderr);
     const [, id = '', height = ''] = /^transaction (\d+): in block (\d+)\n$/.exec(stdout) ?? [];

@@ -1,4 +1,4 @@
-/** What a scenario expects of pools, held against what nodes answer. */
+/** Compares the transaction pools that a scenario expects with the answers of nodes. */
 
 import test, { type ExecutionContext } from 'ava';
 import { Expectations } from '../../src/cli/devnet/scenario/expectations.ts';
@@ -17,7 +17,7 @@ async function expectationsOver(t: ExecutionContext, pools: readonly number[]): 
   return new Expectations({ nodes: () => nodes, addressOf: (who) => who });
 }
 
-/** @returns its port */
+/** @returns port of the node */
 async function nodeWith(t: ExecutionContext, pool: number): Promise<number> {
   const status = {
     ...{ height: 9, chainMaxHeightFinalized: 1, networkHeight: 9, consensus: 100, syncing: false },

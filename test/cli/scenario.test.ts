@@ -1,4 +1,4 @@
-/** Scenario files as they are read, and what is made of their outcome. */
+/** How scenario files are read, and how their results are reported. */
 
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

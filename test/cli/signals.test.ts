@@ -1,4 +1,4 @@
-/** What a node and a command say and leave when a signal ends them. */
+/** Output and files that a node or a command leaves when a signal ends it. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

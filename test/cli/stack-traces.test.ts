@@ -21,7 +21,8 @@ test('a place of a bundle leads to the place of the source that the source map o
   fc.assert(
     fc.property(fc.integer({ min: 1, max: lines }), fc.integer({ min: 1, max: 80 }), (line, column) => {
       const expected = reference.findEntry(line - 1, column - 1);
-      // Node goes on with the last mapping of an earlier line; that is no place of this one.
+      // Node.js falls back to the last mapping of an earlier line, but that mapping says nothing about the requested
+      // line.
       if (!('originalLine' in expected) || expected.generatedLine !== line - 1) {
         t.is(originalPlace(MAP.mappings, { line, column }), undefined);
         return;
@@ -76,7 +77,7 @@ test('a trace that a library reads in the constructor of its own error costs no 
     'console.log(JSON.stringify([new OldError().stack, thrown()]));',
   ];
   writeFileSync(file, lines.join('\n'));
-  // A map that leads every place of the file to one of a source.
+  // A source map that maps every position of the file to the same source.
   const map = { version: 3, sources: ['odd.ts'], names: [], mappings: ';;AAAA;AAAA;AAAA' };
   writeFileSync(`${file}.map`, JSON.stringify(map));
   const { stdout } = await promisify(execFile)(process.execPath, [file]);

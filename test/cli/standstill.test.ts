@@ -2,7 +2,7 @@ import test from 'ava';
 import { earlierHeight, standstillS, unusedSlotsMin, type BlockState } from '../../src/cli/doctor/standstill.ts';
 
 const BLOCK_TIME_S = 10;
-/** A tip, and the block a hundred blocks below it when so many slots passed unused between them. */
+/** Returns a tip and the block `blocks` below it, with `unused` slots without a block between them. */
 function chain(unused: number, blocks = 100): { readonly tip: BlockState; readonly earlier: BlockState } {
   return {
     tip: { height: 1000, timestamp: 100_000 },

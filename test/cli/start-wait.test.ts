@@ -2,7 +2,7 @@ import test from 'ava';
 import type { ControlOperation } from '../../src/cli/devnet/control-server.ts';
 import { afterStart } from '../../src/cli/devnet/start-wait.ts';
 
-/** Time passes when something waits, and the devnet has begun after so much of it. */
+/** A fake clock that advances while the command waits. The devnet is ready when the clock reaches `beginsAtMs`. */
 function starting(beginsAtMs: number) {
   let nowMs = 0;
   const calls: string[] = [];

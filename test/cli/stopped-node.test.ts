@@ -1,4 +1,4 @@
-/** A stopped folder answers the commands that look into a chain as the running node did. */
+/** Compares what commands print for the folder of a stopped node with the answers of the running node. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -146,7 +146,7 @@ test.serial('a stopped folder answers like the running node', async (t) => {
   t.false(ajv.validate(schemas['block'] ?? true, { block: {}, transactions: [] }));
 });
 
-/** As a node keeps it: with the log that events come from. */
+/** Writes the chain with the log from which events are served, as a node does. */
 async function storeLoggedChain(place: ChainPlace): Promise<void> {
   const { store, rules, close } = await openChain(place, true);
   createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
@@ -156,7 +156,7 @@ async function storeLoggedChain(place: ChainPlace): Promise<void> {
   await close();
 }
 
-/** It is new at every start. */
+/** Blanks the nonce, which is new at every start. */
 function withoutNonce(body: unknown): unknown {
   const { data } = body as { readonly data?: { nonce?: string } };
   if (data?.nonce !== undefined) data.nonce = '';

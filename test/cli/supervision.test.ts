@@ -1,4 +1,4 @@
-/** The supervisor of a devnet on a clock of the test's own, over nodes that only pretend. */
+/** The supervisor of a devnet on a clock that the test sets, with fake nodes. */
 
 import test from 'ava';
 import type { NodeClient } from '../../src/cli/node-client.ts';
@@ -106,7 +106,7 @@ class FakeDevnet {
   nowMs = 0;
   readonly rows: (readonly NodeRow[])[] = [];
   readonly notes: string[] = [];
-  /** Processes started, by node. */
+  /** Number of process starts, by node. */
   readonly starts: number[] = [];
   readonly #plans;
   readonly #restart: RestartMode;
@@ -130,7 +130,7 @@ class FakeDevnet {
   stop = (): void => this.#stop.abort();
   end = (index: number, end: NodeEnd): void => this.#endings.get(index)?.(end);
 
-  /** The node ends now, and from now on as soon as it is started. */
+  /** Ends the node now, and again at once after every restart. */
   endAtOnce(index: number, end: NodeEnd): void {
     this.#doomed.set(index, end);
     this.end(index, end);

@@ -25,7 +25,7 @@ test.serial('a node under systemd says that it runs, that it still does, and tha
   const heard = join(data, 'heard');
   const tools = join(data, 'tools');
   mkdirSync(tools);
-  // In the place of systemd's own program: what it is given is what systemd would hear.
+  // This script replaces the program `systemd-notify` and records its arguments, which are the messages for systemd.
   writeFileSync(join(tools, 'systemd-notify'), `#!/bin/sh\necho "$@" >> '${heard}'\n`);
   chmodSync(join(tools, 'systemd-notify'), 0o755);
   const path = [tools, process.env['PATH']].join(delimiter);
@@ -33,14 +33,14 @@ test.serial('a node under systemd says that it runs, that it still does, and tha
     existsSync(heard) ? readFileSync(heard, 'utf8') : '',
   );
   const lines = (): readonly string[] => readFileSync(heard, 'utf8').trimEnd().split('\n');
-  // The program that carries the last message may end after the node.
+  // The program that sends the last message may end after the node.
   await waitFor('the last message', () => Promise.resolve(lines().includes('STOPPING=1')), START_MS_MAX);
   t.is(lines()[0], 'READY=1');
   t.deepEqual(new Set(lines()), new Set(['READY=1', 'WATCHDOG=1', 'STOPPING=1']));
 });
 
 test.serial('what the node sends through systemd’s own program arrives at its socket', async (t) => {
-  // Machines without systemd or Python have the test above.
+  // On machines without systemd or Python, the previous test still checks the messages.
   const missing = ['systemd-notify', 'python3'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
   if (missing.length > 0) {
     t.pass(`this machine has no ${missing.join(' and ')}`);
@@ -58,7 +58,10 @@ test.serial('what the node sends through systemd’s own program arrives at its 
   t.regex(heard, /^WATCHDOG=1/m);
 });
 
-/** Receives datagrams and closes the file descriptors that come with some, for which their senders wait. */
+/**
+ * Receives datagrams. Some datagrams contain file descriptors. The listener closes these descriptors, because the
+ * sender waits for the close.
+ */
 const LISTENER = `
 import os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -69,7 +72,7 @@ while True:
     for fd in fds: os.close(fd)
 `;
 
-/** Runs a node until it has given two signs of life, and stops it. */
+/** Runs a node until it has notified systemd twice, then stops it. */
 async function run(
   t: ExecutionContext,
   data: string,

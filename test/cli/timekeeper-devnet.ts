@@ -1,4 +1,4 @@
-/** A devnet in one process: engines without peers, whose agents a timekeeper asks directly. */
+/** A devnet in one process: engines without peers, whose agents the timekeeper calls directly. */
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { Engine } from '../../src/engine/engine.ts';
@@ -24,7 +24,7 @@ export interface InProcessDevnet {
   readonly network: TestNetwork;
   readonly timekeeper: Timekeeper;
   readonly nodes: readonly InProcessNode[];
-  /** Of the machine, as the test sets it. */
+  /** Time of the machine, set by the test. */
   readonly machine: { nowMs: number };
   readonly notes: readonly string[];
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export interface InProcessNode {
   readonly engine: Engine;
   readonly store: StoredChain;
   readonly agent: NodeAgent;
-  /** Codes that it said. */
+  /** Codes of the events that the node has logged. */
   readonly codes: string[];
   isRunning: boolean;
 }
@@ -48,7 +48,7 @@ export interface InProcessOptions {
   readonly blockTimeS?: number;
 }
 
-/** At rest: the first block comes when the timekeeper begins. */
+/** Creates a devnet that forges nothing until the timekeeper begins. */
 export async function inProcessDevnet({
   nodes: count = 3,
   mode = 'on-demand',

@@ -1,4 +1,4 @@
-/** Time and blocks of a devnet, with its nodes in this process. */
+/** Tests how a timekeeper controls the time and the blocks of a devnet, with its nodes in this process. */
 
 import test, { type ExecutionContext } from 'ava';
 import { epochTimeS, slotAt, slotAtMs, slotStartMs } from '../../src/protocol/slots.ts';
@@ -18,7 +18,7 @@ function tips({ nodes }: InProcessDevnet) {
   return nodes.filter(({ isRunning }) => isRunning).map(({ engine }) => engine.chain.tip.header);
 }
 
-/** All running nodes have one tip and one state. */
+/** Whether all running nodes have the same tip and the same state. */
 function isOne({ nodes }: InProcessDevnet): boolean {
   const running = nodes.filter(({ isRunning }) => isRunning);
   return new Set(running.map(({ store }) => `${store.tip()?.id} ${store.stateDigest()}`)).size === 1;
@@ -70,7 +70,8 @@ test('a slot that begins while its forger is asked is not taken for an empty one
   const { timekeeper, network, machine, nodes } = devnet;
   await timekeeper.begin(undefined);
   await timekeeper.mine(1);
-  // The time reaches the next slot between the word of the present one and the word to forge.
+  // The clock enters the next slot between two requests to a node: the request for its current slot, and the request to
+  // forge.
   machine.nowMs += 2 * network.params.blockTimeS * 1000 - 1;
   let isBefore = true;
   for (const { agent } of nodes) {

@@ -1,4 +1,4 @@
-/** A node that `bloomery start` runs has the clock of the machine, whoever asks it for another. */
+/** A node of `bloomery start` always uses the clock of the machine. No other process can change the node's clock. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,9 +17,9 @@ const SOURCES = fileURLToPath(new URL('../../src', import.meta.url));
 const START_MS_MAX = 150_000;
 const YEAR_MS = 365 * 24 * 3600 * 1000;
 
-/** Files of the build that a file loads, itself included. */
+/** Files of the build that a file imports directly or indirectly, including the file itself. */
 function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
-  // A package that is bundled has paths in its comments.
+  // A bundled package contains paths in comments that look like imports.
   if (found.has(file) || !existsSync(file)) return found;
   found.add(file);
   const text = readFileSync(file, 'utf8');
@@ -64,7 +64,7 @@ test('the programs that are shipped keep that apart, too', (t) => {
     loaded.filter((name) => name.startsWith('src/cli/devnet/') || name === 'src/node/movable-clock.ts'),
     [],
   );
-  // It is one file, whose map tells the sources.
+  // The agent is a single file, so its source map lists the sources.
   const { sources } = JSON.parse(readFileSync(resolve(bundle, 'agent-program.js.map'), 'utf8')) as {
     sources: string[];
   };
@@ -80,7 +80,7 @@ test('a node that bloomery start runs takes no word over the channel of a parent
   t.timeout(300_000);
   const { http, ws } = await freePortRanges(1);
   const flags = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--no-peers', '--data-dir', temporaryFolder(t)];
-  // Started as a devnet starts its nodes.
+  // Start the node in the way in which a devnet starts its nodes.
   const node = fork(CLI_ENTRY, ['start', '--network', 'devnet', ...flags], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: { ...process.env, BLOOMERY_SUPERVISED: '1' },
@@ -97,7 +97,7 @@ test('a node that bloomery start runs takes no word over the channel of a parent
     { op: 'impersonate', address: '1L' },
     { op: 'snapshot', directory: '/tmp/none' },
   ];
-  // Before it is up, and when it is.
+  // Send a request before the node has started, and more requests afterwards.
   node.send({ op: 'set', setting, isHeld: false });
   const client = nodeClient(`http://127.0.0.1:${http}`);
   await waitFor('the node', () => client.status(), START_MS_MAX);

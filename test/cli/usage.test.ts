@@ -126,6 +126,6 @@ test.serial('the status of a node that is not there fails with exit code 1', asy
   t.is(code, 1);
   t.true(isProblemLine(stderr), stderr);
   t.regex(stderr, /no node answers at http:\/\/127\.0\.0\.1:9 .*--node/);
-  // Whether or not there is one: the port is blocked.
+  // fetch refuses this port whether or not a node listens on it.
   t.regex(stderr, /fetch and browsers refuse to ask this port/);
 });

@@ -27,7 +27,7 @@ type Signer = (typeof SIGNERS)[number];
 
 const ENV = { BLOOMERY_PASSPHRASE: SENDER.passphrase };
 
-/** The accounts that the reference is asked about have passphrases of other words than those of BIP-39. */
+/** Runs a command with `--any-passphrase`, because the passphrases of the test accounts are not BIP-39 mnemonics. */
 function spend(args: readonly string[], options?: Parameters<typeof runCli>[1]): ReturnType<typeof runCli> {
   return runCli([...args, '--any-passphrase'], options);
 }
@@ -40,7 +40,7 @@ function temporaryFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** What the reference makes of the same request, at the same second. */
+/** Builds the same transaction with the reference library. */
 type Make2 = (common: Untyped) => Untyped;
 
 const CASES: readonly (readonly [args: readonly string[], second: boolean, make2: Make2, make3: Make2])[] = [
@@ -116,7 +116,7 @@ for (const [args, hasSecond, make2, make3] of CASES) {
           ...(hasSecond ? { secondPassphrase: SECOND.passphrase } : {}),
           networkIdentifier,
         });
-        // The reference takes the time by itself, so it signs again with ours.
+        // The reference library takes the current time itself, so sign its transaction again with our timestamp.
         const Class = (network === 'devnet' ? CLASSES_3 : CLASSES_2)[ours.type as 0];
         const content = { ...reference, timestamp: ours.timestamp, senderPublicKey: SENDER.publicKey };
         const same: Untyped = new Class({ ...content, networkIdentifier });
@@ -274,7 +274,7 @@ interface Fake {
   readonly posted: { readonly path: string; readonly body: Untyped }[];
 }
 
-/** A node of the devnet that knows one account and answers a POST as told. */
+/** Starts a fake devnet node that knows one account and answers every POST with the given answer. */
 async function fakeNode(
   t: ExecutionContext,
   account: object,
@@ -367,7 +367,7 @@ test.serial(
   },
 );
 
-/** A terminal on which somebody types. */
+/** A terminal whose user types the given lines. */
 function typing(lines: readonly string[]): { terminal: Terminal; shown: () => string } {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
   const output = new PassThrough();

@@ -1,4 +1,4 @@
-/** The first lines of a devnet, and who may read its folder. */
+/** The first lines that a devnet prints, and the permissions of its folder. */
 
 import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

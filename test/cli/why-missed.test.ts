@@ -5,7 +5,7 @@ import type { Untyped } from '../support/untyped.ts';
 
 const EPOCH_MS = Date.parse('2016-05-24T17:00:00.000Z');
 const BLOCK_TIME_S = 10;
-/** Slots 1000 and 1001 have blocks, 1002 to 1004 have none, 1005 has one and is the tip. */
+/** Slots 1000 and 1001 have blocks, slots 1002 to 1004 have none, and slot 1005 has the block of the tip. */
 const SLOTS = new Map([
   [8, 1000],
   [9, 1001],
@@ -21,7 +21,7 @@ function fact(slot: number, code: string, fields: object, module = 'forge'): obj
   return { time, module, code, message: 'forging is paused in a slot of ours', fields };
 }
 
-/** What the node recorded, by slot. */
+/** Diagnostics that the node recorded, by slot. */
 const FACTS: Readonly<Record<number, readonly object[]>> = {
   1002: [
     fact(1002, 'FORGING_PAUSED', { slot: 1002, reason: 'synchronising with the network' }),
@@ -32,13 +32,13 @@ const FACTS: Readonly<Record<number, readonly object[]>> = {
 };
 
 interface Recorded {
-  /** Slot in which the records begin. */
+  /** First slot of the records. */
   readonly sinceSlot: number;
   readonly switches: readonly { readonly slot: number; readonly on: boolean }[];
   readonly branches?: readonly Untyped[];
   readonly looks?: readonly Untyped[];
   readonly oldOrders?: readonly Untyped[];
-  /** Slots from here on may belong to a round that is not known. */
+  /** First slot that may belong to a round with unknown forgers. */
   readonly uncertainFrom?: number;
   readonly isForgerKnown?: boolean;
 }
@@ -164,7 +164,7 @@ test.serial('a slot in which the node did not run is not told to be one in which
     (await missedAt(t, 1002, down)).reason,
     'nothing is recorded: this node did not run, it was started later, in slot 1004',
   );
-  // It was started by a clock that was set later: what was before and after does not follow from the time of its start.
+  // The clock was moved while the node ran, so the start time does not show whether the node ran in a slot.
   const asleep = [
     { fromSlot: 990, toSlot: 1003 },
     { fromSlot: 1005, toSlot: 1010 },

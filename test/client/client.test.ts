@@ -38,7 +38,7 @@ for (const generation of [2, 3] as const) {
       account: (name) => net.account(name),
       setMining: (mode) => net.setMining(mode),
     });
-    // Nodes of the kit keep no figures.
+    // Nodes of the test kit keep no metrics, so their metrics route answers 503.
     const answered = await askEveryRoute(t, fixture, { 'GET /metrics': 503 });
     t.is(answered.length, routeCount(generation) - 1);
   });
@@ -96,7 +96,7 @@ test('events come with their types, and go on where a lost connection ended', as
   let isCut = (): void => undefined;
   const cut = new Promise<void>((resolve) => (isCut = resolve));
   const client = createClient(net.url, {
-    // Cuts the first connection behind some bytes.
+    // Cuts the first connection after the chunk with the first block.
     fetch: async (input, init) => {
       const response = await fetch(input, init);
       connections += 1;
@@ -129,13 +129,13 @@ test('events come with their types, and go on where a lost connection ended', as
       if (data.height === 13) stop.abort();
     }
   })();
-  // The second half is made when the first connection is cut: in one piece, it might hold all that is waited for.
+  // Mine in two steps: in one step, the first connection might deliver all blocks before the cut.
   await net.mine(6);
   await cut;
   await net.mine(6);
   await reading;
   t.true(connections > 1);
-  // The cut may have taken what was read of the first connection along.
+  // The cut may have dropped a block that the first connection had delivered but the client had not read.
   t.deepEqual(heights.slice(-12), [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
 });
 

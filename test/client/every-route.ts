@@ -1,4 +1,7 @@
-/** Asks every route of the OpenAPI document with the client, with real values, and compares with what the node sent. */
+/**
+ * Sends real requests to every route of the OpenAPI document with the client, and compares its answers with the bytes
+ * of the node.
+ */
 
 import type { ExecutionContext } from 'ava';
 import { ClientError } from '../../src/client/index.ts';
@@ -7,7 +10,7 @@ import type { Untyped } from '../support/untyped.ts';
 import { documentOf } from './generate.ts';
 import type { RouteFixture } from './route-fixture.ts';
 
-/** Lists that nothing fills here, and why. */
+/** Lists that are empty in this test, with the reason. */
 const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
   [/ offset=1$/, 'the list may have one item'],
   [/^GET \/dapps/, 'no application can be registered on a devnet'],
@@ -20,7 +23,7 @@ const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
   [/^GET \/node\/transactions( |$)/, 'it lists the queue `verified`'],
 ];
 
-/** What one asking of a route says. */
+/** A request to a route. */
 interface RouteRequest {
   readonly name: string;
   readonly method: string;
@@ -29,9 +32,9 @@ interface RouteRequest {
 }
 
 /**
- * @param refused status of the routes that this devnet refuses rightly
- * @returns routes that were answered, `METHOD path`
- * @throws where a parameter has no real value, so that none is left out
+ * @param refused expected error status of each route that this devnet must refuse
+ * @returns routes that were answered, as `METHOD path`
+ * @throws Error for a parameter without a real value, so that no parameter is left out
  */
 export async function askEveryRoute(
   t: ExecutionContext,
@@ -57,7 +60,7 @@ export async function askEveryRoute(
   return [...answered];
 }
 
-/** Each route bare, and once with each value of each parameter that it may have. */
+/** Requests for each route: one without optional parameters, and one for each value of each parameter. */
 function* askings({ generation, values }: RouteFixture): Generator<RouteRequest> {
   for (const [path, methods] of Object.entries(documentOf(generation).paths)) {
     for (const [method, { parameters = [] }] of Object.entries(methods)) {
@@ -87,7 +90,7 @@ function* askings({ generation, values }: RouteFixture): Generator<RouteRequest>
   }
 }
 
-/** Lists of votes are of one account, which one of these names. */
+/** Parameter for requests to lists of votes, which need one account. */
 const BARE_PARAMETERS: Readonly<Record<string, string>> = { '/votes': 'address', '/voters': 'address' };
 const LEADING = ['address', 'publicKey', 'secondPublicKey', 'username'];
 
@@ -114,7 +117,7 @@ async function askGet(
   t.true(!isEmpty || mayBeEmpty, `${name} lists something`);
 }
 
-/** Hands in what the node takes, and nothing at all, which it refuses. */
+/** Posts a valid body, which the node must accept, and an empty body, which the node must refuse. */
 async function hand(t: ExecutionContext, fixture: RouteFixture, { name, method, path }: RouteRequest): Promise<void> {
   const body = fixture.bodies[name]?.();
   if (body === undefined) throw new Error(`${name}: no body that the node takes`);
@@ -135,10 +138,10 @@ async function hand(t: ExecutionContext, fixture: RouteFixture, { name, method, 
   t.deepEqual(error?.body, await fixture.exchange().response.json(), name);
 }
 
-/** The oldest clients are told of a refusal by `success` in an answer 200. */
+/** For the oldest clients, this route reports a refusal with status 200 and `success: false`. */
 const EMPTY_IS_ANSWERED = 'PUT /signatures';
 
-/** Reads as many events with the client as the node tells of at once, and compares each. */
+/** Reads the stored events with the client, and compares each event with the bytes of the node. */
 async function askEvents(
   t: ExecutionContext,
   fixture: RouteFixture,
@@ -172,14 +175,14 @@ async function askEvents(
 interface Compared {
   readonly answer: Untyped;
   readonly bare: Untyped;
-  /** Where in the answer this is, `*` for each item of a list. */
+  /** Path of the value in the answer, with `*` for an item of a list. */
   readonly place: string;
   readonly name: string;
-  /** Places that held a bigint. */
+  /** Paths of the values that are a bigint. */
   readonly amounts: Set<string>;
 }
 
-/** Equal to the last member, except that an amount is a bigint. */
+/** Checks that the client's answer equals the parsed JSON of the node, except that its amounts are bigints. */
 function compare(t: ExecutionContext, { answer, bare, place, name, amounts }: Compared): void {
   if (typeof answer === 'bigint') {
     amounts.add(`${name} ${place.slice(1)}`);
@@ -219,5 +222,8 @@ function amountsSeen(): readonly string[] {
     .sort();
 }
 
-/** A queue that is passed at once, and what is told in the moment that it happens. */
+/**
+ * Amounts that the test cannot see. Transactions leave a queue too quickly, and the node sends an event about a revert
+ * or a pool only at the moment when it happens.
+ */
 const UNSEEN = /^(GET \/node\/transactions|event (blocks\/delete|transactions\/(new|reverted))) /;

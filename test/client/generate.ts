@@ -1,4 +1,4 @@
-/** The types of the client, out of the OpenAPI documents of both generations. */
+/** Generates the client's types from the OpenAPI documents of both generations. */
 
 import { allRoutes } from '../../src/http/routes/all.ts';
 import { describedInterface } from '../../src/http/routes/spec.ts';
@@ -31,7 +31,7 @@ export function documentOf(generation: Generation): Document {
   return describedInterface(allRoutes(dialect), dialect, '') as unknown as Document;
 }
 
-/** Text of `src/client/generated.ts`. */
+/** Returns the text of `src/client/generated.ts`. */
 export function generatedClient(): string {
   const amounts = new Map<string, readonly string[]>();
   const parts = GENERATIONS.map((generation) => new Writer(generation, amounts).text());
@@ -107,7 +107,7 @@ class Writer {
     ];
   }
 
-  /** What is handed in may say more than the document asks for: transactions of any type do. */
+  /** A body whose properties are not described may have any properties, because they depend on the type of the transaction. */
   #bodyType(schema: Schema): string {
     return schema.properties === undefined ? 'Readonly<Record<string, unknown>>' : `${this.#type(schema)}`;
   }

@@ -1,4 +1,4 @@
-/** The client against nodes that are processes, one devnet for each generation. */
+/** Tests the client against real node processes, with one devnet for each generation. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ for (const generation of [2, 3] as const) {
     });
     const answered = await askEveryRoute(t, fixture);
     t.is(answered.length, routeCount(generation));
-    // What the client handed in to one node is in a block of the other, too.
+    // The transaction that the client sent to one node must also be in the chain of the other node.
     await askDevnet(directory, 'mine', { slots: 5 });
     const { data } = await createClient(otherUrl, { generation }).get('/accounts', { address: '42L' });
     t.is(data[0]?.balance, 3n);

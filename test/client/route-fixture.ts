@@ -1,4 +1,7 @@
-/** A chain on which every route of a node has something to answer, made with the client and with the signing library that people have. */
+/**
+ * A chain on which every route of a node has something to return. The fixture makes the chain with the client and with
+ * the published transaction library.
+ */
 
 import { createRequire } from 'node:module';
 import { createClient, type Generation } from '../../src/client/index.ts';
@@ -7,13 +10,13 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { waitFor } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-/** What the fixture needs of a devnet of at least two nodes, in this process or of real ones. */
+/** Requirements of the fixture for a devnet of at least two nodes, in this process or in processes of their own. */
 export interface FixtureDevnet {
   readonly generation: Generation;
-  /** Of node 0. */
+  /** URL of node 0. */
   readonly url: string;
   readonly networkIdentifier: string;
-  /** Decrypts the keys of the delegates of node 0. */
+  /** Password that decrypts the keys of the delegates of node 0. */
   readonly forgingPassword: string;
   readonly blockTimeS: number;
   readonly epochMs: number;
@@ -21,7 +24,7 @@ export interface FixtureDevnet {
   setMining(mode: 'instant' | 'on-demand'): Promise<unknown>;
 }
 
-/** What was asked, and what came back before the client read it. */
+/** A request of the client and the unread response of the node. */
 export interface Exchange {
   readonly url: string;
   readonly method: string;
@@ -33,11 +36,11 @@ export interface RouteFixture {
   readonly generation: Generation;
   readonly url: string;
   readonly client: Untyped;
-  /** The last exchange of the client. */
+  /** Returns the last exchange of the client. */
   exchange(): Exchange;
-  /** Real values of parameters, by `path name` or by `name`; several stand in a list. */
+  /** Real values of parameters, by `path name` or by `name`. A list holds several values. */
   readonly values: Readonly<Record<string, Untyped>>;
-  /** Bodies that the node takes, by route; each may be used once. */
+  /** Functions that return a valid body, by route. Each body may be sent only once. */
   readonly bodies: Readonly<Record<string, () => unknown>>;
 }
 
@@ -47,7 +50,7 @@ const USERNAME = 'everyroute';
 const DATA = 'a grüezi';
 const PATIENCE_MS = 150_000;
 
-/** Leaves blocks to be made on demand, so that nothing moves while the routes are asked. */
+/** Prepares the chain. Afterwards blocks are made only on demand, so that nothing changes during the requests. */
 export async function setUpRoutes(devnet: FixtureDevnet): Promise<RouteFixture> {
   const { generation, url } = devnet;
   let last: Exchange | undefined;
@@ -73,17 +76,17 @@ export async function setUpRoutes(devnet: FixtureDevnet): Promise<RouteFixture> 
 }
 
 interface History {
-  /** With data, from `account_1` to `account_2`, in a block. */
+  /** A transfer with data from `account_1` to `account_2`, in a block. */
   readonly transfer: Untyped;
 }
 
 interface Waiting {
-  /** From the group, lacking signatures. */
+  /** A transaction of the group that lacks signatures. */
   readonly pending: Untyped;
   readonly ready: Untyped;
 }
 
-/** Signs and hands in. */
+/** Signs and sends transactions for the fixture. */
 class Hands {
   readonly #devnet: FixtureDevnet;
   readonly #client: Untyped;
@@ -98,7 +101,7 @@ class Hands {
     this.#common = generation === 3 ? { networkIdentifier } : {};
   }
 
-  /** A delegate with a second passphrase and voters, and a group. */
+  /** Writes a delegate with a second passphrase and voters, and a multisignature group. */
   async writeHistory(): Promise<History> {
     const [alice, bob, dave, erin] = [1, 2, 4, 5].map((index) => this.#account(index)) as [
       ...[KnownAccount, KnownAccount, KnownAccount, KnownAccount],
@@ -226,7 +229,7 @@ async function valuesOf(
     }),
     ...at('/events', {
       ...{ types: 'blocks/new', delegate: block.generatorPublicKey, finality: ['any', 'final'] },
-      // What the node tells is read to its end by the test, and on by the client.
+      // With `follow: false` the test can read the events to their end. The client itself keeps following the events.
       ...{ fromHeight: 1, lastEventId: '0.0', follow: false },
     }),
     ...at('/docs', { plain: true }),

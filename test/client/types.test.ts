@@ -6,7 +6,7 @@ import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
-/** Each line below `@ts-expect-error` must be wrong. */
+/** Each line below `@ts-expect-error` must be a type error. */
 const SAMPLE = `
 import { createClient, type Components3 } from 'bloomery/client';
 import { startDevnet, type TestDevnet } from 'bloomery/testing';

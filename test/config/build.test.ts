@@ -50,7 +50,7 @@ test('a build notes its time and the commit that was built, and follows the comm
     mkdirSync(join(folder, module), { recursive: true });
     writeFileSync(join(folder, module, 'one.ts'), 'export const one = 1;\n');
   }
-  // Programs are bundled and public types written too, so each source that these name must be there.
+  // The build bundles programs and writes public types, so every source file that it names must exist.
   const named = ['programs.js', 'declarations.js']
     .map((file) => readFileSync(join(folder, 'bin', file), 'utf8'))
     .join('');

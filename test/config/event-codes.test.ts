@@ -1,4 +1,4 @@
-/** The codes that `notify.events` may name are those that the engine tells. */
+/** Checks that `notify.events` accepts exactly the codes that occur in the sources. */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 import { OPTIONS } from '../../src/config/schema.ts';
 
 const FILE = join(packageDirectory(), 'src', 'config', 'event-codes.ts');
-/** Where what is decided gets its code. */
+/** Folders below `src` whose sources contain codes. */
 const MODULES = ['engine', 'protocol', 'store', 'node'];
 const CODE = /'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g;
 

@@ -1,4 +1,4 @@
-/** Signed messages, held to the family's own library. */
+/** Compares signed messages with the library of Lisk. */
 
 import { createRequire } from 'node:module';
 import test from 'ava';

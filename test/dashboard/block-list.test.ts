@@ -5,7 +5,7 @@ function block(height: number, branch = 'a') {
   return { height, id: `${branch}${height}`, previousBlockId: `${branch}${height - 1}` };
 }
 
-/** Blocks from one height down to another, of a branch. */
+/** Blocks of a branch from height `from` down to height `to`. */
 function chain(from: number, to: number, branch = 'a') {
   return Array.from({ length: from - to + 1 }, (_, index) => block(from - index, branch));
 }

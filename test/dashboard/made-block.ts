@@ -1,6 +1,6 @@
 import type { Block } from '../../src/dashboard/answers.ts';
 
-/** A block as the node shows it. */
+/** A block in the format of the HTTP API. */
 export function madeBlock(changes: Partial<Block>): Block {
   return {
     id: '10',

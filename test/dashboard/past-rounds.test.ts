@@ -7,7 +7,9 @@ const DELEGATES = 5;
 const BLOCK_TIME_S = 10;
 const FIRST_SLOT = 1002;
 
-/** Genesis, then a block in each slot from `FIRST_SLOT` that is not left out, by the delegate whose place it is. */
+/**
+ * The genesis block, then a block by the slot owner in each slot from `FIRST_SLOT`, except for the slots in `leftOut`.
+ */
 function chain(slots: number, leftOut: readonly number[] = []): readonly Block[] {
   const blocks: Block[] = [blockAt(1, 0)];
   for (let slot = 0; slot < slots; slot++)
@@ -41,7 +43,7 @@ test('a round is told once it is over, the newest first, and the first one lacks
 });
 
 test('a missed slot is that of the delegate who has the same place later in the round', (t) => {
-  // The second round is that of slots 4 to 9: slot 4 is missed, and slot 9 has the same place.
+  // The second round has slots 4 to 9. Slot 4 is missed, and slot 9 belongs to the same delegate.
   const [second] = roundsOf(chain(10, [4]));
   t.like(second, { number: 2, forged: 5, missed: 1 });
   const missed = second?.slots.filter(({ block }) => block === undefined);
@@ -49,7 +51,7 @@ test('a missed slot is that of the delegate who has the same place later in the 
 });
 
 test('the slot of a delegate that forged nothing in a round is unknown until the node tells whose it was', (t) => {
-  // Slots 5 and 10 have one place, and both are missed.
+  // Slots 5 and 10 belong to the same delegate, and both are missed.
   const blocks = chain(11, [5, 10]).slice(0, 10);
   const rounds = roundsOf([...blocks, blockAt(10, FIRST_SLOT + 11)]);
   const unknown = unknownSlots(rounds);

@@ -13,7 +13,7 @@ import {
 
 const PAGE = { limit: 25, after: 'cursor_-9' };
 
-/** The members of a question besides those of the page. */
+/** Query parameters of a request, without those for paging. */
 function asked(question: Question): Record<string, string> {
   if ('problem' in question) return { problem: question.problem };
   const members = new URLSearchParams(question.path.split('?')[1]);

@@ -4,7 +4,7 @@ import { roundOf, roundSlots, nextSlotsOf } from '../../src/dashboard/round.ts';
 import { madeBlock } from './made-block.ts';
 
 const BLOCK_TIME_S = 10;
-/** The first slot in which the network of these tests forged: no multiple of 101. */
+/** First slot in which the network of these tests forged. The number is not a multiple of 101. */
 const FIRST_SLOT = 5000;
 
 function forgersFrom(currentSlot: number): readonly Forger[] {
@@ -15,7 +15,10 @@ function forgersFrom(currentSlot: number): readonly Forger[] {
   });
 }
 
-/** Newest first: genesis, then a block in each slot from `FIRST_SLOT` that is not left out. */
+/**
+ * The genesis block, then a block in each slot from `FIRST_SLOT` except for the slots in `leftOut`. The newest block
+ * comes first.
+ */
 function chain(slots: number, leftOut: readonly number[] = []): readonly Block[] {
   const blocks = [blockAt(1, 0)];
   for (let slot = 0; slot < slots; slot++) {

@@ -79,7 +79,7 @@ test('the image is built with what names the commit', (t) => {
   t.true(read('Dockerfile').includes('BUILD_COMMIT=$COMMIT npm run build'));
 });
 
-/** The ports that the commands of the image listen on. */
+/** Ports on which the commands of the image listen. */
 const { httpPort, wsPort } = loadNetwork(packagedNetworkDirectory('devnet'));
 
 test('what the image copies from the sources is there', (t) => {
@@ -156,18 +156,18 @@ test('systemd and Docker leave room for the ceiling of the node, and wait longer
   t.regex(unit, /^NotifyAccess=all$/m);
   t.regex(unit, /^Restart=on-failure$/m);
   const verified = spawnSync('systemd-analyze', ['verify', join(folder, 'bloomery.service')], { encoding: 'utf8' });
-  // Machines without systemd have the rest of this test.
+  // On machines without systemd, the rest of this test still runs.
   if (verified.error === undefined) t.is(verified.status, 0, verified.stderr);
 });
 
 const SERVICE_PATHS = new Set([HEALTH_ROUTE, READINESS_ROUTE, METRICS_ROUTE].map(({ path }) => path));
 
-/** A list of words in JSON. */
+/** Parses a JSON list of words that `form` finds in a text. */
 function wordsOf(form: RegExp, text: string): readonly string[] {
   return JSON.parse(form.exec(text)?.[1] ?? '[]') as readonly string[];
 }
 
-/** Of a command's words those that name no command or flag; values of flags are passed over. */
+/** Returns the words of a command line that are neither commands nor flags nor values of flags. */
 function unknownWords(words: readonly string[]): readonly string[] {
   let command: Command = createProgram();
   const unknown: string[] = [];

@@ -1,13 +1,13 @@
 /**
- * The rules of hadolint that need no shell parser, for machines without an engine. Rules have its numbers: DL for the file's own
- * instructions.
+ * The rules of hadolint that need no shell parser, for machines without a container engine. Each rule has its number in
+ * hadolint; DL rules are about the instructions of the Dockerfile itself.
  */
 
 export interface Instruction {
   readonly line: number;
-  /** Upper case. */
+  /** Name of the instruction, in upper case. */
   readonly name: string;
-  /** Continued lines are one, and comments among them are left out. */
+  /** Arguments of the instruction, with continuation lines joined and comments removed. */
   readonly text: string;
 }
 
@@ -16,7 +16,7 @@ export interface Complaint {
   readonly line: number;
 }
 
-/** The instructions of a Dockerfile, in order. */
+/** Instructions of a Dockerfile, in order. */
 export function instructionsOf(dockerfile: string): readonly Instruction[] {
   const found: Instruction[] = [];
   let open: { line: number; text: string } | undefined;
@@ -33,7 +33,7 @@ export function instructionsOf(dockerfile: string): readonly Instruction[] {
   return found;
 }
 
-/** What is wrong with a Dockerfile, line by line. */
+/** Violations of the rules in a Dockerfile, by line. */
 export function complaintsAbout(dockerfile: string): readonly Complaint[] {
   const instructions = instructionsOf(dockerfile);
   const stages = stagesOf(instructions);
@@ -55,9 +55,9 @@ interface Rule {
 
 const runs = (pattern: RegExp) => (name: string, text: string) => name === 'RUN' && pattern.test(text);
 
-/** Rules of one instruction. */
+/** Rules that look at a single instruction. */
 const SINGLE: readonly Rule[] = [
-  // A relative folder depends on the image below.
+  // A relative folder depends on the base image.
   { rule: 'DL3000', isBroken: (name, text) => name === 'WORKDIR' && !/^["']?[/$]/.test(text) },
   { rule: 'DL3003', isBroken: runs(/(^|&&|;)\s*cd\s/) },
   { rule: 'DL3004', isBroken: runs(/(^|&&|;|\|)\s*sudo\s/) },
@@ -67,12 +67,12 @@ const SINGLE: readonly Rule[] = [
   { rule: 'DL3014', isBroken: runs(/apt-get\s+install\s(?!.*-y)/) },
   { rule: 'DL3016', isBroken: runs(/npm\s+(install|i)\s+(-\S+\s+)*[a-z@](?!.*@\d)/) },
   { rule: 'DL3020', isBroken: (name, text) => name === 'ADD' && !/^https?:|\.tar(\.\w+)?\s/.test(text) },
-  // Without brackets a shell stands between the engine's signals and the program.
+  // A command without brackets runs in a shell, so signals of the engine do not reach the program.
   { rule: 'DL3025', isBroken: (name, text) => /^(CMD|ENTRYPOINT)$/.test(name) && !isList(text) },
   { rule: 'DL3027', isBroken: runs(/(^|&&|;)\s*apt\s/) },
   { rule: 'DL4000', isBroken: (name) => name === 'MAINTAINER' },
   { rule: 'DL4001', isBroken: runs(/\bwget\b.*\bcurl\b|\bcurl\b.*\bwget\b/) },
-  // What fails before a pipe goes unnoticed.
+  // Without `pipefail` the shell ignores a failure before a pipe.
   { rule: 'DL4006', isBroken: (name, text) => name === 'RUN' && /[^|]\|[^|]/.test(text) && !text.includes('pipefail') },
 ];
 
@@ -106,7 +106,7 @@ function stagesOf(instructions: readonly Instruction[]): readonly Stage[] {
   });
 }
 
-/** DL3006 and DL3007: images with a tag that stays; DL3024: stages with a name of their own. */
+/** DL3006 and DL3007: an image needs a fixed tag. DL3024: the name of a stage must be unique. */
 function aboutImages(stages: readonly Stage[]): readonly Complaint[] {
   return stages.flatMap(({ from: { line }, image, alias }, index) => {
     const earlier = stages.slice(0, index).map((stage) => stage.alias);
@@ -119,7 +119,7 @@ function aboutImages(stages: readonly Stage[]): readonly Complaint[] {
   });
 }
 
-/** DL3021: several files go into a folder; DL3022 and DL3023: from a stage before. */
+/** DL3021: several files need a folder as their target. DL3022 and DL3023: `--from` must name an earlier stage. */
 function aboutCopies(stages: readonly Stage[]): readonly Complaint[] {
   return stages.flatMap((stage, index) =>
     stage.instructions
@@ -139,7 +139,7 @@ function aboutCopies(stages: readonly Stage[]): readonly Complaint[] {
   );
 }
 
-/** Instructions of which the last one of a stage alone counts. */
+/** Instructions of which only the last one in a stage has an effect. */
 const ONCE = { HEALTHCHECK: 'DL3012', CMD: 'DL4003', ENTRYPOINT: 'DL4004' } as const;
 
 function aboutStage({ instructions }: Stage): readonly Complaint[] {
@@ -151,7 +151,7 @@ function aboutStage({ instructions }: Stage): readonly Complaint[] {
   );
 }
 
-/** DL3002: what runs at last is not root's. Stricter than hadolint: it must be said. */
+/** DL3002: the last user must not be root. Unlike hadolint, this rule requires a USER instruction. */
 function aboutUser(stages: readonly Stage[]): readonly Complaint[] {
   const last = stages.at(-1);
   if (last === undefined) return [];

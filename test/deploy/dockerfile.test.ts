@@ -30,7 +30,7 @@ test('continued lines are one instruction, and comments are none', (t) => {
   ]);
 });
 
-/** Each rule with a change of the good file that breaks it. */
+/** For each rule, a change of the valid file that breaks the rule. */
 const BROKEN: Readonly<Record<string, (good: string) => string>> = {
   DL3000: (good) => good.replace('USER', 'WORKDIR app\nUSER'),
   DL3002: (good) => good.replace('USER node', 'USER root'),

@@ -1,23 +1,26 @@
-/** The Grafana file over the tables of a sink: a panel for each question of the guide, with choices in place of its examples. */
+/**
+ * The Grafana dashboard for the tables of a sink. It has a panel for each question of the guide, with variables instead
+ * of the guide's example values.
+ */
 
 import { questionsOfGuide, type Question } from '../analytics/questions.ts';
 
-/** A text of the guide that stands for what a reader of the dashboard chooses. */
+/** An example value of the guide and the dashboard variable that replaces it. */
 export interface PanelInput {
-  /** As in the guide: an expression whose value is an example. */
+  /** SQL expression in the guide whose value is an example. */
   readonly example: string;
-  /** As in the panel. */
+  /** SQL expression in the panel. */
   readonly choice: string;
 }
 
 export interface Panel {
   readonly title: string;
-  /** With macros of the data source and variables of the dashboard. */
+  /** SQL with macros of the data source and variables of the dashboard. */
   readonly sql: string;
   readonly inputs: readonly PanelInput[];
 }
 
-/** A variable of the dashboard, written as text in quotation marks. */
+/** Reference to a dashboard variable as a quoted SQL text. */
 const quoted = (name: string): string => `\${${name}:singlequote}`;
 export const CHOICES = { address: quoted('address'), delegate: quoted('delegate'), text: quoted('text') };
 const [FROM, TO] = ['$__fromTime', '$__toTime'];
@@ -37,13 +40,13 @@ const EXAMPLES: readonly PanelInput[] = [
 ];
 const MOMENT = /toDateTime\('[^']+', 'UTC'\)/g;
 
-/** What fills the choices at the head of the dashboard. */
+/** SQL queries that list the values of the dashboard's variables. */
 export const VARIABLE_QUERIES: Readonly<Record<string, string>> = {
   address: 'SELECT address FROM balances ORDER BY balance DESC, address LIMIT 500',
   delegate: 'SELECT DISTINCT delegate FROM rounds ORDER BY delegate LIMIT 500',
 };
 
-/** Questions whose rows follow one another in time, by number. */
+/** Numbers of the questions whose rows form a time series. */
 const CHARTS: ReadonlySet<number> = new Set([1, 2, 4, 7, 13, 16]);
 const SOURCE = { type: 'grafana-clickhouse-datasource', uid: `\${datasource}` };
 const [WIDTH, HEIGHT, COLUMNS] = [12, 9, 2];
@@ -52,7 +55,7 @@ export function panelOf({ title, sql }: Question): Panel {
   const moments = [...sql.matchAll(MOMENT)].map(([example]) => example);
   const inputs = [
     ...EXAMPLES.filter(({ example }) => sql.includes(example)),
-    // The end of the time that is shown, or its beginning and its end.
+    // The last time of a query is the end of the shown range. An earlier time is the start of the range.
     ...moments.map((example, index) => ({ example, choice: index === moments.length - 1 ? TO : FROM })),
   ];
   const chosen = inputs.reduce((text, { example, choice }) => text.replaceAll(example, choice), sql);
@@ -63,7 +66,7 @@ export function panels(): readonly Panel[] {
   return questionsOfGuide().map(panelOf);
 }
 
-/** The file, as text. */
+/** Text of the dashboard file. */
 export function dashboardJson(): string {
   const variable = (name: string, query: string) => ({
     ...{ name, type: 'query', label: name, datasource: SOURCE, query, definition: query, refresh: 1 },
@@ -102,9 +105,9 @@ export function dashboardJson(): string {
 }
 
 /**
- * A query as the data source sends it.
+ * The SQL text that the data source sends.
  *
- * @param valueOf what is chosen, for each input; moments are Unix times in seconds
+ * @param valueOf returns the chosen value of an input; times are Unix times in seconds
  */
 export function sentSql({ sql, inputs }: Panel, valueOf: (input: PanelInput) => string | number): string {
   return inputs.reduce((text, input) => {

@@ -1,4 +1,4 @@
-/** What the Grafana file asks Prometheus for. */
+/** The Prometheus queries of the Grafana file. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 
 export interface Query {
   readonly panel: string;
-  /** With the variables of the file in it, as `$instance`. */
+  /** PromQL expression that contains variables of the file such as `$instance`. */
   readonly expression: string;
 }
 
@@ -15,10 +15,10 @@ export interface QueriedSeries {
   readonly name: string;
 }
 
-/** A choice at the head of the dashboard, filled with what a label says. */
+/** A variable of the dashboard whose values come from a label. */
 export interface Variable {
   readonly name: string;
-  /** Undefined for one that names the data source. */
+  /** Undefined for a variable that names the data source. */
   readonly labelValues: { readonly series: string; readonly label: string } | undefined;
 }
 
@@ -29,18 +29,18 @@ interface GrafanaFile {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
 }
 
-/** Names of series all begin with who tells them. */
+/** The name of a series begins with the program or library that exports it. */
 const SERIES = /\b((?:bloomery|process|nodejs)_[a-z0-9_]+)\b/g;
 const LABEL_VALUES = /^label_values\((\w+), (\w+)\)$/;
 
-/** Every query of every panel. */
+/** All queries of all panels. */
 export function panelQueries(): readonly Query[] {
   return grafanaFile().panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({ panel: title, expression: expr })),
   );
 }
 
-/** Every series that a panel names, once for each panel. */
+/** All series of each panel, without repetitions within a panel. */
 export function queriedSeries(): readonly QueriedSeries[] {
   const named = panelQueries().flatMap(({ panel, expression }) =>
     [...expression.matchAll(SERIES)].map(([, name = '']) => `${panel}\n${name}`),
@@ -51,7 +51,7 @@ export function queriedSeries(): readonly QueriedSeries[] {
   });
 }
 
-/** @throws Error for a variable whose query is of no known form */
+/** @throws Error for a variable whose query has an unknown form */
 export function variables(): readonly Variable[] {
   return grafanaFile().templating.list.map(({ name, type, query }) => {
     if (type === 'datasource') return { name, labelValues: undefined };

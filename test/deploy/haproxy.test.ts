@@ -6,7 +6,7 @@ import { HEIGHT_WAIT_MS_MAX, RETRY_AFTER_S } from '../../src/http/read-place.ts'
 import { READINESS_ROUTE } from '../../src/http/routes/health.ts';
 import { complaintAbout, deployedConfig, haproxyProgram } from '../chaos/haproxy.ts';
 
-/** Lines of each section, by its first line, without comments. */
+/** Lines of each section without comments, by the first line of the section. */
 function sections(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   let lines: string[] = [];

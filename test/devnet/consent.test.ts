@@ -24,7 +24,7 @@ test('nodes of generation 2 agree, forge only with consent, and catch up by aski
     await waitFor('full consent', async () => (await client.status()).consensus === 100, LATE_MS);
   }
 
-  // Without its peers a node has nobody's consent.
+  // Without its peers, the node sees no consensus.
   await Promise.all([second.kill(), third.kill(), fourth.kill()]);
   await waitFor('no consent', async () => (await first.client.status()).consensus === 0, LATE_MS);
   const reason = "0 % of the peers share this node's tip, and forging takes 51 %";
@@ -33,7 +33,7 @@ test('nodes of generation 2 agree, forge only with consent, and catch up by aski
   await sleep(3 * devnet.network.params.blockTimeS * 1000);
   t.is((await first.client.status()).height, height);
 
-  // With them it goes on, and who comes late takes over what they have.
+  // With its peers the node continues, and a node that starts late adopts their chain.
   for (const node of [second, third, fourth, spectator]) node.start();
   for (const node of [second, third, fourth, spectator]) await waitForAnswer(node, LATE_MS);
   await waitForCommonBlock(devnet.nodes, height + 4, LATE_MS);

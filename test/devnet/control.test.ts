@@ -1,4 +1,4 @@
-/** A running devnet and the commands that ask it: one devnet of real processes for all tests of this file. */
+/** Commands that control a running devnet. All tests of this file use one devnet of real processes. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -154,7 +154,7 @@ test.serial('a node that is killed is down until it is restarted, and catches up
   const killed = await ask('kill', '2');
   t.is(killed.state, 'killed');
   t.is(killed.pid, undefined);
-  // Two rounds: each delegate has a slot in them.
+  // Ten slots are two rounds, so each delegate has a slot.
   const mined = await ask('mine', '10');
   t.true(mined.emptySlots > 0, 'one of five delegates is on node 2');
   t.is((await list()).nodes[2].state, 'killed');
@@ -218,7 +218,7 @@ test.serial('a snapshot brings back chains, pools and clock of all nodes, as oft
     t.is((await get(0, 'node/status')).transactions.total - (await get(0, 'node/status')).transactions.confirmed, 1);
   }
   t.deepEqual(await ask('snapshots'), { snapshots: [kept] });
-  // What waited in the pool is in the next block of its node.
+  // Transactions that waited in the pool of a node are in the next block that the node forges.
   await ask('mine', '5');
   t.is(new Set(await digests()).size, 1);
   const confirmed = await get(2, `transactions?senderId=${sender?.address}&limit=100`);
@@ -270,7 +270,7 @@ test.serial(
       const payload = { kind: 'transfer', amount, recipientId: '78L' } as const;
       const json = signer.toJson(signer.sign({ payload, timestamp: secondsSinceEpoch, keyPair: stranger }));
       const { id: _id, senderId: _senderId, ...rest } = json;
-      // Generation 3 computes the id itself.
+      // Generation 3 computes the transaction id itself.
       return { ...rest, id: '1', senderPublicKey, signature: '00'.repeat(64) };
     };
     const post = async (index: number, body: object): Promise<Untyped> => {
@@ -288,14 +288,14 @@ test.serial(
     t.is(taken.status, 200, JSON.stringify(taken));
     await waitFor('the block', async () => (await get(2, 'accounts?address=78L'))[0]?.balance === '7', START_MS_MAX);
     await ask('on-demand');
-    // A node that reads the chain anew takes it, too.
+    // A node that downloads the chain again accepts the unsigned transaction too.
     await ask('kill', '2');
     rmSync(join(directory, 'node-2', 'devnet', 'chain'), { recursive: true });
     await ask('restart', '2');
     const { height } = await ask('mine');
     await waitFor('node 2', async () => (await heights())[2] === height, START_MS_MAX);
     t.is((await get(2, 'accounts?address=78L'))[0].balance, '7');
-    // Not even its own folder starts without the devnet: what is stored is not verified again.
+    // The data folder of the node works only within the devnet, because a node does not verify stored blocks again.
     await ask('kill', '2');
     const alone = await runCli([
       'start',
@@ -318,7 +318,7 @@ test.serial(
   async (t) => {
     t.timeout(300_000);
     const cut = await ask('partition', '0', '1,2');
-    // The node that was added is in no part, so it is alone.
+    // The added node is in no part of the partition, so it is alone.
     t.deepEqual(cut, { parts: [[0], [1, 2], [3]], nodes: [] });
     t.deepEqual((await list()).faults, cut);
     const [before = 0] = await heights();
@@ -329,7 +329,7 @@ test.serial(
     const after = await Promise.all(clients().map((each) => each.blockId(before + 1)));
     t.not(after[0], after[1], 'no block crossed');
     t.is(after[1], after[2]);
-    // A node that comes up in its part gets nothing from another one.
+    // A node that restarts in its part receives no blocks from another part.
     await ask('kill', '0');
     await ask('mine', '5');
     await ask('restart', '0');

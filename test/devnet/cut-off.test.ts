@@ -5,7 +5,7 @@ test('a node that forged alone while it was cut off comes back by itself', async
   t.timeout(480_000);
   const report = await runCutOff({ blocks: 15, say: (line) => t.log(line) });
   t.true(report.missedBlocks >= 15);
-  // Its own branch is reverted, not merely prolonged.
+  // The node must revert blocks of its own branch, not only append new ones.
   t.true(report.deadBlocks >= 1, `${report.deadBlocks} blocks`);
   t.deepEqual(report.contradictions, []);
   t.regex(report.digest, /^[0-9a-f]{64}$/);

@@ -1,4 +1,4 @@
-/** Every method of every resource of a client library, called on one node of a devnet that forges. */
+/** Calls every method of every resource of a client library on one node of a devnet that forges. */
 
 import type { ExecutionContext } from 'ava';
 import type { KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
@@ -6,26 +6,26 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-/** What stands in the chain when the methods are called. */
+/** The devnet, and what its chain contains when the methods are called. */
 export interface MethodFixture {
   readonly devnet: TestDevnet;
-  /** Clients of all nodes, in their order. */
+  /** Clients of all nodes, in the order of the nodes. */
   readonly clients: readonly Untyped[];
-  /** A transfer between others, in a block. */
+  /** A transfer between two other accounts, in a block. */
   readonly transfer: Untyped;
-  /** Owner of a group whose members have to sign. */
+  /** Owner of a multisignature group whose members must sign its transactions. */
   readonly groupOwner: KnownAccount;
   readonly members: readonly KnownAccount[];
-  /** The only one that votes for `newcomer`, and for nobody else. */
+  /** The only account that votes for `newcomer`. It votes for nobody else. */
   readonly voter: KnownAccount;
-  /** Makes a transfer from the group, which nobody signed yet. */
+  /** Makes a transfer from the group that has no member signatures yet. */
   readonly transferFromGroup: () => Untyped;
   readonly signatureOf: (transaction: Untyped, member: KnownAccount) => Untyped;
 }
 
 const NODE_MS = 150_000;
 
-/** Calls the methods and checks that what they answer is what the devnet is; none that the library has may be left out. */
+/** Calls every method of the library and compares the answers with the state of the devnet. */
 export async function callEveryMethod(t: ExecutionContext, fixture: MethodFixture): Promise<void> {
   const { devnet, clients, transfer, groupOwner, members, voter } = fixture;
   const [client, other] = clients as [Untyped, Untyped];
@@ -54,7 +54,7 @@ export async function callEveryMethod(t: ExecutionContext, fixture: MethodFixtur
 
   const [newcomer] = await listOf('delegates.get', { username: 'newcomer' });
   t.is(newcomer.username, 'newcomer');
-  // 101 delegates forge; whoever has the fewest votes stands by.
+  // 101 delegates forge, so the delegate with the fewest votes is in standby.
   t.is((await listOf('delegates.getStandby', {})).length, 1);
   const forgers = await listOf('delegates.getForgers', { limit: 100 });
   t.is(new Set(forgers.map(({ publicKey }) => publicKey)).size, 100);
@@ -81,7 +81,7 @@ export async function callEveryMethod(t: ExecutionContext, fixture: MethodFixtur
   );
 
   const own = plan.delegates.map(({ publicKey }) => publicKey).sort();
-  // Generation 2 lists all, whatever is asked for.
+  // Generation 2 ignores the filter and lists all delegates.
   const forging = async (): Promise<readonly string[]> =>
     (await listOf('node.getForgingStatus', {}))
       .filter((delegate) => delegate.forging)
@@ -115,7 +115,10 @@ function addressesOf(accounts: readonly { readonly address: string }[]): readonl
   return accounts.map(({ address }) => address).sort();
 }
 
-/** All that the library offers, as `resource.method`: it keeps the methods of a resource as its own functions. */
+/**
+ * Names of all methods of the library, as `resource.method`. The library stores the methods of a resource as own
+ * properties.
+ */
 function methodsOf(client: Untyped): readonly string[] {
   return Object.entries<Untyped>(client)
     .filter(([, resource]) => typeof resource?.path === 'string')

@@ -1,7 +1,7 @@
 /**
- * The catalogue of faults on real nodes: each fault is made with processes, clocks, disks and wires as it comes about, and
- * must be named within the time that an operator waits; healthy nets of either generation must not be alarmed about.
- * test/cli/doctor.test.ts has what single answers of a node amount to.
+ * Catalogue of faults on real nodes. Processes, clocks, disks and links cause each fault as in practice. The doctor
+ * must name each fault within the time that an operator waits, and must raise no alarm for healthy networks of both
+ * generations. test/cli/doctor.test.ts checks the findings for single answers of a node.
  */
 
 import { once } from 'node:events';
@@ -28,17 +28,17 @@ import { writeUnfinalChain } from '../support/unfinal-chain.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const SLOT_MS = 2000;
-/** Unfinal blocks that are not said to be too many. */
+/** Largest number of unfinalized blocks that the doctor accepts. */
 const UNFINAL_BLOCKS_MAX = 404;
-/** Less than any block needs. */
+/** Size limit for files that leaves no room for any block. */
 const NO_ROOM_BYTES = 32_768;
 const NAPS_MAX = 8;
-/** Less than a reader needs to start. */
+/** Milliseconds between two kills, fewer than a reading process needs to start. */
 const KILL_INTERVAL_MS = 100;
 const SHOWS_WITHIN_MS = 150_000;
 
 let devnet: TestDevnet;
-/** Nothing befalls it until its forgers go. */
+/** A devnet without faults, until the test kills its forgers. */
 let devnet2: TestDevnet;
 let watch: FaultWatch;
 
@@ -80,7 +80,8 @@ test.serial(
     t.timeout(480_000);
     const alone = await startOne(t, { flags: ['--no-peers'] });
     t.deepEqual(await watch.found(t, alone), []);
-    // As a newcomer starts one: all delegates of the devnet are at hand, and it forges with none.
+    // Start a node as a newcomer does: the devnet folder has the keys of all delegates, and the node forges with none
+    // of the keys.
     const follower = await startOne(t, { config: { forging: {} } });
     await waitFor('nothing to find', () => isNothingFound(t, follower), SHOWS_WITHIN_MS);
     const lost = await startOne(t, { fixedPeers: [`127.0.0.1:${await freePort()}`] });
@@ -97,7 +98,7 @@ test.serial('nodes that are mixed up, closed to the doctor, hanging, or of anoth
   const closed = await startOne(t, { config: { http: { accessPublic: false, accessWhitelist: ['10.1.2.3'] } } });
   await watch.named(t, closed, ['NODE_REFUSES']);
 
-  // With a reading process, something answers for a node that hangs.
+  // If the node has a reading process, that process still answers while the node hangs.
   for (const processes of [0, 1]) {
     const hanging = await startOne(t, { config: { http: { processes } } });
     hanging.process.kill('SIGSTOP');
@@ -118,7 +119,8 @@ test.serial('the folder of a node that was stopped, and its configuration', asyn
   node.process.kill('SIGTERM');
   await node.ended;
   for (const [code, induce] of Object.entries(diskFaults)) {
-    // A process that hangs shows this better than another that has the folder's lock.
+    // Another test causes NODE_SILENT with a hanging process. Here the fault would need a process that holds the lock
+    // of the folder.
     if (code === 'NODE_SILENT') continue;
     const folder = temporaryFolder(t);
     const [network, dataDir, config] = [join(folder, 'network'), join(folder, 'data'), join(folder, 'config.json')];
@@ -187,7 +189,8 @@ test.serial('a machine that sleeps, and a clock that is wrong', async (t) => {
   if (sleeper === undefined) return t.fail('the devnet has no second node');
   const pid = sleeper.pid() ?? 0;
   let wokenMs = 0;
-  // Half of the delegates are its own, so ten slots hold three of them nineteen times in twenty.
+  // Half of the delegates belong to this node, so ten slots contain at least three of its own with a probability of 95
+  // %.
   for (let naps = 0; naps < NAPS_MAX; naps += 1) {
     process.kill(pid, 'SIGSTOP');
     await sleep(20_000);
@@ -226,16 +229,17 @@ test.serial('a network folder with other rewards: blocks are refused, and the no
   const astray = await startOne(t, { network: folder });
   await watch.named(t, astray, ['BLOCKS_REFUSED', 'NODE_LAGS']);
 
-  // A node with no other peer than that one forges for itself.
+  // This node's only peer is the node with the wrong rewards, so this node forges on its own branch.
   const { forging } = devnet.nodes[1]?.plan.config as Untyped;
   await devnet.nodes[1]?.stop();
   const fixedPeers = [`127.0.0.1:${astray.wsPort}`];
   const lonely = await startOne(t, { fixedPeers, config: { forging: { ...forging, consensusMin: 0 } } });
-  // Its only peer breaks off whatever it is told. Where it finds others later, it may have signed on a branch that they left.
+  // The node's only peer refuses all blocks and disconnects. If the node finds other peers later, it may have signed on
+  // a branch that they abandoned.
   await watch.named(t, lonely, ['CONSENSUS_LOW'], { beside: ['SYNC_FAILS', 'SLOTS_MISSED'] });
   lonely.process.kill('SIGKILL');
   await lonely.ended;
-  // One that asks for consent lets its slots pass: with all delegates, each is its own.
+  // A node that requires consensus lets its slots pass. It has the keys of all delegates, so every slot is its own.
   const delegates = devnet.network.forgers?.delegates;
   const careful = await startOne(t, { fixedPeers, config: { forging: { ...forging, delegates, consensusMin: 51 } } });
   const beside: readonly FaultCode[] = ['CONSENSUS_LOW', 'SYNC_FAILS'];
@@ -258,7 +262,7 @@ test.serial('a network whose forgers are gone stands still', async (t) => {
   if (tip === undefined) return t.fail('there is no tip');
   const slots = unusedSlotsMin(tip, await ask(`height=${earlierHeight(tip.height)}`), SLOT_MS / 1000);
   t.log(`slots that pass unused first: ${slots}`);
-  // Whoever is asked for blocks then is gone too.
+  // The peer from which the node then requests blocks is gone too.
   const beside: readonly FaultCode[] = ['SYNC_FAILS'];
   await watch.named(t, two, ['NETWORK_STANDS_STILL'], { beside, sinceMs, unavoidableMs: (slots + 1) * SLOT_MS });
 });
@@ -276,7 +280,7 @@ test.serial('a process that answers HTTP and ends again and again', async (t) =>
     try {
       for (const reader of readerPidsOf(pid)) if (reader !== kept) process.kill(reader, 'SIGKILL');
     } catch {
-      // The reader has ended since it was listed.
+      // The reading process has ended since it was listed.
     }
   }, KILL_INTERVAL_MS);
   t.teardown(() => clearInterval(killing));
@@ -302,13 +306,13 @@ async function isNothingFound(t: ExecutionContext, { url }: OneNode): Promise<bo
   return (await watch.found(t, { url })).every((code) => watch.isOfMachine(code));
 }
 
-/** A further node, as an operator starts it; of the devnet unless told. */
+/** Starts a further node with the options of an operator, by default in the first devnet. */
 function startOne(t: ExecutionContext, options: OneNodeOptions): Promise<OneNode> {
   const fixedPeers = devnet.nodes.map(({ plan }) => `127.0.0.1:${plan.wsPort}`);
   return startOneNode(t, { network: devnet.network.directory, fixedPeers, ...options });
 }
 
-/** When the node first said that it let a slot of its own pass, Unix time in milliseconds. */
+/** Time of the first diagnostic about a missed slot of the node, in Unix milliseconds. */
 async function firstUnusedSlotMs(url: string): Promise<number | undefined> {
   const { data } = (await (await fetch(`${url}/api/node/diagnostics?limit=500`)).json()) as Untyped;
   const unused = data.filter(({ module, fields }: Untyped) => module === 'forge' && 'slot' in fields);

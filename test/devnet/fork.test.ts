@@ -1,4 +1,4 @@
-/** Devnets that begin from a chain whose delegates' keys they do not have: real processes, as a user starts them. */
+/** Devnets that fork a chain without having the keys of its delegates: real processes, started like a user does. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,13 +26,16 @@ import { freePortRanges } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const START_MS_MAX = 150_000;
-/** More than a round, so that delegates with blocks on the chain sign their next ones. */
+/**
+ * Number of blocks of the original chain. `HEIGHT` and `MINED` each exceed a round, so that delegates with blocks on
+ * the chain forge again.
+ */
 const HEIGHT = 150;
 const MINED = 110;
 const LSK = 100_000_000;
 
 interface Source {
-  /** Of the data, and of the network. */
+  /** Data folder of the original chain. `network` is its network folder. */
   readonly dataDir: string;
   readonly network: string;
   readonly tip: Block;
@@ -52,7 +55,7 @@ async function makeSource(t: ExecutionContext, generation: 2 | 3): Promise<Sourc
   return { dataDir, network: writeNetworkFolder(join(folder, 'network'), network), tip };
 }
 
-/** Content and moment of the last change of all files. */
+/** Contents and modification times of all files. */
 function fingerprint(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()
@@ -95,12 +98,12 @@ class Fork {
   }
 }
 
-/** Resolves when all nodes answer. */
+/** Resolves when all nodes of the fork answer. */
 async function startFork(
   t: ExecutionContext,
   { nodes, directory, args }: { readonly nodes: number; readonly directory: string; readonly args: readonly string[] },
 ): Promise<Fork> {
-  // One more may be added.
+  // Reserve ports for one more node, which a test adds.
   const { http, ws } = await freePortRanges(nodes + 1);
   const flags = ['--nodes', `${nodes}`, '--mine', 'on-demand', '--data-dir', directory];
   const ports = ['--http-port', `${http}`, '--ws-port', `${ws}`];
@@ -149,7 +152,8 @@ test('generation 3: a fork goes on from the state of a chain under another ident
   const again = await fork.ask('mine', '3');
   t.is((await fork.get(2, 'node/status')).height, again.height);
 
-  // A node that runs can be forked, too: here one of this fork, whose network lies beside it.
+  // A running node can be forked too. Here the node belongs to the first fork, and its network folder is beside its
+  // data.
   const second = await startFork(t, {
     nodes: 1,
     directory: join(temporaryFolder(t), 'second'),
@@ -198,7 +202,7 @@ test('generation 2: a fork begins from a snapshot, and the rules that a node has
   }
 });
 
-/** Changes a value of the state behind the back of its checksum. */
+/** Changes a value of the state without updating the checksum of the state. */
 function changeState(dataDirectory: string): Promise<void> {
   const keys = openLmdb(chainDirectory({ dataDirectory }), false);
   const [first] = keys.entries(TABLES.delegates.all);

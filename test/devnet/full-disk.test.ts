@@ -1,4 +1,7 @@
-/** A node whose disk has no room for its chain: it says so, answers, signs nothing, and goes on by itself. */
+/**
+ * A node whose disk has no room for its chain reports the fault, answers requests, signs nothing, and recovers by
+ * itself.
+ */
 
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,9 +19,9 @@ import {
 } from '../support/devnet.ts';
 import { limitFileSize } from '../support/full-disk.ts';
 
-/** Less than any block needs, and enough for the record of signatures. */
+/** Size limit for files that leaves no room for a block, but room for the signing record. */
 const NO_ROOM_BYTES = 32_768;
-/** Blocks that another branch may take the place of where a block comes late. */
+/** Number of newest blocks that another branch may replace if a block arrives late. */
 const TIP_BLOCKS = 2;
 
 test('a node on a full disk answers and signs nothing, names the fault, and catches up when there is room', async (t) => {
@@ -43,19 +46,19 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   t.regex(failed.message, /make room on the disk/);
   t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
 
-  // A block may still fit into what the store has free; from here on none does.
+  // The store may have free pages for one more block. With this limit, no further block fits.
   limitFileSize(pid, NO_ROOM_BYTES);
   const { height } = await full.client.status();
   const tip = await full.client.blockId(height);
   const signed = readFileSync(journal, 'utf8');
 
-  // Many slots of its own delegates pass meanwhile.
+  // Many slots of the node's own delegates pass during this time.
   await waitFor('blocks of the other node', async () => (await highestHeight([sound])) >= height + 6, 150_000);
   await waitFor('slots let pass', () => told('forge', 'FORGING_PAUSED'), 150_000);
   t.is(readFileSync(journal, 'utf8'), signed);
   t.is((await full.client.status()).height, height);
   t.is(await full.client.blockId(height), tip);
-  // The tip and the block before it may belong to a branch that the other node has left.
+  // The tip and its predecessor may belong to a branch that the other node has abandoned.
   const below = height - TIP_BLOCKS;
   t.is(await full.client.blockId(below), await sound.client.blockId(below));
   const findings = await examine({ url: full.url, environment: {} });

@@ -1,4 +1,7 @@
-/** Networks of one's own, made and started by the commands that the guide shows: they forge, and become final. */
+/**
+ * Networks of a user, made and started with the commands of the guide. They must forge, and their blocks must become
+ * final.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,9 +15,9 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 
 const NODES = 2;
-/** Far more than it takes: a machine with other work to do is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const RUN_MS_MAX = 240_000;
-/** Of a large network only the first blocks are waited for: a round takes minutes. */
+/** A round of a large network takes minutes, so the test waits only for its first blocks. */
 const BLOCKS_WAITED_FOR = 6;
 
 for (const [generation, delegates, way] of [

@@ -18,7 +18,7 @@ test('an existing client of generation 2 sends every kind of transaction, reads 
       t.is(constants.protocolVersion, '1.1');
     },
     amountOf: (transaction) => transaction.amount,
-    // Weights count from the end of the round.
+    // Vote weights take effect at the end of the round.
     checkDelegate: (_, delegate) => t.is(delegate.vote, '0'),
   });
 });

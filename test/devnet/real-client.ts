@@ -1,4 +1,4 @@
-/** What people do with a client library of a generation, against a devnet of real processes. */
+/** Typical use of a client library of each generation with a devnet of real processes. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ExecutionContext } from 'ava';
@@ -7,17 +7,17 @@ import { closeAfter, startTestDevnet, waitFor, type TestDevnet } from '../suppor
 import type { Untyped } from '../support/untyped.ts';
 import { callEveryMethod } from './every-method.ts';
 
-/** The libraries of a generation. */
+/** The client libraries of a generation. */
 export interface ClientLibrary {
   /** Name of the packaged devnet. */
   readonly network: string;
   readonly APIClient: Untyped;
-  /** The functions that make transactions. */
+  /** The functions that create transactions. */
   readonly transactions: Untyped;
-  /** Arguments that all of those functions take. */
+  /** Arguments that all functions for transactions accept. */
   commonArguments(devnet: TestDevnet): Record<string, unknown>;
   createSignatureObject(transaction: Untyped, passphrase: string, common: Record<string, unknown>): Untyped;
-  /** Checks what differs between the generations in the answers. */
+  /** Checks the answers that differ between the generations. */
   checkConstants(t: ExecutionContext, constants: Untyped, devnet: TestDevnet): void;
   amountOf(transaction: Untyped): string;
   checkDelegate(t: ExecutionContext, delegate: Untyped, votersBalance: string): void;
@@ -27,7 +27,7 @@ const SECOND_PASSPHRASE = 'a second passphrase';
 const INCLUSION_MS = 150_000;
 const LSK = 100_000_000n;
 
-/** One devnet, one client for each of its nodes, and transactions handed to the next node each time. */
+/** A devnet with one client for each node. Each transaction goes to the next node in turn. */
 class Wallet {
   readonly library: ClientLibrary;
   readonly common: Record<string, unknown>;
@@ -45,7 +45,7 @@ class Wallet {
     return this.clients[this.#turn++ % this.clients.length];
   }
 
-  /** Posts to the next node and waits until every node has the transaction in a block. */
+  /** Posts the transaction to the next node and waits until every node has it in a block. */
   async include(transaction: Untyped): Promise<void> {
     await this.nextClient().transactions.broadcast(transaction);
     await this.included(transaction.id);
@@ -64,8 +64,8 @@ class Wallet {
 }
 
 /**
- * Sends every kind of transaction, each to another node, compares what all nodes say in the end, and calls every method of the
- * library on one of them.
+ * Sends every kind of transaction to alternating nodes. Compares the final answers of all nodes, and calls every method
+ * of the library on one node.
  */
 export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary): Promise<void> {
   t.timeout(900_000);
@@ -116,7 +116,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   );
   t.is(refused.errno ?? refused.status ?? 409, 409);
 
-  // A delegate, votes for it and others, and a vote withdrawn.
+  // A delegate registration, votes for the delegate and others, and a vote that is withdrawn.
   const registration = transactions.registerDelegate({
     username: 'newcomer',
     passphrase: carol.passphrase,
@@ -146,7 +146,8 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   });
   await includeWithSignatures(wallet, fromGroup, members);
 
-  // All nodes tell the same story, once none is left on a branch whose last blocks hold the same transactions elsewhere.
+  // All nodes must report the same chain. A node may first have to leave a branch whose last blocks contain the same
+  // transactions.
   let stories: readonly Untyped[] = [];
   const isSaid = async (): Promise<boolean> => {
     stories = await Promise.all(
@@ -154,7 +155,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
     );
     return stories.every((story) => isDeepStrictEqual(story, stories[0]));
   };
-  // Where they differ to the end, the difference says more than that they do.
+  // If the answers still differ, the comparison below shows how.
   await waitFor('one story', isSaid, INCLUSION_MS).catch((error: unknown) => t.log(String(error)));
   for (const story of stories.slice(1)) t.deepEqual(story, stories[0]);
   const [story] = stories as [Untyped];
@@ -191,7 +192,7 @@ async function includeWithSignatures(
   for (const { passphrase } of members) {
     const signature = wallet.library.createSignatureObject(transaction, passphrase, wallet.common);
     const client = wallet.nextClient();
-    // The node learns of the transaction by an announcement; a signature before that is refused.
+    // A node refuses a signature before the announcement of its transaction has arrived.
     await waitFor('a node that knows the transaction', () => client.signatures.broadcast(signature), INCLUSION_MS);
   }
   await wallet.included(transaction.id);

@@ -1,7 +1,7 @@
 /**
- * A node whose data folder is put back to the state of a backup. It holds all delegates of a network of two nodes; the other
- * node has the whole chain, and is there when the first one starts, or comes 22 seconds later. Clocks are set forward by a
- * round, as the delegates that signed since the backup have slots again then.
+ * A node restarts from a backup of its data folder. It has all delegates of a network of two nodes. The other node has
+ * the whole chain and is running when the first one starts, or it starts 22 seconds later. Clocks are moved forward by
+ * one round, because the delegates that signed after the backup then have slots again.
  */
 
 import { cpSync, readFileSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ import { freePortRanges } from '../support/ports.ts';
 
 const BACKUP_HEIGHT = 6;
 const BLOCKS_AFTER = 14;
-/** Slots that a process is given to start before the first of those that are to be had again. */
+/** Slots that a process may take to start, before the first slot of a delegate that signed after the backup. */
 const START_SLOTS = 5;
 const LATE_MS = 22_000;
 const WAIT_MS_MAX = 120_000;
@@ -41,7 +41,7 @@ for (const [generation, packaged, when, lateMs] of [
   test(`generation ${generation}: a data folder from a backup signs nothing on its old tip when its peers ${when}, and goes on`, async (t) => {
     t.timeout(600_000);
     const network = devnetCopy(t, packaged);
-    // Of a devnet whose passphrases are published, nodes sign by their folder alone.
+    // With the notice of a devnet with public passphrases, a node would trust its own folder alone.
     editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
     const { params, name } = loadNetwork(network);
     const folder = temporaryFolder(t);
@@ -93,7 +93,7 @@ for (const [generation, packaged, when, lateMs] of [
       t.is((await nodeClient(node.url).status()).height, backedUp.length + 1);
       await relay(offsetMs);
     }
-    // The chain comes back, and goes on.
+    // The node downloads the rest of the chain and continues to forge.
     await waitForHeight(node, before.length + 3);
     await stop(node);
     const all = [...before, ...journal()];
@@ -107,7 +107,7 @@ async function waitForHeight(node: OneNode, height: number): Promise<void> {
   await waitFor(`height ${height}`, async () => (await client.status()).height >= height, WAIT_MS_MAX);
 }
 
-/** What the node says of the first delegate that waits. */
+/** Reason that the node reports for its first waiting delegate. */
 async function waitingOf(node: OneNode): Promise<string> {
   const response = await fetch(`${node.url}/api/node/status/forging`);
   const { data } = (await response.json()) as { readonly data: readonly { readonly waiting?: object }[] };
@@ -130,7 +130,7 @@ function signedIn(file: string): readonly Signed[] {
     });
 }
 
-/** Pairs of different headers of one delegate that contradict each other. @param all as they were signed */
+/** Contradictions between different headers of the same delegate. @param all headers in the order of signing */
 function contradictionsAmong(all: readonly Signed[], rules: Rules): readonly string[] {
   const once = [...new Map(all.toReversed().map((signed) => [signed.header.blockId, signed])).values()].toReversed();
   return once.flatMap((one, index) =>

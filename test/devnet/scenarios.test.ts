@@ -1,4 +1,7 @@
-/** Scenarios on devnets of real processes: the examples of the documentation, one that fails, one that is stopped. */
+/**
+ * Scenarios on devnets of real processes: the examples of the documentation, a scenario that fails, and one that is
+ * stopped.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +15,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 
 const EXAMPLES = join(packageDirectory(), 'docs', 'examples', 'scenarios');
-/** Steps wait for what they expect; a machine that has other work to do is no fault of theirs. */
+/** A generous limit. Each step waits for the state that it expects, and the scenario is not at fault if the machine is busy. */
 const RUN_MS_MAX = 400_000;
 
 async function portFlags(file: string): Promise<{ readonly http: number; readonly flags: readonly string[] }> {

@@ -1,4 +1,4 @@
-/** The short form of `npm run chaos -- --load-seconds 600`. */
+/** Short form of `npm run chaos -- --load-seconds 600`. */
 
 import test from 'ava';
 import { runLoad } from '../chaos/steady-load.ts';

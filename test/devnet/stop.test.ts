@@ -1,4 +1,4 @@
-/** Ends of a node in the middle of its work: by either signal, by impatience, and what is on the disk then. */
+/** Stops a node in the middle of its work, by either signal or by a second signal, and checks what is on the disk. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { MachineWatch } from '../support/machine.ts';
 
 const STOP_MS_MAX = 3000;
 const KEPT_ALIVE = 5;
-/** Far more than a start takes: a machine with other work to do is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const START_MS_MAX = 150_000;
 
 let devnet: TestDevnet;
@@ -46,7 +46,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     t.true(tookMs < STOP_MS_MAX || !(await machine.wasQuick()), `${tookMs} ms`);
     await waitFor('ends of all connections', async () => isClosed(), START_MS_MAX);
     t.notRegex(output(), /ERROR/);
-    // A node gives up a stop that takes as long as this.
+    // A node that takes far too long logs this message, so the check is limited to a fast stop.
     if (tookMs < STOP_MS_MAX) t.notRegex(output(), /did not stop in time/);
 
     const again = startAlone(t);
@@ -82,7 +82,7 @@ function nodeAt(index: number): TestNode {
   return node;
 }
 
-/** Node 1 as an operator starts it: with no supervisor that shields it from signals. */
+/** Starts node 1 without a supervisor, so that signals reach it directly. */
 function startAlone(t: ExecutionContext): { readonly child: ChildProcess; readonly output: () => string } {
   const args = startArguments(nodeAt(1).plan, devnet.network.directory);
   const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -92,7 +92,10 @@ function startAlone(t: ExecutionContext): { readonly child: ChildProcess; readon
   return { child, output: () => text };
 }
 
-/** A node that has forged since its start, has a peer, a reader of events, idle connections and half a request. */
+/**
+ * Starts a node and waits until it has forged and has a peer. Opens an event stream, idle connections and half a
+ * request.
+ */
 async function busyNode(t: ExecutionContext) {
   const { child, output } = startAlone(t);
   const { client, plan } = nodeAt(1);
@@ -120,7 +123,8 @@ async function busyNode(t: ExecutionContext) {
 
 async function connected(port: number, request: string): Promise<Socket> {
   const socket = createConnection({ port, host: '127.0.0.1' });
-  // What comes is only counted; an end of the other side is what is waited for.
+  // Discard the received data and errors, because the test only counts bytes and waits for the node to close the
+  // connection.
   socket.on('error', () => undefined).resume();
   await once(socket, 'connect');
   socket.write(request);

@@ -20,9 +20,9 @@ import type { Untyped } from '../support/untyped.ts';
 import { isAlive } from '../support/alive.ts';
 
 const NODES = 2;
-/** Far more than a start takes: a machine with other work to do is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const START_MS_MAX = 150_000;
-/** A devnet that is late says itself what it waits for; this only ends one that says nothing. */
+/** A slow devnet prints what it waits for. This limit only ends a devnet that prints nothing. */
 const RUN_MS_MAX = 400_000;
 
 test.serial(
@@ -200,11 +200,11 @@ test.serial('two devnets do not share a folder', async (t) => {
 
 interface RunningDevnet {
   readonly supervisor: ChildProcess;
-  /** Of the nodes. */
+  /** Process ids of the nodes. */
   readonly pids: readonly number[];
   readonly clients: readonly NodeClient[];
   readonly data: string;
-  /** `text` has both streams. */
+  /** `text` contains both streams. */
   readonly output: { stderr: string; text: string };
 }
 
@@ -246,7 +246,7 @@ async function startDevnet(
   return { supervisor, pids, clients, data, output };
 }
 
-/** Of the process that has the chain of a node; 0 for none. */
+/** Id of the process that has opened the chain of a node, or 0 without one. */
 function pidOf(data: string, index: number): number {
   const names = readdirSync(join(data, `node-${index}`, 'devnet', 'chain'));
   const claims = names.map((name) => /^in-use\.(\d+)\./.exec(name));

@@ -1,4 +1,4 @@
-/** A devnet of one node is short of no peers, as everything that tells of a node says, until another has joined. */
+/** Until another node has joined, no report about a devnet of one node says that peers are missing. */
 
 import test from 'ava';
 import { examine } from '../../src/cli/doctor/examine.ts';
@@ -19,7 +19,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
     t.is(await peersRow(), 'none wanted');
     t.notRegex(await rows(), /^(network height|consensus) /m);
     const request = { url: node.url, environment: {}, freeBytesOf: () => 1e12 };
-    // What a slow machine does to a node is told rightly.
+    // Ignore findings about a slow machine, because they are correct.
     const isOfPeers = ({ code }: { readonly code: string }): boolean => /PEER|CONSENSUS/.test(code);
     t.deepEqual((await examine(request)).filter(isOfPeers), []);
     joining.start();

@@ -1,4 +1,7 @@
-/** A node on a branch that is final there and that nobody shares: each download from its peers fails, and the doctor says so. */
+/**
+ * A node is on a branch that only this node regards as final. Each download from its peers fails, and the doctor says
+ * so.
+ */
 
 import { join } from 'node:path';
 import test from 'ava';
@@ -10,7 +13,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { startOneNode, type OneNode } from '../support/one-node.ts';
 import { freePortRanges } from '../support/ports.ts';
 
-/** Far more than it takes: a machine with other work to do is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const WAIT_MS_MAX = 240_000;
 const FINAL_HEIGHT = 3;
 
@@ -33,7 +36,7 @@ test('a node whose own branch became final while all its peers were on another i
       ...options,
     });
 
-  // Of one delegate two chains, which is what a key that was switched on twice makes.
+  // The same delegate forges two chains, like a key that was enabled on two machines.
   const first = await forger('other', { ports: otherPorts, flags: ['--no-peers'] });
   await waitForFinal(first, FINAL_HEIGHT);
   const alone = await forger('alone', { ports: alonePorts, fixedPeers: [`127.0.0.1:${otherPorts.ws}`] });

@@ -1,22 +1,25 @@
-/** What two implementations made of one input, and what kind of difference that is. */
+/** The outcomes of two implementations for one input, and the kind of difference between them. */
 
 import { BlockRejected } from '../../src/protocol/verdict.ts';
 
-/** What one side made of an input. */
+/** Outcome of one implementation for an input. */
 export type Outcome =
   | { readonly accepted: true; readonly result: unknown }
-  /** @param why the first reason, in its own words */
+  /** @param why first reason, as the implementation words it */
   | { readonly accepted: false; readonly why: string };
 
 export interface Comparison {
   readonly input: string;
   readonly ours: Outcome;
   readonly reference: Outcome;
-  /** Name of the difference, or undefined for none, where the target itself compares. */
+  /**
+   * Name of the difference, or undefined without one. Only targets that compare the outcomes themselves set this
+   * member.
+   */
   readonly difference?: string | undefined;
 }
 
-/** Runs one side. Any error is a refusal. */
+/** Runs one implementation. An error counts as a refusal. */
 export async function outcomeOf(work: () => unknown): Promise<Outcome> {
   try {
     return { accepted: true, result: await work() };
@@ -25,7 +28,7 @@ export async function outcomeOf(work: () => unknown): Promise<Outcome> {
   }
 }
 
-/** A refusal whose reason is given. */
+/** A refusal with its reason. */
 export class Refused extends Error {
   constructor(reason: string) {
     super(reason);
@@ -37,14 +40,14 @@ function reasonOf(error: unknown): string {
   if (Array.isArray(error)) return reasonOf(error[0]);
   if (error instanceof BlockRejected) return error.transactionErrors[0]?.message ?? error.message;
   const { dataPath, keyword, message } = (error ?? {}) as Record<string, unknown>;
-  // Of a schema; the errors of transactions name their path in the message.
+  // Only errors of a schema have a keyword. Errors of transactions contain the path in their message.
   if (keyword !== undefined) return `'${String(dataPath)}' ${String(message)}`;
   return error instanceof Error ? error.message : String((error as { message?: unknown } | null)?.message ?? error);
 }
 
 /**
- * Name of a difference: the same for inputs that differ in numbers and names only. Undefined where both sides accept with one
- * result, or both refuse.
+ * Name of a difference, the same for inputs that differ only in numbers and names. Undefined if both sides accept with
+ * the same result, or if both refuse.
  */
 export function differenceOf(comparison: Comparison): string | undefined {
   if ('difference' in comparison) return comparison.difference;
@@ -58,7 +61,7 @@ export function differenceOf(comparison: Comparison): string | undefined {
   return undefined;
 }
 
-/** Name of a difference in the first reason of two refusals; undefined where there is none. */
+/** Name of the difference between the first reasons of two refusals. Undefined without a difference. */
 export function otherReason(comparison: Comparison): string | undefined {
   const { ours, reference } = comparison;
   if ('difference' in comparison) return undefined;

@@ -1,4 +1,4 @@
-/** Signed documents of transactions, and documents signed again after they were changed. */
+/** Signed JSON documents of transactions, and documents that were changed and signed again. */
 
 import { idOf } from '../../src/crypto/hash.ts';
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -16,13 +16,13 @@ export interface Signers {
 
 export type Document = Record<string, unknown>;
 
-/** Types of transactions as generation 3 numbers them; those of generation 2 are 8 less. */
+/** Transaction types with the numbers of generation 3. The numbers of generation 2 are smaller by 8. */
 const TYPES = [8, 8, 9, 10, 11, 11, 12, 12];
 
-/** At the bounds of 32 bits with a sign, and what is no whole number in the JSON of another. */
+/** Timestamps at the bounds of a signed 32-bit integer, and numbers that are not integers or have unusual JSON. */
 const ODD_TIMESTAMPS = [-(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1, 2 ** 31, 0.5, -0, 1e10];
 
-/** A document that is valid as such, or nearly. */
+/** Returns a document that is valid or nearly valid on its own. */
 export function anyDocument(
   reference: ReferencePackage,
   below: RandomBelow,
@@ -40,9 +40,9 @@ export function anyDocument(
   };
 }
 
-/** Ids as the older types name them, the last three written as no node writes them. */
+/** Ids of the older types. The last three are in forms that no node writes. */
 const IDS = ['1', '16641037988489082467', '18446744073709551615', '007', '18446744073709551616', '-1'];
-/** Recipients of type 7, which the reference cuts a character off and reads the rest as a number. */
+/** Recipients of type 7. The reference removes the last character and reads the rest as a number. */
 const OLDER_RECIPIENTS = [
   '1l',
   '1L',
@@ -70,7 +70,7 @@ const ICONS = [
   'a b:.png',
 ];
 
-/** A document of older history in generation 2 that is valid as such, or nearly. */
+/** Returns a document of an older type of generation 2 that is valid or nearly valid on its own. */
 export function anyOlderDocument(below: RandomBelow, sender = pick(PEOPLE, below)): Document {
   const type = 5 + below(3);
   const moves = { amount: pick(['1', '5000000000', 7], below), fee: '10000000', recipientId: '' };
@@ -109,7 +109,7 @@ function anyApplication(below: RandomBelow): Record<string, unknown> {
   };
 }
 
-/** Signs what a document says, as far as the reference can tell what that is; leaves it as it is where it cannot. */
+/** Signs a document if the reference can compute its bytes. Otherwise its signature stays invalid. */
 export function sign(reference: ReferencePackage, document: Document, signers: Signers): void {
   const { sender, second, members = [] } = signers;
   delete document['signSignature'];
@@ -130,7 +130,7 @@ export function sign(reference: ReferencePackage, document: Document, signers: S
     if (members.length > 0) document['signatures'] = members.map((member) => signatureOf(bytes, member));
     document['id'] = idOf(signed);
   } catch {
-    // It says nothing that could be signed.
+    // The document has no bytes that could be signed.
   }
 }
 

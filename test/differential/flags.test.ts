@@ -1,4 +1,4 @@
-/** The command line of `npm run differential`: a mistyped flag must not look like a comparison without a difference. */
+/** The command line of `npm run differential`. A mistyped flag must not look like a comparison without differences. */
 
 import test from 'ava';
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
@@ -24,7 +24,7 @@ function run(...flags: readonly string[]): SpawnSyncReturns<string> {
   return spawnSync(process.execPath, [MAIN, ...flags], { encoding: 'utf8' });
 }
 
-/** What is written before the process ends, and with which code; undefined where the flags are taken. */
+/** Returns the output and the exit code of a refused command line, or undefined if the flags are accepted. */
 function refusalOf(flags: readonly string[]): { readonly text: string; readonly code: number } | undefined {
   class Ended extends Error {}
   let text = '';

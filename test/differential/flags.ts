@@ -1,6 +1,6 @@
 /**
- * The command line of `npm run differential`. Wrong input ends the process with code 2
- * and one line, before anything is started.
+ * The command line of `npm run differential`. An invalid command line ends the process with code 2 and one line of
+ * text, before the comparison starts.
  */
 
 import { readFileSync } from 'node:fs';
@@ -17,17 +17,17 @@ export interface Flags {
   readonly framework?: true;
   readonly examples?: true;
   readonly reasons?: true;
-  /** Examples, one in each line. */
+  /** Printed examples, one in each line. */
   readonly replay?: readonly string[];
   readonly http?: true;
   readonly record?: string;
 }
 
-/** Nothing was compared: of a wrong command line, or of a lab that could not be made. */
+/** Exit code when nothing was compared, because the command line was invalid or the lab could not be started. */
 export const EXIT_NOTHING_COMPARED = 2;
 
 const CASES_MAX = 1_000_000_000;
-/** `belowOf` takes 32 bits of a seed. */
+/** `belowOf` uses 32 bits of a seed. */
 const SEED_MAX = 2 ** 32 - 1;
 
 export interface Terminal {
@@ -36,9 +36,9 @@ export interface Terminal {
 }
 
 /**
- * @param args behind the name of the program
- * @param seed where none is given
- * @param terminal gets help and errors, and ends the process
+ * @param args arguments after the name of the program
+ * @param seed seed to use if the arguments contain none
+ * @param terminal receives help and errors, and ends the process
  */
 export function readFlags(args: readonly string[], seed: number, terminal: Terminal): Flags {
   const program = new Command('differential')
@@ -75,7 +75,7 @@ export function readFlags(args: readonly string[], seed: number, terminal: Termi
       `\n${TARGETS_IN_WORDS}\n\nExit code: 0 without an unlisted difference, 1 with one, ${EXIT_NOTHING_COMPARED} when nothing was compared.`,
     )
     .allowExcessArguments(false)
-    // One line in all: a suggestion stands behind the error.
+    // Print the error and its suggestion on one line.
     .configureOutput({
       writeOut: (text) => terminal.write(text),
       writeErr: (text) => terminal.write(text),
@@ -90,7 +90,7 @@ export function readFlags(args: readonly string[], seed: number, terminal: Termi
   return flags;
 }
 
-/** Those that have a target that is asked for. */
+/** Generations with at least one selected target. */
 export function generationsOf({ generation: only, only: text = '', http }: Flags): readonly Generation[] {
   return ([2, 3] as const).filter(
     (each) =>

@@ -1,23 +1,29 @@
 /**
- * Classes of difference that are known and stay, each with its reason. `docs/protocol/rule-differences.md` lists the same, held to
- * this table by a test.
+ * Known and accepted classes of difference, each with its reason. `docs/protocol/rule-differences.md` lists the same
+ * classes; a test compares the page with this table.
  */
 
 import { HTTP_DIFFERENCES } from './http/known-http-differences.ts';
 
 export interface KnownDifference {
-  /** Meets the names that the harness gives to differences (`comparison.ts`); undefined where it makes no such case. */
+  /**
+   * Matches names of differences as `comparison.ts` creates them. Undefined for a difference that no case of the
+   * harness shows.
+   */
   readonly matches?: RegExp;
-  /** Meets the names of targets; all by default. */
+  /** Matches names of targets, by default all. */
   readonly target?: RegExp;
-  /** Meets the inputs; all by default. Without it, one difference could hide another of the same name. */
+  /** Matches inputs, by default all. Without this pattern, one difference could hide another one with the same name. */
   readonly input?: RegExp;
   readonly reference: string;
   readonly here: string;
   readonly reason: string;
 }
 
-/** As JSON writes half of a surrogate pair; whole pairs stand there as they are. */
+/**
+ * Matches a single surrogate, which JSON writes as an escape sequence. JSON writes a surrogate pair as the character
+ * itself.
+ */
 const LONE_SURROGATE = /\\ud[89a-f]/i;
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [

@@ -1,6 +1,7 @@
 /**
- * `npm run differential`: the published packages of the reference beside this node's rules, or, with `--http`, a real node and two
- * of ours on one chain. `flags.ts` has the command line, `session.ts` the run.
+ * `npm run differential`: compares the published packages of the reference with the rules of this node. With `--http`
+ * it compares a real node with two nodes of this project on one chain. `flags.ts` has the command line, `session.ts`
+ * the run.
  */
 
 import { readFlags } from './flags.ts';
@@ -9,6 +10,6 @@ const flags = readFlags(process.argv.slice(2), Date.now() % 1_000_000, {
   write: (text) => (text.startsWith('error: ') ? process.stderr : process.stdout).write(text),
   exit: (code) => process.exit(code),
 });
-// Loaded behind the flags: wrong ones are refused at once.
+// Import the session only after the flags are checked, so that invalid flags are refused at once.
 const { compareAll } = await import('./session.ts');
 process.exitCode = await compareAll(flags);

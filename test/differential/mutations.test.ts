@@ -1,4 +1,4 @@
-/** What mutations make of transactions, before either side is asked. */
+/** The effect of mutations on transactions, before either implementation reads them. */
 
 import test from 'ava';
 import { belowOf } from '../fuzz/mutate.ts';
@@ -50,7 +50,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-/** Assets of the transaction, or of the transactions of the block, that a case puts to both sides. */
+/** Assets in a case: the asset of its transaction, or the assets of the transactions in its block. */
 function assetsOf(input: unknown): unknown[] {
   const { asset, block } = input as { asset?: unknown; block?: { transactions: { asset?: unknown }[] } };
   return block === undefined ? [asset] : block.transactions.map((each) => each.asset);
@@ -60,7 +60,7 @@ function hasTwoCases(asset: unknown): boolean {
   return namesInTwoCases(asset).length > 0;
 }
 
-/** Names in small letters that an object at any depth has in more than one letter case. */
+/** Lower-case names that occur in one object, at any depth, in more than one letter case. */
 function namesInTwoCases(value: unknown): string[] {
   return objectsIn(value).flatMap((object) => {
     const names = Object.keys(object).map((name) => name.toLowerCase());

@@ -1,4 +1,6 @@
-/** Documents written otherwise than nodes write them: letter case, unknown and repeated members, numbers as texts, odd values. */
+/**
+ * Documents in forms that nodes do not write: letter case, unknown and repeated members, numbers as texts, odd values.
+ */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
 
@@ -9,7 +11,7 @@ interface Place {
   readonly key: string | number;
 }
 
-/** Numbers as the reference's number library may or may not read them, and other values that are no amounts. */
+/** Numbers in forms that the reference's number library may or may not accept, and other values that are not amounts. */
 export const AMOUNTS: readonly unknown[] = [
   ...[
     '0e99999',
@@ -97,7 +99,7 @@ const VALUES: readonly unknown[] = [
   ],
 ];
 
-/** Names of members that some rule might know. */
+/** Names of members that a rule may know. */
 const NAMES = [
   ...['amount', 'fee', 'recipientId', 'recipientPublicKey', 'senderId', 'requesterPublicKey', 'asset', 'data', 'votes'],
   ...['username', 'publicKey', 'min', 'lifetime', 'keysgroup', 'multisignature', 'signature', 'signatures', 'delegate'],
@@ -116,12 +118,15 @@ const NAMES = [
   ...['networkIdentifier', 'senderSecondPublicKey', 'toString', 'constructor', 'length', 'x', '', '\u0000', '\ud800'],
 ];
 
-/** A document changed in place, most often in one member. */
+/** Changes a document in place, most often in one member. */
 export function mutate(document: Record<string, unknown>, below: RandomBelow): void {
   for (let round = 1 + (below(4) === 0 ? below(3) : 0); round > 0; round -= 1) mutateOnce(document, below);
 }
 
-/** JSON of a document, sometimes with a member given twice (the last one counts) or a number written otherwise. */
+/**
+ * Returns the JSON of a document. Sometimes the text repeats a member (the last one counts) or contains a number in an
+ * unusual form.
+ */
 export function textOf(document: unknown, below: RandomBelow): string {
   const text = JSON.stringify(document) ?? 'null';
   const kind = below(16);
@@ -132,12 +137,12 @@ export function textOf(document: unknown, below: RandomBelow): string {
   const names = typeof document === 'object' && document !== null ? Object.keys(document) : [];
   const name = below(2) === 0 && names.length > 0 ? pick(names, below) : pick(NAMES, below);
   const member = `${JSON.stringify(name)}:${JSON.stringify(pick(VALUES, below) ?? null)}`;
-  // At the end of the document it is the one that counts.
+  // The last of two members with the same name counts, so at the end of the document the repeated member wins.
   if (below(3) === 0) return `${text.slice(0, -1)},${member}}`;
   return `${text.slice(0, brace + 1)}${member},${text.slice(brace + 1)}`;
 }
 
-/** The one zero that is not the other, and numbers with points and exponents. */
+/** Replaces 0 by -0, or a number by a form with a decimal point or an exponent. */
 function numberOtherwise(text: string, below: RandomBelow): string {
   const numbers = [...text.matchAll(/(?<=[:[,])-?[0-9]+(?=[\]},])/g)];
   if (numbers.length === 0) return text;
@@ -147,7 +152,7 @@ function numberOtherwise(text: string, below: RandomBelow): string {
   return text.slice(0, index) + other + text.slice(index + number.length);
 }
 
-/** Another letter case of a hexadecimal text or of another. */
+/** Changes the letter case of a text, either of one hexadecimal digit or of the whole text. */
 export function otherCase(text: string, below: RandomBelow): string {
   if (below(2) === 0) return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
   const at = below(text.length);
@@ -159,7 +164,7 @@ export function otherCase(text: string, below: RandomBelow): string {
   return text.slice(0, index) + other + text.slice(index + 1);
 }
 
-/** Adds a member that no rule knows, or that a rule knows elsewhere, to an object. */
+/** Adds a member to an object. No rule knows the member, or a rule knows it in another place. */
 export function addUnknown(object: Record<string, unknown>, below: RandomBelow): void {
   const name = below(3) === 0 ? 'amount' : pick(NAMES, below);
   const value = name === 'amount' ? pick(AMOUNTS, below) : below(4) === 0 ? nested(below) : pick(VALUES, below);
@@ -172,8 +177,9 @@ export function addUnknown(object: Record<string, unknown>, below: RandomBelow):
 }
 
 /**
- * Repeats a member of a transaction's asset, at any depth, with another letter case in its name: with the same value or another,
- * before the member or behind it. Both sides have to take the two for different members. An asset without members stays as it is.
+ * Repeats a member of a transaction's asset, at any depth, with another letter case in its name. The repeated member
+ * has the same value or another one, and stands before or after the original. Both sides must treat the two as
+ * different members. An asset without members stays unchanged.
  */
 export function repeatInOtherCase(transaction: Record<string, unknown>, below: RandomBelow): void {
   const objects = objectsIn({ asset: transaction['asset'] }).filter((each) => Object.keys(each).length > 0);
@@ -181,7 +187,7 @@ export function repeatInOtherCase(transaction: Record<string, unknown>, below: R
   const object = pick(objects, below);
   const name = pick(Object.keys(object), below);
   const repeat = below(2) === 0 ? withCapital(name) : otherCase(name, below);
-  // A name without letters, or one that is there in both cases.
+  // The name has no letters, or both letter cases exist already.
   if (Object.hasOwn(object, repeat)) return;
   const value = object[name];
   object[repeat] = below(2) === 0 ? structuredClone(value) : oddValue(below);
@@ -194,7 +200,7 @@ function withCapital(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** A value that has no place in a document, or seldom one. */
+/** Returns a value that rarely or never belongs into a document. */
 export function oddValue(below: RandomBelow): unknown {
   return structuredClone(pick(VALUES, below));
 }

@@ -1,4 +1,4 @@
-/** The same questions, put to this node's rules. */
+/** The rules of this node, behind the same interface as the reference. */
 
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import { LruMap } from '../../src/primitives/bounded.ts';
@@ -17,7 +17,7 @@ import { Refused } from './comparison.ts';
 
 const ed25519 = defaultEd25519();
 
-/** Both sides ask the same questions, and this one does so in several places. */
+/** Size of the signature cache. Both sides check the same signatures, and this node checks them in several places. */
 const ANSWERS_MAX = 4_096;
 const answers = new LruMap<string, boolean>(ANSWERS_MAX);
 
@@ -36,7 +36,7 @@ export interface Ours {
   readonly rules: TransactionRules;
 }
 
-/** @param olderTypesBelow height below which blocks may hold the types of older history */
+/** @param olderTypesBelow height below which blocks may contain transactions of the older types */
 export function oursOf(generation: Generation, olderTypesBelow = 0): Ours {
   const precedent = {
     disableDappTransfer: olderTypesBelow,
@@ -53,7 +53,7 @@ export function oursOf(generation: Generation, olderTypesBelow = 0): Ours {
   return { params, codec, rules: createGen3TransactionRules(params, codec) };
 }
 
-/** Reads and validates, as in a block of height 1. @throws Refused with the first reason */
+/** Decodes and validates a transaction as in a block at height 1. @throws Refused with the first reason */
 export function readValid({ codec, rules }: Ours, json: unknown): Transaction {
   const transaction = read(codec, json);
   const [error] = rules.validateTransaction(transaction, { blockHeight: 1 }, verify);

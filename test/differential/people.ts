@@ -1,4 +1,4 @@
-/** Key pairs that cases are played with, and the contents of what they send. */
+/** Key pairs of the accounts in the cases, and contents of their transactions. */
 
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
@@ -16,7 +16,7 @@ export interface Person {
 
 const ed25519 = defaultEd25519();
 
-/** Few, so that they meet again and again. */
+/** Few accounts, so that the same ones often interact. */
 export const PEOPLE = personsNamed('person', 9);
 
 /** More delegates than an account may vote for. */
@@ -35,7 +35,7 @@ export function signatureOf(message: Uint8Array, { keyPair }: Person): string {
 }
 
 const NAMES = ['alice', 'bob', 'carol', 'a', 'user.name', 'n'.repeat(20)];
-/** Names and texts that are signed and still may not be, or not in this form. */
+/** Names and texts that can be signed but may be invalid, some only because of their form. */
 const ODD_TEXTS = [
   'Alice',
   ' alice',
@@ -72,9 +72,9 @@ const ODD_AMOUNTS = [
 ];
 
 /**
- * Asset of a type of generation 3 that is valid as such.
+ * Returns an asset of a type of generation 3 that is valid on its own.
  *
- * @param delegates who votes are for, most often
+ * @param delegates usual recipients of votes
  */
 export function anyAsset(type: number, below: RandomBelow, delegates: readonly Person[] = []): Record<string, unknown> {
   const somebody = (): Person => pick(PEOPLE, below);
@@ -103,7 +103,7 @@ export function anyAsset(type: number, below: RandomBelow, delegates: readonly P
   }
 }
 
-/** Documents of generation 2 say the same otherwise. */
+/** Converts an asset into the members of a generation 2 document. */
 export function inGeneration2(type: number, asset: Record<string, unknown>, sender: Person): Record<string, unknown> {
   const nothing = { amount: '0', recipientId: '' };
   switch (type) {

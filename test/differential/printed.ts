@@ -1,13 +1,13 @@
-/** What the harness prints of a target: its sums, and a line for each class of difference. */
+/** Prints the result of a target: its sums, and a line for each class of difference. */
 
 import type { DifferenceClass, Report } from './runner.ts';
 
 const EXAMPLE_CHARACTERS_MAX = 10_000;
 const OUTCOME_CHARACTERS_MAX = 2_000;
-/** Of a row's first column, by which it is found on the page. */
+/** Printed length of a table row's first column, which is enough to find the row on its page. */
 const ROW_CHARACTERS_MAX = 80;
 
-/** @param isEach whether examples of listed classes are printed too */
+/** @param isEach whether to print examples of listed classes too */
 export function tellReport(report: Report, isEach: boolean): void {
   const { target, cases, accepted, seconds, classes } = report;
   const strange = unlistedOf(report);
@@ -36,14 +36,14 @@ export function unlistedOf({ classes }: Report): readonly DifferenceClass[] {
   return classes.filter(({ known }) => known === undefined);
 }
 
-/** Page, and beginning of the row that lists a difference. */
+/** Page, and first words of the row that lists a difference. */
 export function rowOf(target: string, reference: string): string {
   const page = target.includes(', http ') ? 'docs/http/interface-differences.md' : 'docs/protocol/rule-differences.md';
   const isLong = reference.length > ROW_CHARACTERS_MAX;
   return `"${reference.slice(0, ROW_CHARACTERS_MAX)}${isLong ? ' ...' : ''}" of ${page}`;
 }
 
-/** Equal, different as it is listed, and different otherwise. */
+/** Shares of equal cases, of cases with a listed difference, and of other cases. */
 export function sharesOf({ cases, equal, listed }: Pick<Report, 'cases' | 'equal' | 'listed'>): string {
   const others = cases - equal - listed;
   return `${percentOf(equal, cases)} equal, ${percentOf(listed, cases)} listed (${listed}), ${others} not listed`;

@@ -1,9 +1,9 @@
-/** Lines on stderr that show that a long run goes on. */
+/** Progress lines of a long run on stderr. */
 
-/** Time between two lines of one piece of work. */
+/** Time between two progress lines. */
 const PERIOD_MS = 10_000;
 
-/** Writes a line where the last one is ten seconds old. */
+/** Prints a progress line if the last one is at least ten seconds old. */
 export class Progress {
   readonly #name: string;
   #toldMs: number;
@@ -21,7 +21,7 @@ export class Progress {
   }
 }
 
-/** Says every ten seconds that work goes on whose end is not known. */
+/** Prints a line every ten seconds while work of unknown duration runs. */
 export async function withHeartbeat<T>(name: string, work: Promise<T>): Promise<T> {
   const startedMs = performance.now();
   const timer = setInterval(

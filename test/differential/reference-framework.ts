@@ -1,4 +1,4 @@
-/** The framework of the reference itself, over tables in memory in place of its database. */
+/** The real framework of the reference, with tables in memory instead of its database. */
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ type Run<T = Responses> = (transactions: readonly ReferenceTransaction[], store?
 
 interface StateStore {
   readonly account: { finalize(): Promise<unknown> };
-  /** Generation 2. */
+  /** Entries for the round. Only generation 2 uses this member. */
   readonly round?: { readonly data: readonly RoundEntry[] };
 }
 
@@ -27,7 +27,7 @@ const SLOTS = { getSlotNumber: (timestamp?: number): number => timestamp ?? NOW_
 const TRANSACTIONS_MAX = 25;
 const PAYLOAD_BYTES_MAX = 1_048_576;
 
-/** @param sdk folder of an installed package `lisk-sdk` of the generation's release */
+/** @param sdk folder of an installed package `lisk-sdk` in the release of the generation */
 export function loadFramework(generation: Generation, sdk: string): Reference {
   const own = createRequire(join(sdk, 'package.json'));
   const framework = createRequire(own.resolve('lisk-framework/package.json'));
@@ -50,11 +50,11 @@ interface Validator {
   validate(schema: object, value: unknown): readonly { readonly dataPath: string; readonly message: string }[];
 }
 
-/** What reading a header takes of the framework. */
+/** Parts of the framework that read and check a header. */
 interface HeaderParts {
   readonly chain: (file: string) => unknown;
   readonly validator: { readonly validator: Validator };
-  /** By number; the framework's adapters take an object. */
+  /** Transaction classes by number. The framework's adapters expect an object. */
   readonly classes: ReadonlyMap<number, unknown>;
 }
 
@@ -100,7 +100,7 @@ function headerJudge3(parts: HeaderParts): JudgeHeader {
   });
   return async (json, lastBlock) => {
     requireMessage(parts, postBlockEvent, json);
-    // Others are registered for older history alone.
+    // The framework registers other versions only for blocks of older history.
     if (!(String(json['version'] ?? 0) in { 2: true })) throw new Error('Block processing version is not registered');
     const block = await processor.deserialize.run({ block: json });
     await processor.validate.run({ block, lastBlock });

@@ -1,6 +1,6 @@
 /**
- * What the reference's node does with a received block before it looks at the chain's state: a double of its framework around
- * the published packages. Where the framework itself is installed, `reference-framework.ts` takes its place.
+ * Checks of the reference's node on a received block that need no chain state. This is a test double of the framework
+ * around the published packages. `reference-framework.ts` replaces this double if the framework itself is installed.
  */
 
 import { createRequire } from 'node:module';
@@ -9,31 +9,32 @@ import type { JsonObject } from '../../src/protocol/types.ts';
 import { verify } from './ours.ts';
 import type { ReferenceNumber, ReferencePackage, ReferenceTransaction } from './reference.ts';
 
-/** What a received block should follow. */
+/** The block that a received block must follow. */
 export interface Tip {
   readonly id: string;
   readonly height: number;
   readonly timestamp: number;
 }
 
-/** Facts of the network that headers are held against. */
+/** Network parameters against which headers are checked. */
 export interface HeaderFacts {
   readonly networkIdentifier: string;
   readonly genesisBlockId: string;
   readonly nowS: number;
   readonly blockTimeS: number;
-  /** Beddows. */
+  /** Reward of a block, in Beddows. */
   readonly reward: number;
   readonly transactionsMax: number;
   readonly payloadBytesMax: number;
-  /** Key of who owns every slot. */
+  /** Public key of the owner of every slot. */
   readonly forger: string;
 }
 
 /**
- * Judges a received block against the tip, without its place in the round, finality and the state of accounts.
+ * Checks a received block against the tip. The check ignores the order of delegates in the round, finality, and the
+ * state of accounts.
  *
- * @returns its id
+ * @returns id of the block
  * @throws Error or a list of errors
  */
 export type JudgeHeader = (block: JsonObject, tip: Tip) => Promise<string>;
@@ -52,7 +53,7 @@ const signature = { type: 'string', format: 'signature' };
 const hash = { type: 'string', format: 'hex' };
 const number = { type: 'object', format: 'amount' };
 
-/** The message that brings a block. */
+/** Schema of the message that contains a block. */
 const MESSAGE = {
   type: 'object',
   required: ['id', 'height', 'timestamp', 'generatorPublicKey'],
@@ -205,7 +206,10 @@ export function headerDoubleOf(reference: ReferencePackage, facts: HeaderFacts):
   }
 }
 
-/** The bytes that a block's id covers: its header with its signature. @throws for what has no bytes */
+/**
+ * Returns the bytes that a block's id covers: its header with its signature. @throws Error for a block that has no
+ * bytes
+ */
 export function headerBytesOf(reference: ReferencePackage, block: Readonly<Record<string, unknown>>): Buffer {
   const of = (name: string, size: number, endian: 'little' | 'big' = 'little'): Buffer =>
     reference.number(String(block[name])).toBuffer({ size, endian });
@@ -225,7 +229,7 @@ export function headerBytesOf(reference: ReferencePackage, block: Readonly<Recor
   ]);
 }
 
-/** All faults that a block of generation 2 is refused for, as one. */
+/** Joins all errors of a refused block of generation 2 into one. */
 export function allOf(errors: readonly unknown[]): Error {
   return new Error(errors.map((error) => (error instanceof Error ? error.message : String(error))).join('; '));
 }

@@ -1,6 +1,7 @@
 /**
- * What the reference's node does with the transactions of a block: a double of its framework around the published classes of
- * transactions. Where the framework itself is installed, `reference-framework.ts` takes its place and shows that they agree.
+ * Processing of a block's transactions by the reference's node. This is a test double of the framework around the
+ * published transaction classes. `reference-framework.ts` replaces this double if the framework itself is installed,
+ * and shows that both agree.
  */
 
 import { sha256Hex } from '../../src/crypto/hash.ts';
@@ -12,36 +13,36 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { ReferenceStore } from '../support/reference-store.ts';
 import type { AccountTable } from '../support/reference-tables.ts';
 
-/** Entries of generation 2's table of what a round gathers. */
+/** Entries in generation 2's table of vote changes in a round. */
 export interface RoundEntry {
   readonly delegatePublicKey: string;
   readonly amount: string;
 }
 
-/** What a header says of the payload. */
+/** Members of a header that describe the payload. */
 export interface PayloadHeader {
   readonly totalAmount: ReferenceNumber;
   readonly totalFee: ReferenceNumber;
   readonly payloadHash: string;
 }
 
-/** A block, its transactions, and the accounts that they meet. */
+/** Checks of the reference for a block and its transactions, with the accounts that they use. */
 export interface Handlers {
   readonly judgeHeader: JudgeHeader;
-  /** Each by itself. @throws the errors of the first that fails */
+  /** Checks each transaction on its own. @throws the errors of the first transaction that fails */
   verify(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<void>;
-  /** One by itself, its verdict. */
+  /** Checks a single transaction and returns the verdict. */
   judge(transaction: ReferenceTransaction, table: AccountTable): Promise<ReferenceResponse>;
-  /** One after the other, written to the table. @throws the errors of the first that fails */
+  /** Applies the transactions in order to the table. @throws the errors of the first transaction that fails */
   apply(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<readonly RoundEntry[]>;
-  /** The payload's own checks. @throws Error */
+  /** Checks of the payload as a whole. @throws Error */
   validatePayload(transactions: readonly ReferenceTransaction[], header: PayloadHeader): void;
 }
 
-/** Slot that a clock shows after which no transaction of a case is dated. */
+/** Time of the clock, later than the timestamps of all cases. */
 export const NOW_S = 1_000_000;
 
-/** Facts of the network that `oursOf` has parameters for, at a height with the first reward. */
+/** Network parameters equal to those of `oursOf`, at a height with the first reward. */
 export const HEADER_FACTS: HeaderFacts = {
   networkIdentifier: NETWORK_IDENTIFIER,
   genesisBlockId: '1',

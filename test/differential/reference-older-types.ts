@@ -1,6 +1,6 @@
 /**
- * Transactions of older history in generation 2. Type 5 is in the published package; types 6 and 7 were part of the application
- * that ran the public networks, and here they are doubles around the published base class.
+ * Transactions of older types in generation 2. Type 5 is in the published package. Types 6 and 7 were part of the
+ * application that ran the public networks, so here they are test doubles around the published base class.
  */
 
 import { createRequire } from 'node:module';
@@ -27,7 +27,7 @@ interface Exported {
 const FEE = '10000000';
 const ID = { type: 'string', format: 'id' };
 
-/** A package of generation 2 with the types 5 to 7. */
+/** A package of generation 2 that includes the types 5 to 7. */
 export function withOlderTypes(reference: ReferencePackage): ReferencePackage {
   const exported = createRequire(reference.main)(reference.main) as Exported;
   const older = new Map<unknown, TransactionClass>([
@@ -38,7 +38,7 @@ export function withOlderTypes(reference: ReferencePackage): ReferencePackage {
   return { ...reference, classOf: (type) => older.get(type) ?? reference.classOf(type) };
 }
 
-/** Shape of an asset with one member, all of whose members are ids. */
+/** Schema of an asset with one member. All members of that member are ids. */
 function shapeOf(name: string, ids: readonly string[]): object {
   const inner = { type: 'object', required: ids, properties: Object.fromEntries(ids.map((each) => [each, ID])) };
   return { type: 'object', required: [name], properties: { [name]: inner } };
@@ -99,7 +99,7 @@ function outTransfer({ BaseTransaction, ...exported }: Exported): TransactionCla
   return OutTransfer as unknown as TransactionClass;
 }
 
-/** Faults of an asset's shape, and room for more. The validator takes members away that no rule knows. */
+/** Errors of an asset's schema, and a function to add more. The validator removes members that no rule knows. */
 function assetFaults({ id, asset }: Base, shape: object, exported: Omit<Exported, 'BaseTransaction'>) {
   const { validator } = exported.utils;
   validator.validate(shape, asset);

@@ -1,6 +1,7 @@
 /**
- * The published packages of the reference, with one thing of ours in them: they ask our Ed25519, as their own without a native
- * library takes 15 ms a signature. Which signatures count is another suite's subject (`test/crypto`).
+ * The published packages of the reference, with one replacement: they verify signatures with our Ed25519. Without a
+ * native library, the Ed25519 of these packages takes 15 ms for each signature. `test/crypto` tests which signatures
+ * are valid.
  */
 
 import { createRequire } from 'node:module';
@@ -8,7 +9,7 @@ import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 import type { Json, JsonObject } from '../../src/protocol/types.ts';
 
-/** An error of a transaction as the reference has it. */
+/** An error of a transaction in the format of the reference. */
 export interface ReferenceError {
   readonly name?: string;
   readonly message: string;
@@ -17,7 +18,7 @@ export interface ReferenceError {
 
 export interface ReferenceResponse {
   readonly id: string;
-  /** 0 fails, 1 is right, 2 lacks signatures of members. */
+  /** 0 means failed, 1 means ok, 2 means that signatures of members are missing. */
   status: number;
   errors: readonly ReferenceError[];
 }
@@ -31,7 +32,7 @@ export interface ReferenceNumber {
   toString(): string;
 }
 
-/** What the reference's node uses of a transaction. */
+/** Members of a transaction that the reference's node uses. */
 export interface ReferenceTransaction {
   readonly id: string;
   readonly type: number;
@@ -39,7 +40,7 @@ export interface ReferenceTransaction {
   readonly senderPublicKey: string;
   readonly timestamp: number;
   readonly fee: ReferenceNumber;
-  /** Generation 2. */
+  /** Amount of the transaction, as in generation 2. */
   readonly amount?: ReferenceNumber;
   readonly recipientId?: string;
   readonly asset: { readonly amount?: unknown; readonly recipientId?: string; readonly votes?: readonly string[] };
@@ -56,9 +57,9 @@ export type TransactionClass = new (json: object) => ReferenceTransaction;
 
 export interface ReferencePackage {
   readonly generation: Generation;
-  /** File that the package's name leads to. */
+  /** File to which the name of the package resolves. */
   readonly main: string;
-  /** The class of a type, undefined for a type that the generation does not have. */
+  /** Class of a transaction type. Undefined for a type that the generation does not have. */
   classOf(type: unknown): TransactionClass | undefined;
   number(value: unknown): ReferenceNumber;
 }
@@ -74,7 +75,7 @@ const CLASS_NAMES = [
 
 const packages = new Map<Generation, ReferencePackage>();
 
-/** The package of transactions that is installed for tests. */
+/** The transactions package of a generation that is installed for tests. */
 export function referencePackage(generation: Generation): ReferencePackage {
   const known = packages.get(generation);
   if (known !== undefined) return known;
@@ -83,7 +84,7 @@ export function referencePackage(generation: Generation): ReferencePackage {
   return made;
 }
 
-/** @param main file of the package that its name leads to */
+/** @param main file to which the name of the package resolves */
 export function loadPackage(generation: Generation, main: string): ReferencePackage {
   const own = createRequire(main);
   answerSignatures(own('@liskhq/lisk-cryptography/dist-node/nacl') as Nacl);
@@ -112,7 +113,10 @@ function answerSignatures(nacl: Nacl): void {
       : own(message, signature, publicKey);
 }
 
-/** The reference's transaction of a document, as its node makes it. @throws Error for an unknown type and of the class */
+/**
+ * Creates the reference's transaction from a document, in the way of its node. @throws Error for an unknown type, and
+ * errors of the class
+ */
 export function referenceTransaction(
   { classOf, generation }: ReferencePackage,
   json: unknown,

@@ -1,4 +1,4 @@
-/** Puts many cases to both sides and keeps each class of difference once, with its smallest example. */
+/** Runs many cases on both sides and keeps each class of difference once, with its smallest example. */
 
 import { belowOf } from '../fuzz/mutate.ts';
 import { differenceOf, otherReason, type Comparison } from './comparison.ts';
@@ -12,7 +12,7 @@ export interface DifferenceClass {
   count: number;
   /** The smallest input of the class. */
   example: string;
-  /** What either side made of the example. */
+  /** Outcomes of both sides for the example. */
   outcomes: Pick<Comparison, 'ours' | 'reference'>;
 }
 
@@ -20,20 +20,23 @@ export interface Report {
   readonly target: string;
   readonly cases: number;
   readonly accepted: number;
-  /** Cases without a difference. */
+  /** Number of cases without a difference. */
   readonly equal: number;
-  /** Cases with a difference that is known and listed with its reason. */
+  /** Number of cases with a known difference, which is listed with its reason. */
   readonly listed: number;
   readonly seconds: number;
   readonly classes: readonly DifferenceClass[];
-  /** First reasons that are not the same where both sides refuse; told, and no fault. */
+  /**
+   * Classes in which both sides refuse, but with different first reasons. Such classes are reported but do not count as
+   * faults.
+   */
   readonly reasons: readonly DifferenceClass[];
 }
 
-/** Classes of a target that are kept; more would say no more. */
+/** Largest number of classes that are kept for a target. */
 const CLASSES_MAX = 200;
 
-/** @param told hears how many cases are done, now and then */
+/** @param told called at intervals with the number of finished cases */
 export async function runTarget(
   target: Target,
   cases: number,

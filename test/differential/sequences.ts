@@ -1,6 +1,6 @@
 /**
- * Blocks in which one transaction builds on another: a second signature or a group that is registered and then used, names that
- * are taken twice, money that arrives and leaves, votes up to their bounds.
+ * Blocks in which transactions build on each other: a second signature or a group that is registered and then used,
+ * names that are registered twice, funds that arrive and leave, votes up to their limits.
  */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -12,13 +12,13 @@ import type { ReferencePackage } from './reference.ts';
 
 export type Account = Parameters<typeof fullRow>[0];
 
-/** What a case puts into a block, and the accounts before it. */
+/** Block content of a case, and the accounts before the block. */
 export interface BlockContent {
   readonly accounts: readonly Account[];
   readonly transactions: readonly Document[];
 }
 
-/** One who acts, with what its transactions so far have made of it. */
+/** An account that sends transactions, with the effect of its transactions so far. */
 interface Actor {
   readonly person: Person;
   second: Person | undefined;
@@ -26,7 +26,7 @@ interface Actor {
 }
 
 const ACTORS = PEOPLE.slice(0, 4);
-/** Of generation 3; each costs what a step may, so that some leave nothing over. */
+/** Fees of generation 3. Each balance is a sum of such fees, so that some transactions leave nothing over. */
 const FEES: Readonly<Record<number, bigint>> = {
   8: 10_000_000n,
   9: 500_000_000n,
@@ -36,7 +36,7 @@ const FEES: Readonly<Record<number, bigint>> = {
 };
 const AMOUNTS = [1n, 10_000_000n, 490_000_000n, 500_000_000n, 2_500_000_000n];
 const STEPS_MAX = 6;
-/** At the bounds of votes in one transaction, and of votes in all. */
+/** Numbers of votes at the limit for a transaction, and numbers at the limit for an account. */
 const VOTES = [1, 2, 32, 33, 34];
 const VOTES_BEFORE = [0, 1, 67, 68, 69, 99, 100, 101];
 
@@ -70,7 +70,7 @@ function anyAccount(actor: Actor, hasCrowd: boolean, below: RandomBelow): Accoun
   };
 }
 
-/** What a few transactions cost, one more or less than that, or plenty. */
+/** Returns a balance: the cost of a few transactions, one Beddow more or less, or plenty. */
 function anyBalance(below: RandomBelow): bigint {
   if (below(3) === 0) return 100_000_000_000n;
   const fees = Object.values(FEES);
@@ -93,7 +93,7 @@ function anyStep(reference: ReferencePackage, actor: Actor, hasCrowd: boolean, b
     ...(isSecond ? { senderId: sender.address, ...inGeneration2(type, asset, sender) } : { asset }),
   };
   const named = namedMembers(document);
-  // Now and then as if nothing had been registered, or as if something had.
+  // Sometimes sign without the registered second passphrase or group, or with an unregistered one.
   const second = pick([actor.second, actor.second, actor.second, undefined, PEOPLE[8]], below);
   const group = below(5) === 0 ? [] : actor.group;
   const members = [...new Set([...group, ...named])].filter(() => below(12) > 0);
@@ -129,7 +129,10 @@ function anyAssetOf(type: number, sender: Person, hasCrowd: boolean, below: Rand
   }
 }
 
-/** Of delegates that an actor has voted for as of others, of the actors, of oneself; some twice, or in both directions. */
+/**
+ * Returns votes for delegates with or without an earlier vote of the sender, for other actors, or for the sender
+ * itself. Some votes occur twice or in both directions.
+ */
 function anyVotes(sender: Person, hasCrowd: boolean, below: RandomBelow): string[] {
   const people = hasCrowd ? DELEGATES : ACTORS;
   const start = below(people.length);

@@ -1,6 +1,7 @@
 /**
- * A run of the harness. It prints each class of difference once: one that is not among the known ones (`differences.ts`) with its
- * smallest example, and then the exit code is 1. A run that compares nothing fails. Progress goes to stderr.
+ * A run of the harness. It prints each class of difference once. A class that is not listed (`known-differences.ts`) is
+ * printed with its smallest example, and then the exit code is 1. A run that compares nothing fails. Progress goes to
+ * stderr.
  */
 
 import { constants } from 'node:os';
@@ -27,7 +28,7 @@ interface Sums {
   cases: number;
   equal: number;
   listed: number;
-  /** Classes that are not listed; of a replay, examples. */
+  /** Number of classes that are not listed. In a replay, the number of examples. */
   unlisted: number;
 }
 
@@ -57,7 +58,7 @@ function endOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       const code = 128 + constants.signals[signal];
-      // Asked twice: the lab's processes end with this one, its folder stays.
+      // After a second signal the lab's processes end with this process, but the folder of the lab remains.
       if (isEnding) process.exit(code);
       isEnding = true;
       if (starting !== undefined) console.error(`${signal}: ending the lab`);
@@ -85,9 +86,9 @@ async function labOf(generation: Generation, { lab }: StartingLab): Promise<Http
   try {
     return await withHeartbeat(`generation ${generation}: starting the lab`, lab);
   } catch (error) {
-    // A signal ended it, and ends this process too.
+    // A signal ended the lab and also ends this process.
     if (isEnding) return new Promise<never>(() => undefined);
-    // Of a machine that is busy, or without a package: nothing of the comparison.
+    // A busy machine or a missing package is not a result of the comparison.
     console.error(`error: the lab of generation ${generation} could not be made: ${messageOf(error)}`);
     process.exit(EXIT_NOTHING_COMPARED);
   }
@@ -113,7 +114,7 @@ async function compareTargets(all: readonly Target[], flags: Flags, sums: Sums):
   console.log(`all ${own.cases} cases: ${sharesOf(own)}`);
 }
 
-/** Puts printed examples to both sides again. */
+/** Compares printed examples again. */
 async function replay(targets: readonly Target[], examples: readonly string[], sums: Sums): Promise<void> {
   for (const input of examples) {
     for (const target of targets) {

@@ -1,4 +1,7 @@
-/** Blocks of transactions with state: totals, each transaction by itself, what the database stores, and their sequence. */
+/**
+ * Blocks of transactions with state: totals, each transaction on its own, the stored data, and the transactions in
+ * sequence.
+ */
 
 import { sha256Hex } from '../../src/crypto/hash.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
@@ -24,7 +27,7 @@ import type { Target } from './target.ts';
 import { anySequence, type Account, type BlockContent } from './sequences.ts';
 import { anyAccounts, fill } from './world.ts';
 
-/** A case as it is printed: the accounts before, and the block. */
+/** A case in its printed form: the accounts before the block, and the block. */
 interface Case {
   readonly accounts: readonly Account[];
   readonly block: JsonObject;
@@ -32,7 +35,7 @@ interface Case {
 
 const COUNT_MAX = 5;
 
-/** Transactions of one moment, each by itself, by any accounts. */
+/** Blocks of independent transactions by any accounts. */
 export function blockTarget(reference: ReferencePackage, handlers: Handlers): Target {
   return targetOf(`generation ${reference.generation}, blocks`, reference, handlers, anyContent);
 
@@ -60,7 +63,10 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     return document;
   }
 
-  /** What the signature covers: members named in capitals or in two letter cases, keys that are voted for. */
+  /**
+   * Changes members that the signature covers: the letter case of a group member's or a delegate's public key, in place
+   * or as an additional entry.
+   */
   function beforeSigning(document: Document, below: RandomBelow): void {
     const asset = document['asset'] as Record<string, unknown>;
     const inner = (asset['multisignature'] ?? asset) as { keysgroup?: string[]; votes?: string[] };
@@ -73,12 +79,12 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     if (document['type'] === 4) document['fee'] = String(500_000_000 * (list.length + 1));
   }
 
-  /** What no signature covers. */
+  /** Changes members that no signature covers. */
   function afterSigning(document: Document, below: RandomBelow): void {
     const signatures = document['signatures'] as string[] | undefined;
     if (signatures !== undefined && below(2) === 0) {
       const index = below(signatures.length);
-      // Two members with one key make one signature, which must be told apart by its letter case.
+      // Two members with the same key make equal signatures, so one of them is changed to upper case.
       for (const [at, each] of signatures.entries())
         if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
       if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);
@@ -93,12 +99,12 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   }
 }
 
-/** Transactions that build on each other. */
+/** Blocks of transactions that build on each other. */
 export function sequenceTarget(reference: ReferencePackage, handlers: Handlers): Target {
   const target = targetOf(`generation ${reference.generation}, sequences`, reference, handlers, (below) =>
     anySequence(reference, below),
   );
-  // Each takes as long as three others.
+  // A case of this target takes as long as three cases of another target.
   return { ...target, weight: 0.4 };
 }
 
@@ -116,7 +122,7 @@ function targetOf(
 
   function anyCase(below: RandomBelow): string {
     const { accounts, transactions } = anyContent(below);
-    // What the documents come to as JSON is what both sides get.
+    // Both sides receive the documents after conversion to JSON.
     const block = JSON.parse(JSON.stringify(headerFor(transactions, below))) as JsonObject;
     return JSON.stringify({ accounts, block });
   }
@@ -137,7 +143,7 @@ function targetOf(
       totalAmount = amount.toString();
       totalFee = fee.toString();
     } catch {
-      // No block can hold them.
+      // No block can contain these transactions.
     }
     if (below(15) === 0)
       totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
@@ -200,7 +206,7 @@ function targetOf(
       totalAmount: reference.number(block['totalAmount']),
       totalFee: reference.number(block['totalFee']),
     };
-    // The header's bytes come first: there are none of negative amounts.
+    // The reference first computes the header's bytes, which do not exist for negative amounts.
     for (const total of Object.values(totals)) total.toBuffer({ size: 8, endian: 'little' });
     for (const transaction of transactions) {
       const { status, errors } = transaction.validate();
@@ -213,7 +219,7 @@ function targetOf(
       const heights = [Number(block['maxHeightPreviouslyForged'] ?? 0)];
       requireStorable([totals.totalAmount.toString(), totals.totalFee.toString()], heights, assets);
     };
-    // Generation 2 applies first and stores then.
+    // Generation 2 first applies and then stores transactions. Generation 3 first stores and then applies them.
     if (generation === 3) store();
     const rounds = await handlers.apply(transactions, table);
     if (generation === 2) store();
@@ -221,7 +227,10 @@ function targetOf(
   }
 }
 
-/** The asset as it is stored as JSON: text that goes with a transfer has a column of bytes, and nothing else is kept then. */
+/**
+ * Returns the asset in the form in which the database stores it as JSON. The data of a transfer has a column of its
+ * own, and then nothing else of the asset is stored.
+ */
 function storedAsset(transaction: ReferenceTransaction): Json {
   const asset = (transaction.toJSON()['asset'] ?? null) as Json;
   const isTransfer = transaction.type === 0 || transaction.type === 8;

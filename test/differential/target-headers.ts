@@ -1,4 +1,7 @@
-/** Received blocks before they meet the chain's state: members of headers in odd forms, and several faults in one block. */
+/**
+ * Received blocks before any check against the chain's state: header members in odd forms, and several faults in one
+ * block.
+ */
 
 import { sha256, sha256Hex } from '../../src/crypto/hash.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
@@ -19,14 +22,14 @@ import { NOW_S, type Handlers } from './reference-node.ts';
 import { referenceTransaction, type ReferencePackage } from './reference.ts';
 import type { Target } from './target.ts';
 
-/** At a height with the first reward. */
+/** A tip at a height with the first reward. */
 const TIP: Tip = { id: '9', height: 2_999, timestamp: 100 };
 
 const INTEGERS = ['version', 'height', 'timestamp', 'numberOfTransactions', 'payloadLength'];
 const HEIGHTS = ['maxHeightPreviouslyForged', 'maxHeightPrevoted'];
 const TOTALS = ['totalAmount', 'totalFee', 'reward'];
 const TEXTS = ['payloadHash', 'generatorPublicKey', 'blockSignature', 'id'];
-/** Numbers at the edges of the forms that a header has for them. */
+/** Numbers at the limits of the formats of header members. */
 const NUMBERS = [
   0,
   1,
@@ -45,10 +48,10 @@ const NUMBERS = [
   1_048_577,
 ];
 
-/** Every slot is the first one's. */
+/** Delegates of the round. There is only one delegate, so every slot belongs to this delegate. */
 const FORGERS = PEOPLE.slice(0, 1).map(({ publicKey }) => publicKey);
 
-/** The state at a tip, as far as headers are held against it. */
+/** The state at a tip, reduced to the data that header checks use. */
 class StateAtTip extends MemoryState {
   readonly #tip: BlockHeader;
 
@@ -122,7 +125,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
         payloadHash: sha256Hex(Buffer.concat(made.map((each) => each.getBytes()))),
       };
     } catch {
-      // No block can hold them.
+      // No block can contain these transactions.
       return { totalAmount: '0', totalFee: '0', payloadHash: '00'.repeat(32) };
     }
   }
@@ -135,7 +138,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
       return;
     }
     if (integers.includes(name) && below(3) > 0) {
-      // Heights that the database cannot hold are the business of whole blocks.
+      // The target for whole blocks tests heights that the database cannot store.
       const number = pick(HEIGHTS.includes(name) ? NUMBERS.filter((each) => each < 2 ** 31) : NUMBERS, below);
       block[name] = pick([number, number, String(number), [number], `${number}.0`], below);
     } else if (TOTALS.includes(name) && below(3) > 0) {
@@ -150,7 +153,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
     }
   }
 
-  /** Signs what it says, where that can be written as bytes. */
+  /** Signs a block if its header can be written as bytes. */
   function signBlock(block: Document): void {
     const json = JSON.parse(JSON.stringify(block)) as Document;
     const transactions = Array.isArray(json['transactions']) ? json['transactions'] : [];
@@ -178,7 +181,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
       reference: await outcomeOf(async () => {
         const json = JSON.parse(input) as JsonObject;
         const id = await judgeHeader(json, TIP);
-        // No column holds a fraction. That some whole numbers are too large is the business of whole blocks.
+        // No database column stores a fraction. The target for whole blocks tests integers that are too large.
         const totals = TOTALS.map((name) => reference.number(json[name] || 0).toString());
         if (totals.some((total) => !/^[0-9]+$/.test(total))) throw new Error('invalid input syntax for type bigint');
         return id;

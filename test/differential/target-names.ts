@@ -1,4 +1,7 @@
-/** Names of what is compared: `generation G, ` and one of these. `main.ts` needs them before anything is loaded or started. */
+/**
+ * Names of the targets: `generation G, ` followed by a name of this file. `main.ts` needs the names before it loads or
+ * starts anything.
+ */
 
 import type { Generation } from '../../src/protocol/params.ts';
 
@@ -8,12 +11,12 @@ const KINDS: Readonly<Record<Generation, readonly string[]>> = {
 };
 const HTTP_KINDS = ['http questions, strict dialect', 'http questions, joined dialect', 'http submissions'];
 
-/** Names of the targets of a generation, in the order in which they are compared. */
+/** Names of the targets of a generation, in the order of the comparison. */
 export function targetNames(generation: Generation, isHttp: boolean): readonly string[] {
   return (isHttp ? HTTP_KINDS : KINDS[generation]).map((kind) => `generation ${generation}, ${kind}`);
 }
 
-/** A sentence for the help. */
+/** A sentence for the help text. */
 export const TARGETS_IN_WORDS = [
   `Targets: ${KINDS[3].join(', ')}; in generation 2 also older transactions (types 5 to 7).`,
   `Targets of --http: ${HTTP_KINDS.map((kind) => `"${kind}"`).join(', ')}.`,

@@ -1,4 +1,4 @@
-/** Lists of members' signatures: complete, short, of strangers, twice, in other letter cases, malformed. */
+/** Lists of member signatures: complete, too short, of other accounts, repeated, in other letter cases, malformed. */
 
 import type { JsonObject } from '../../src/protocol/types.ts';
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -21,7 +21,7 @@ interface Case {
   readonly transaction: JsonObject;
 }
 
-/** The reference is not asked about slots here. */
+/** A time after all timestamps, because this target does not compare checks of slots. */
 const AFTER_ALL_S = 2 ** 31;
 
 const STATUS = { fail: 0, ok: 1, pending: 2 } as const;
@@ -53,7 +53,7 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
 
   function groupColumns(group: readonly Person[], below: RandomBelow): Partial<Account> {
     const keys = group.flatMap(({ publicKey }) => {
-      // A registration may have named a member in capitals, or in both letter cases.
+      // A registration may name a member in upper case, or in both letter cases.
       const other = otherCase(publicKey, below);
       return pick([[publicKey], [publicKey], [other], [publicKey, other]], below);
     });
@@ -93,7 +93,7 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
   }
 }
 
-/** Without the signatures of nobody after the first, which are not looked for here. */
+/** Keeps only the first error about a signature that belongs to no member, because this node stops at the first such error. */
 function sought(messages: readonly string[]): readonly string[] {
   const isOfNobody = (message: string): boolean => message.startsWith('failed to validate signature');
   return messages.filter((message, index) => !isOfNobody(message) || messages.findIndex(isOfNobody) === index);
@@ -101,7 +101,7 @@ function sought(messages: readonly string[]): readonly string[] {
 
 function spoilt(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
-  // One key under two names makes one signature twice.
+  // A key that is named in two letter cases makes equal signatures.
   for (const [at, each] of list.entries()) {
     if (list.indexOf(each) < at && below(3) > 0) signatures[at] = otherCase(each, below);
   }

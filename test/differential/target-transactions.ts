@@ -1,4 +1,6 @@
-/** Single transactions: static validation, what is kept of them, and what the store gives back. */
+/**
+ * Single transactions: static validation, the members that are kept, and the transaction as read back from the store.
+ */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -18,7 +20,7 @@ export function transactionTarget(reference: ReferencePackage): Target {
   );
 }
 
-/** Types 5 to 7 in generation 2. */
+/** Target for the types 5 to 7 of generation 2. */
 export function olderTransactionTarget(reference: ReferencePackage): Target {
   const older = withOlderTypes(reference);
   return targetOf('generation 2, older transactions', older, oursOf(2, 1_000), anyOlderDocument);
@@ -39,7 +41,7 @@ function targetOf(
     const second = below(4) === 0 ? PEOPLE[below(PEOPLE.length)] : undefined;
     const signers = { sender, second, members: below(2) === 0 ? namedMembers(document) : [] };
     if (below(2) === 0) {
-      // Changed, then signed: what is wrong is not its signature.
+      // Change the document before signing, so that its fault is not the signature.
       mutate(document, below);
       sign(reference, document, signers);
       if (below(3) === 0) mutate(document, below);
@@ -73,10 +75,10 @@ function targetOf(
   }
 }
 
-/** Members of a transaction that belong to a moment or a reader. */
+/** Members of a transaction that depend on the time or on the reader. */
 const REMARKS = ['blockId', 'height', 'confirmations', 'receivedAt', 'relays'];
 
-/** What the network goes on with, in the order of the names. */
+/** Members of a transaction that all nodes of the network share. */
 function keptOf(json: object): unknown {
   const kept = JSON.parse(JSON.stringify(json)) as Record<string, unknown>;
   for (const name of REMARKS) delete kept[name];

@@ -1,16 +1,16 @@
-/** A kind of input that both sides are asked about. */
+/** A kind of input on which both sides are compared. */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
 import type { Comparison } from './comparison.ts';
 
 export interface Target {
   readonly name: string;
-  /** Share of all cases, beside those of the other targets; 1 unless given. */
+  /** Share of this target in all cases, relative to the other targets. The default is 1. */
   readonly weight?: number;
-  /** Cases that may be asked about at once, where none changes what another finds; 1 unless given. */
+  /** Number of cases that may run at once, if no case changes the result of another. The default is 1. */
   readonly concurrency?: number;
-  /** Makes a case by chance, before it returns, and asks both sides. */
+  /** Makes a random case synchronously, then runs it on both sides. */
   compare(below: RandomBelow): Promise<Comparison>;
-  /** Asks both sides about a case that was printed. */
+  /** Runs a printed case on both sides. */
   compareText(input: string): Promise<Comparison>;
 }

@@ -1,4 +1,4 @@
-/** All kinds of cases that need no real node. Requests over HTTP need one: they are in `http/target-http.ts`. */
+/** All targets that need no real node. Targets for HTTP requests need one: they are in `http/target-http.ts`. */
 
 import type { ReferencePackage } from './reference.ts';
 import type { Handlers } from './reference-node.ts';
@@ -8,7 +8,7 @@ import { signatureTarget } from './target-signatures.ts';
 import { olderTransactionTarget, transactionTarget } from './target-transactions.ts';
 import type { Target } from './target.ts';
 
-/** The reference: its classes of transactions, and what its node does with those of a block. */
+/** The reference: its transaction classes, and its processing of a block's transactions. */
 export interface Reference {
   readonly package: ReferencePackage;
   readonly handlers: Handlers;

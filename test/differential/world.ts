@@ -1,4 +1,4 @@
-/** Accounts by chance, as the reference's table and as our state. */
+/** Random accounts, as rows of the reference's table and as our state. */
 
 import { emptyAccount, type StateWriter } from '../../src/protocol/state.ts';
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -7,12 +7,12 @@ import { PEOPLE } from './people.ts';
 import type { Columns } from '../support/reference-tables.ts';
 
 const BALANCES = ['0', '10000000', '500000000', '2500000000', '3000000000', '10000000000', '100000000000000'];
-/** At the bound of what an account may have. */
+/** Balances at the limit for an account. */
 const ODD_BALANCES = ['9223372036854775807', '9223372036754775807', '9223372036854775806', '9999999', '1'];
-/** Of delegates, some at the ends of what can be stored. */
+/** Vote weights of delegates, some at the limits of the database column. */
 const WEIGHTS = ['0', '100000000000', '9223372036854775807', '-9223372036854775808', '9223372036000000000'];
 
-/** Some of the people have an account; all that are delegates or voters have a key. */
+/** Returns accounts for some of the people. Every delegate and every voter has a public key. */
 export function anyAccounts(below: RandomBelow): readonly (Partial<Columns> & { readonly address: string })[] {
   const delegates = PEOPLE.filter(() => below(3) === 0);
   const people = PEOPLE.filter((person) => delegates.includes(person) || below(5) > 0);

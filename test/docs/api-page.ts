@@ -1,6 +1,7 @@
 /**
- * Reference of what the package exports to programs, made of the declarations and their comments: one page for each entry. Types that
- * only compute other types are left out of `bloomery/client`: the interface itself is told by docs/http.
+ * Generates the reference of the package's exports from the declarations and their comments, with one page for each
+ * entry. The page of `bloomery/client` omits types that only compute other types; docs/http describes the HTTP API
+ * itself.
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,9 +10,9 @@ import ts from 'typescript';
 import { packageDirectory } from '../../src/config/package.ts';
 
 export interface ApiEntry {
-  /** As programs import it. */
+  /** Module name as programs import it. */
   readonly module: string;
-  /** Sources whose exports it tells, below `src`; the first is the entry. */
+  /** Source files below `src` whose exports are listed. The first one is the entry. */
   readonly files: readonly string[];
   readonly guide: string;
 }
@@ -29,14 +30,14 @@ export const API_ENTRIES: Readonly<Record<string, ApiEntry>> = {
   },
 };
 
-/** A row of a table: a member, its type, what its comment says. */
+/** A row of a table: a member, its type, and the text of its comment. */
 interface Member {
   readonly name: string;
   readonly signature: string;
   readonly words: string;
 }
 
-/** @throws Error for an export without a comment: its name alone does not tell enough */
+/** @throws Error for an export without a comment, because the name alone is not enough */
 export function apiPage({ module, files, guide }: ApiEntry): string {
   const sections = files.flatMap((name) => {
     const file = join(packageDirectory(), 'src', name);
@@ -68,7 +69,7 @@ function sectionOf(statement: ts.Statement, source: ts.SourceFile): readonly str
   if (ts.isInterfaceDeclaration(statement)) return tableOf(statement.name.text, 'an interface', statement, source);
   if (ts.isClassDeclaration(statement)) return tableOf(statement.name?.text ?? '', 'a class', statement, source);
   if (ts.isTypeAliasDeclaration(statement)) {
-    // What has parameters of its own computes a type for the compiler.
+    // A type with parameters computes a type for the compiler.
     if (statement.typeParameters !== undefined) return [];
     const name = statement.name.text;
     return [`## ${name}`, code(`type ${name} = ${textOf(statement.type, source)};`), ...paragraphs(statement)];
@@ -114,7 +115,7 @@ function parametersOf(node: ts.SignatureDeclaration, source: ts.SourceFile): str
   return `${types === undefined ? '' : `<${types}>`}(${parameters}): ${result}`;
 }
 
-/** Comment of a declaration: its text, then what each tag says. */
+/** Comment of a declaration: its text, then the text of each tag. */
 function paragraphs(node: ts.Node): readonly string[] {
   const [last] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc).slice(-1);
   const comment = last !== undefined && isOfFile(last) ? undefined : last;
@@ -130,12 +131,12 @@ function paragraphs(node: ts.Node): readonly string[] {
   return [...(text === '' ? [] : [text]), ...tags].map((each) => each.replaceAll('|', '\\|'));
 }
 
-/** The parser takes the first word of a \`@throws\` for a type only in braces; nothing else has one here. */
+/** The parser reads a type from a `@throws` tag only in braces. No other tag in these comments has a type. */
 function typeTextOf(tag: ts.JSDocTag): string {
   return ts.isJSDocThrowsTag(tag) && tag.typeExpression !== undefined ? tag.typeExpression.getText() : '';
 }
 
-/** The first comment of a file, with a blank line behind it, is no word about what comes next. */
+/** Whether a comment belongs to the file: it is the first one, and a blank line follows it. */
 function isOfFile(comment: ts.JSDoc): boolean {
   return comment.pos === 0 && /^\r?\n\s*\r?\n/.test(comment.getSourceFile().text.slice(comment.end));
 }
@@ -148,7 +149,7 @@ function textOf(node: ts.Node, source: ts.SourceFile): string {
   return flat(
     node
       .getText(source)
-      // Comments inside of a type are for who reads the source.
+      // Comments inside a type are only for readers of the source.
       .replace(/\/\*\*[\s\S]*?\*\//g, '')
       .replaceAll('readonly ', '')
       .replace(/^\s*\| /, '')

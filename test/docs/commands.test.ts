@@ -1,4 +1,7 @@
-/** Every command that README and docs show is run: here as it stands but for its places, or by the test that is named. */
+/**
+ * Checks that every command in README and docs is run by a test: here with its placeholders replaced, or by the named
+ * test.
+ */
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +28,7 @@ const GUIDES = Object.entries(GUIDE_RUNNERS).map(([page, runner]) => ({
   text: stepsOf(page).flatMap((step) => (step.kind === 'stop' ? [] : [step.text.replaceAll(/\s+/g, ' ')])),
 }));
 
-/** What stands in the docs for places, and what a run here puts there. */
+/** Values for the placeholders of the docs in this run. */
 interface Places {
   readonly node: string;
   readonly http: number;
@@ -33,15 +36,15 @@ interface Places {
   readonly config: string;
   /** An empty folder. */
   readonly folder: string;
-  /** Of a configuration as the family's application has it. */
+  /** A configuration folder in the format of Lisk Core. */
   readonly foreign: string;
-  /** Account that something may be sent to. */
+  /** Account that can receive a transfer. */
   readonly to: string;
-  /** Digest of the state that `snapshot` is of. */
+  /** Digest of the state in the file `snapshot`. */
   readonly signed: string;
 }
 
-/** Commands that are run here, in this order, as the docs have them and with the places filled in. */
+/** Commands that this test runs in this order, as the docs show them, with their placeholders replaced. */
 const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   'node bin/bloomery.js --help': () => ['--help'],
   'bloomery --help': () => ['--help'],
@@ -104,7 +107,7 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   ],
 };
 
-/** What the titles have in common: each number of delegates has a test. */
+/** Common part of the titles. There is a test for each number of delegates. */
 const OWN_NETWORK: Runner = {
   file: 'devnet/own-network.test.ts',
   title: 'delegates lives (',
@@ -125,7 +128,7 @@ const SINK: Runner = { file: 'sinks/commands.test.ts', title: 'bloomery sink par
 const QUERY: Runner = { file: 'sinks/commands.test.ts', title: 'bloomery query answers over the files' };
 const CLICKHOUSE: Runner = { file: 'analytics/main.ts', title: 'clickHouseEngine' };
 
-/** Commands that another test runs in a form of its own. */
+/** Commands that another test runs, possibly in another form. */
 const RUN_THERE: Readonly<Record<string, Runner>> = {
   'node bin/bloomery.js transfer --from account_1 14938407111099202722L 10 --wait': {
     file: 'cli/readme.test.ts',
@@ -191,7 +194,7 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'npm ci && npm test': NPM_RUNNERS['test']!,
 };
 
-/** It runs until it is stopped, so it is run by itself. */
+/** This command runs until it is stopped, so it is run separately. */
 const JOINING =
   'bloomery start --network devnet --data-dir fifth --http-port 4010 --ws-port 5010 --peer 127.0.0.1:5000';
 
@@ -201,7 +204,7 @@ const FAULT_NAMED = /^(?:error|warning) +([A-Z_]+)/gm;
 
 const HERE: Runner = { file: 'docs/commands.test.ts', title: 'each command of the docs that needs no guide works' };
 
-/** Undefined when nothing runs the command. */
+/** Returns the test that runs a command. Undefined if no test does. */
 function runnerOf({ text, page, isMention }: ShownCommand): Runner | undefined {
   if (text in RUN_HERE || text === JOINING) return HERE;
   const there = RUN_THERE[text];
@@ -211,7 +214,7 @@ function runnerOf({ text, page, isMention }: ShownCommand): Runner | undefined {
   if (script !== undefined) return NPM_RUNNERS[script];
   const guide = guideRunnerOf(text);
   if (guide !== undefined) return guide;
-  // Whoever names a command without all that it takes means the one that is run elsewhere.
+  // A command that is mentioned without all its arguments refers to the complete command.
   const isNamed = (command: string): boolean => command === text || command.startsWith(`${text} `);
   return isMention && Object.keys(RUN_HERE).some(isNamed) ? HERE : undefined;
 }
@@ -309,7 +312,7 @@ test.serial(HERE.title, async (t) => {
   for (const [text, argsOf] of Object.entries(RUN_HERE)) {
     const args = argsOf(at);
     const { code, stdout, stderr } = await runCli(args, { env, timeoutMs: 150_000 });
-    // Whether a slot was missed is chance, and so is how much else this machine has to do.
+    // A missed slot or the load of this machine is chance, so such findings of the doctor are accepted.
     const faults = [...stdout.matchAll(FAULT_NAMED)].map(([, fault]) => fault as FaultCode);
     const isOfMachine = faults.length > 0 && faults.every((fault) => watch.isOfMachine(fault));
     if (NOTHING_MISSED.test(stderr) || isOfMachine) continue;
@@ -325,7 +328,7 @@ test.serial(HERE.title, async (t) => {
   }
 });
 
-/** Whether a node that is started as the guide to devnets says follows the devnet. */
+/** Whether a node that is started as the guide to devnets shows follows the devnet. */
 async function joins(wsPort: number, folder: string): Promise<boolean> {
   const ports = await freePortRanges(1);
   const places: readonly (readonly [string, string])[] = [

@@ -1,30 +1,30 @@
-/** The commands that README and docs show, and what runs each of them. */
+/** Commands in README and docs, and the tests that run them. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
 
 export interface ShownCommand {
-  /** On one line, without a remark and without what a shell does with its output. */
+  /** The command on one line, without comments and without redirections of its output. */
   readonly text: string;
-  /** Beginning at the package. */
+  /** Path of the page from the root of the package. */
   readonly page: string;
-  /** Named in a sentence, not shown as something to type. */
+  /** Whether the command is named in a sentence instead of shown as input. */
   readonly isMention: boolean;
 }
 
-/** Test that runs a command, or a short form of it. */
+/** A test that runs a command or a short form of it. */
 export interface Runner {
-  /** Beginning at `test`. */
+  /** Path of the test file below `test`. */
   readonly file: string;
-  /** Words of the file that say so. */
+  /** Text in the file that identifies the test. */
   readonly title: string;
 }
 
 const COMMAND = String.raw`(?:bloomery |npx |npm (?:ci|test|run|pack)|node bin\/bloomery\.js |curl )`;
 const FENCE = /^[ \t]*```[a-z0-9]*\n(.*?)^[ \t]*```/gms;
 
-/** Every command of the pages. Those of `curl` in docs/http are another test's: test/http/pages.test.ts runs them. */
+/** All commands in the pages, except for `curl` commands in docs/http, which test/http/pages.test.ts runs. */
 export function shownCommands(): readonly ShownCommand[] {
   return ['README.md', ...pagesBelow('docs')].flatMap(commandsOf);
 }
@@ -62,7 +62,7 @@ const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'attacksOn' };
 const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder is brought down' };
 const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the bench makes' };
 
-/** Of commands of npm: the test of the short form, or the proof that the command itself is. */
+/** Tests for npm scripts: the test of the short form, or evidence that the script itself runs. */
 export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   analytics: { file: 'analytics/main.ts', title: 'questionsOfGuide' },
   attacks: ATTACKS,
@@ -87,14 +87,17 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   test: { file: '../.ci/run', title: 'npm test' },
 };
 
-/** Where the flags of a command of npm are declared, below `test`; beside `main.ts` of the folder named like the command. */
+/**
+ * Files below `test` that declare the flags of an npm script. By default this is `main.ts` in the folder with the name
+ * of the script.
+ */
 export const FLAGS_IN: Readonly<Record<string, readonly string[]>> = {
   bench: ['bench/main.ts', 'bench/http.ts', 'bench/import.ts'],
   differential: ['differential/flags.ts'],
   devnet: ['../src/cli/command.ts', '../src/cli/program.ts'],
 };
 
-/** Guides whose commands are run as they stand. */
+/** Guides whose commands are run unchanged. */
 export const GUIDE_RUNNERS: Readonly<Record<string, Runner>> = {
   'forge.md': GUIDE,
   'exchanges.md': { file: 'guide/guide.test.ts', title: "walkPage(t, 'exchanges.md'" },

@@ -6,13 +6,13 @@ import { rowsOf } from './tables.ts';
 
 const ROOT = packageDirectory();
 const GLOSSARY = join('docs', 'glossary.md');
-/** Here the replaced words stand in their own right: as patterns below, and as the old names of options. */
+/** Files in which the replaced words are allowed: as the patterns below, and as old names of options. */
 const EXEMPT: readonly string[] = [
   join('test', 'docs', 'glossary.test.ts'),
   join('src', 'config', 'renamed-options.ts'),
 ];
 
-/** Words that the terms of the glossary replaced, as patterns. Plain English that happens to have the same letters fits none. */
+/** Words that a glossary term replaced, as patterns. The patterns do not match the same words in plain English. */
 const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['leaf block', /\b(?:KeyRun|RunTree|RunPlace|RunSizes|ReadRuns|CountedRun|wrongRun)\b|\bkey-run\b|\brun-tree\b/],
   ['leaf block', /\bruns? of (?:neighbouring|counted) keys\b/],
@@ -73,7 +73,7 @@ function textsOf(paths: readonly string[]): readonly Text[] {
   });
 }
 
-/** The terms of the glossary with what stands for them in the source. */
+/** The terms of the glossary, each with its names in the source. */
 function terms(): readonly { readonly term: string; readonly names: readonly string[]; readonly row: string }[] {
   const page = TEXTS.find(({ file }) => file === GLOSSARY)?.text ?? '';
   return rowsOf(page).map((row) => {

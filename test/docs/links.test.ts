@@ -11,7 +11,7 @@ const PAGES: readonly string[] = [
     .filter((file) => file.endsWith('.md'))
     .map((file) => join('docs', file)),
 ];
-/** Where a page may mean a path of the sources from. */
+/** Folders to which a path in a page may be relative. */
 const BASES = ['.', 'src', 'src/protocol'];
 
 test('every link of the documentation leads to a file, and to a heading where it names one', (t) => {
@@ -38,7 +38,7 @@ test('every page of the documentation can be reached from the README', (t) => {
     for (const target of linksOf(page)) {
       const file = normalize(join(dirname(page), target.split('#')[0] ?? ''));
       if (PAGES.includes(file)) reached.add(file);
-      // A link to a folder is a link to what is in it.
+      // A link to a folder also reaches the pages in the folder.
       for (const inside of PAGES) if (file !== '.' && dirname(inside) === file.replace(/\/$/, '')) reached.add(inside);
     }
   }
@@ -72,18 +72,18 @@ test('every file of the sources that the documentation names is there', (t) => {
   t.true(named > 40);
 });
 
-/** Targets of links that stay in the repository. */
+/** Targets of links within the repository. */
 function linksOf(page: string): readonly string[] {
   const targets = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '');
   return targets.filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** The page without its blocks of code. */
+/** Text of a page without its code blocks. */
 function proseOf(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8').replace(/^```.*?^```$/gms, '');
 }
 
-/** As the names of headings stand in addresses. */
+/** Anchors of the headings of a page. */
 function headingsOf(page: string): readonly string[] {
   return [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title

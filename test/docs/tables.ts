@@ -1,6 +1,6 @@
-/** Tables of pages, as tests hold them against lists in code. */
+/** Reads tables in pages, so that tests can compare them with lists in code. */
 
-/** The rows of the tables in a piece of Markdown, as they stand there, without heads. */
+/** Rows of the tables in a Markdown text, unchanged, without the table heads. */
 export function rowsOf(markdown: string): readonly string[] {
   const lines = markdown.split('\n').filter((line) => line.startsWith('|'));
   const isRule = (line: string | undefined): boolean => line?.startsWith('| ---') === true;

@@ -1,6 +1,6 @@
 /**
- * The kept inputs: `corpus/<target>.ndjson`, an input on each line with why it is kept. Findings stay there for good, so that
- * what was once wrong is tried first in every run.
+ * Inputs that are kept between runs. `corpus/<target>.ndjson` has one input on each line with the reason why it is
+ * kept. Inputs that once showed a fault stay forever, so that every run tries them first.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { packageDirectory } from '../../src/config/package.ts';
 
 interface Kept {
   readonly why: string;
-  /** The input as text, where it is one. */
+  /** The input as text, if it is text. */
   readonly text?: string;
   readonly base64?: string;
 }
 
-/** What marks an input that once showed a fault. */
+/** Prefix of the reason for an input that once showed a fault. */
 export const FOUND = 'found: ';
 
 export function corpusOf(target: string): readonly Buffer[] {
@@ -24,7 +24,7 @@ export function corpusOf(target: string): readonly Buffer[] {
   });
 }
 
-/** Replaces what is kept of a target, but for findings. */
+/** Replaces the kept inputs of a target, except for those that once showed a fault. */
 export function keep(target: string, kept: ReadonlyMap<string, Buffer>): void {
   const findings = linesOf(target).filter((line) => (JSON.parse(line) as Kept).why.startsWith(FOUND));
   const lines = [...findings, ...[...kept].map(([why, input]) => corpusLine(why, input))];
@@ -36,7 +36,7 @@ function linesOf(target: string): readonly string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
 
-/** The line that keeps an input. */
+/** Returns the corpus line for an input. */
 export function corpusLine(why: string, input: Buffer): string {
   const text = input.toString('utf8');
   const isText = Buffer.from(text).equals(input);

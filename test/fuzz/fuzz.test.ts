@@ -5,7 +5,7 @@ import { mutated, belowOf } from './mutate.ts';
 import { allTargets, closeTargets } from './targets.ts';
 
 const INPUTS = 12_000;
-/** The same inputs in every run; `npm run fuzz` goes where none has been. */
+/** Seed for the same inputs in every run. `npm run fuzz` uses new inputs in each run. */
 const SEED = 3_000_002;
 
 test('no decoder is brought down, held up or filled by spoilt inputs', async (t) => {

@@ -1,7 +1,7 @@
 /**
- * Feeds spoilt inputs to decoders. A decoder passes when each input leads to a value or to an error of a class that it
- * declares, in time, and when the whole leaves no memory behind. Inputs with a new outcome join the pool that later ones
- * are made of, so the search goes where it has not been.
+ * Feeds mutated inputs to decoders. A decoder passes if each input leads to a value or to a declared error within the
+ * time limit, and if it keeps no memory. Inputs with a new outcome become a basis for later inputs, so the search
+ * reaches new code.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -13,14 +13,14 @@ import type { Watchdog } from './watchdog.ts';
 
 export interface Target {
   readonly name: string;
-  /** Share of the inputs, 1 unless told: less for decoders that touch the disk or a socket. */
+  /** Share of the inputs, by default 1. Decoders that use the disk or a socket get less. */
   readonly weight?: number;
   readonly seeds: readonly Buffer[];
-  /** Words of the format, to be put anywhere. */
+  /** Words of the format, which mutations insert anywhere. */
   readonly words?: readonly string[];
-  /** Errors that the decoder says it throws. */
+  /** Whether the error is of a class that the decoder is allowed to throw. */
   isDeclared(error: unknown): boolean;
-  /** Decodes; says in a few words what came of it. */
+  /** Decodes an input and returns a short description of the outcome. */
   run(input: Buffer): string | Promise<string>;
   close?(): Promise<void> | void;
 }
@@ -43,20 +43,22 @@ export interface TargetReport {
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** Inputs of this target. */
+  /** Number of inputs for this target. */
   readonly inputs: number;
-  /** Moment, as `performance.now` tells it, after which no input is begun. */
+  /** Time of `performance.now` after which no input is started. */
   readonly untilMs?: number;
   /** Inputs kept from earlier runs. */
   readonly corpus: readonly Buffer[];
   readonly watchdog?: Watchdog;
-  /** Told of inputs with an outcome that was not seen before. */
+  /** Called for each input with a new outcome. */
   readonly novel?: (outcome: string, input: Buffer) => void;
 }
 
-/** An input that takes longer is run again, as the machine may have been busy; the fastest of three runs counts. */
+/**
+ * Time limit of an input. A slower input runs again, because the machine may be busy; the fastest of three runs counts.
+ */
 export const INPUT_MS_MAX = 1_000;
-/** Memory that a target may keep: caches with a maximum, compiled code. */
+/** Memory that a target may keep, for caches with a maximum and for compiled code. */
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 const LOOKS_MAX = 100;
 const LOOK_EVERY_MS = 100;
@@ -77,7 +79,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Target
   let bytesAtFirst = 0;
   const warmUp = Math.min(Math.floor(options.inputs / 5), 5_000);
   while (inputs < options.inputs && performance.now() < (options.untilMs ?? Infinity)) {
-    // What is kept comes first as it is.
+    // Kept inputs run first and unchanged.
     const input = inputs < keptCount ? (pool[inputs] ?? Buffer.alloc(0)) : mutated(pool, target.words ?? [], below);
     options.watchdog?.begin(target.name, input);
     const inputMs = performance.now();
@@ -106,7 +108,8 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Target
   }
   options.watchdog?.rest();
   let grownBytes = bytesAtFirst === 0 ? 0 : usedBytes() - bytesAtFirst;
-  // What threads of the system still unpack or close is not kept: it goes as soon as they have had their turn.
+  // Memory in use by threads that still decompress or close something is not a leak. This memory is freed when the
+  // threads are done.
   for (let look = 0; grownBytes > GROWTH_BYTES_MAX && look < LOOKS_MAX; look += 1) {
     await sleep(LOOK_EVERY_MS);
     grownBytes = usedBytes() - bytesAtFirst;
@@ -126,7 +129,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Target
   };
 }
 
-/** Runs one input. `fault` says what is wrong with the decoder, undefined when nothing is. */
+/** Runs one input. `fault` describes the fault of the decoder, or is undefined without one. */
 export async function outcomeOf(
   target: Target,
   input: Buffer,
@@ -136,7 +139,7 @@ export async function outcomeOf(
     return { outcome: typeof result === 'string' ? result : await result };
   } catch (error) {
     const text = error instanceof Error ? `${codeOf(error)}: ${error.message}` : `threw ${String(error)}`;
-    // Numbers and quoted parts differ with each input; what is left of the sentence is the kind of the error.
+    // Numbers and quoted parts differ with each input. The rest of the message is the kind of the error.
     const outcome = text
       .replace(/`[^`]*`|"[^"]*"|'[^']*'/g, '…')
       .replace(/[0-9a-f]{6,}|[0-9]+/gi, '#')

@@ -1,7 +1,7 @@
 /**
- * `npm run fuzz -- [--inputs N | --seconds N] [--seed S] [--only NAME] [--keep]`: spoilt inputs for every decoder. Prints the
- * seed and a table, and a line for the corpus for each finding. `--keep` replaces the kept corpus with the smallest input of
- * each outcome. Exit code 1 when anything was found.
+ * `npm run fuzz -- [--inputs N | --seconds N] [--seed S] [--only NAME] [--keep]`: runs every decoder on mutated inputs.
+ * Prints the seed, a table, and a corpus line for each finding. `--keep` replaces the kept corpus by the smallest input
+ * of each outcome. Exits with code 1 if there is a finding.
  */
 
 import { parseArgs } from 'node:util';
@@ -68,7 +68,7 @@ async function main(): Promise<number> {
   return found === 0 ? 0 : 1;
 }
 
-/** Large inputs are left out: they are made again in no time. */
+/** Large inputs are not kept, because mutations soon create them again. */
 function keepSmall(name: string, smallest: ReadonlyMap<string, Buffer>): void {
   const kept = [...smallest].filter(([, input]) => input.length <= 500).slice(0, 15);
   keep(name, new Map(kept));

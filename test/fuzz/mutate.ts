@@ -1,8 +1,8 @@
-/** Spoils inputs: bytes anywhere, and where an input is JSON also its members, so that spoilt values get past the parser. */
+/** Mutates inputs: bytes anywhere and, in JSON, also members, so that mutated values pass the parser. */
 
-/** Longest input that is made. */
+/** Largest size of a created input, in bytes. */
 const BYTES_MAX = 256 * 1024;
-/** Times that a piece is repeated at most. */
+/** Largest number of repetitions of a part. */
 const REPEATS_MAX = 2_000;
 
 const TOKENS = [
@@ -54,10 +54,10 @@ const VALUES: readonly unknown[] = [
   ...['f'.repeat(64), 'f'.repeat(128), 'F'.repeat(64), 'g'.repeat(64)],
 ];
 
-/** Numbers from 0 to below the limit. */
+/** Returns a random integer from 0 to `limit` - 1. */
 export type RandomBelow = (limit: number) => number;
 
-/** A stream of chance that its seed repeats. */
+/** Creates a pseudo-random sequence that is the same for the same seed. */
 export function belowOf(seed: number): RandomBelow {
   let state = seed >>> 0;
   return (limit) => {
@@ -68,7 +68,7 @@ export function belowOf(seed: number): RandomBelow {
   };
 }
 
-/** A spoilt copy of one of the inputs, or of a piece of two. */
+/** Returns a mutated copy of an input, or of parts of two inputs. */
 export function mutated(pool: readonly Buffer[], words: readonly string[], below: RandomBelow): Buffer {
   const base = pickOf(pool, below);
   let bytes = below(2) === 0 ? withOddMembers(base, pool, words, below) : base;
@@ -129,13 +129,13 @@ function withOddMembers(base: Buffer, pool: readonly Buffer[], words: readonly s
     for (let round = 0; round <= below(3); round += 1) text = spoilMember(root, pool, words, below) ?? text;
     return Buffer.from(text ?? JSON.stringify(root.root) ?? '');
   } catch (error) {
-    // Some values nest deeper than JSON can be written.
+    // Some values are nested too deeply to be written as JSON.
     if (error instanceof RangeError) return base;
     throw error;
   }
 }
 
-/** @returns text instead of the changed value, for what no value can say: a member twice */
+/** @returns JSON text instead of a changed value, if no value can express the change: a member that occurs twice */
 function spoilMember(
   root: { root: unknown },
   pool: readonly Buffer[],
@@ -144,7 +144,7 @@ function spoilMember(
 ): string | undefined {
   const places: Place[] = [];
   collect(root, places);
-  // An earlier round may have taken everything away.
+  // An earlier round may have removed all members.
   if (places.length === 0) return undefined;
   const place = pickOf(places, below);
   const set = (value: unknown) => {

@@ -1,4 +1,4 @@
-/** Blocks and transactions of both generations: as JSON of peers, as lines of a file, as stored bytes. */
+/** Decoders of blocks and transactions of both generations: JSON from peers, lines of a file, stored bytes. */
 
 import { blockOfLine, claimedId, lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { AssertionFailed, ProtocolError } from '../../src/primitives/errors.ts';
@@ -49,7 +49,7 @@ export function chainTargets(): readonly Target[] {
 }
 
 function worldOf(generation: 2 | 3): World {
-  // Few delegates make a small genesis block; nobody looks at how many there are.
+  // Few delegates keep the genesis block small. No check depends on the number of delegates.
   const older = { exceptions: { ...NO_EXCEPTIONS, blockVersions: new Map([[1, { start: 10, end: 11 }]]) } };
   const network = makeNetwork({ generation, delegates: 3, accounts: 2, ...(generation === 3 ? older : {}) });
   const maker = new ChainMaker(network);
@@ -84,7 +84,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ProtocolError;
 }
 
-/** Stored bytes were written here: damage to them is noticed, as a broken promise or with a code. */
+/** Whether an error shows that damage to stored bytes was noticed: a refusal with a code, or a failed assertion. */
 function isDamage(error: unknown): boolean {
   return isRefusal(error) || error instanceof AssertionFailed;
 }
@@ -168,7 +168,7 @@ function targetsOf({ name, maker, blocks, transactions }: World): readonly Targe
   ];
 }
 
-/** What was accepted once must stay what it is on the wire and in the store. */
+/** Checks that an accepted transaction keeps its id through JSON and through the store. */
 function sameTransaction(transaction: Transaction, { codec }: Rules): void {
   const told = codec.transactionFromJson(codec.transactionToJson(transaction));
   if (told.id !== transaction.id) throw new Error('a transaction changes when it is told on');
@@ -240,7 +240,7 @@ function attempted(decode: () => number, isDeclared: (error: unknown) => boolean
   }
 }
 
-/** The JSON of an input; what is none was refused by the layer above and stands for nothing. */
+/** Parses an input. Returns undefined for invalid JSON, which the layer above refuses. */
 function parsed(input: Buffer): unknown {
   try {
     return JSON.parse(input.toString('utf8')) as unknown;

@@ -1,4 +1,4 @@
-/** Files that an operator gives: configuration, network folders, chains, journals, passphrases. */
+/** Decoders of files from an operator: configuration, network folders, chains, journals, passphrases. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ function configTarget(folder: string): Target {
     isDeclared: isProtocolError,
     run(input) {
       writeFileSync(file, input);
-      // The same text stands for the values of variables too.
+      // The same text is also used as the value of environment variables.
       const value = input.toString('utf8').replaceAll('\u0000', '').slice(0, 300);
       const outcomes = ['BLOOMERY_P2P_FIXED_PEERS', 'BLOOMERY_HTTP_PORT', 'BLOOMERY_LOG_LEVEL'].map((variable) => {
         try {
@@ -123,7 +123,7 @@ function networkTargets(folder: string): readonly Target[] {
   });
 }
 
-/** A configuration of the family's application. */
+/** Target for configuration folders of Lisk Core. */
 function importTarget(): Target {
   const genesis = makeNetwork({ delegates: 2, accounts: 1 }).genesisJson;
   const config = {

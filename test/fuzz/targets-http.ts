@@ -1,4 +1,4 @@
-/** Requests of HTTP clients: queries and bodies against every route, and bare bytes against an open listener. */
+/** HTTP requests: queries and bodies for every route, and raw bytes for an open listener. */
 
 import { createHttpServer } from '../../src/http/app.ts';
 import { problemOf } from '../../src/http/problems.ts';
@@ -18,7 +18,7 @@ export function httpTargets(): readonly Target[] {
   return ([2, 3] as const).map(requests);
 }
 
-/** The first line is method and target, the rest a body. */
+/** The first line of an input contains the method and target, the rest is the body. */
 function requests(generation: 2 | 3): Target {
   const fake = fakeNode(generation);
   const world = new PoolWorld();
@@ -89,7 +89,7 @@ function routed(routes: readonly Route[], method: string, target: string) {
   return { route: undefined, path: {} };
 }
 
-/** A body as Express hands it on: an object or a list, or nothing. */
+/** Parses a body as Express does: returns an object, a list, or nothing. */
 function jsonOf(text: string): unknown {
   try {
     const value = JSON.parse(text) as unknown;
@@ -99,7 +99,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Bare bytes on the listener: whatever they are, the node answers below 500 or closes. */
+/** Target for raw bytes on the listener. The node must answer with a status below 500 or close the connection. */
 export async function httpSocketTarget(): Promise<Target> {
   const events = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', events });

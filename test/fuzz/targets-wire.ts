@@ -1,4 +1,7 @@
-/** What strangers send: queries of a handshake, frames, infos, calls, messages and answers of both generations. */
+/**
+ * Decoders of data from unknown peers: handshake queries, frames, node infos, requests, messages and answers of both
+ * generations.
+ */
 
 import { connect } from 'node:net';
 import { FrameFilter } from '../../src/p2p/frame-filter.ts';
@@ -153,7 +156,7 @@ export function wireTargets(): readonly Target[] {
   return [...DIALECTS.flatMap((each) => [frames(each), queries(each), answers(each)]), bookTarget(), signatures()];
 }
 
-/** Frames as they come, through the filter to the reader of calls and messages. */
+/** Target for raw frames, which pass the frame filter and then the reader of requests and messages. */
 function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target {
   const seeds = [
     { event: '#handshake', data: { authToken: null }, cid: 1 },
@@ -183,7 +186,7 @@ function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target 
   };
 }
 
-/** What a node makes of a frame. */
+/** Outcome of a frame in the node. */
 function heardOf(frame: Readonly<Record<string, unknown>>, dialect: WireDialect): string {
   const { event, data } = frame;
   if (typeof event !== 'string') return frame['error'] === undefined ? 'answer' : 'failure';
@@ -218,7 +221,7 @@ function queries({ name, dialect }: FuzzedDialect): Target {
   };
 }
 
-/** Answers of a peer to each question that this node puts. */
+/** Target for answers of a peer to each request of this node. */
 function answers({ name, dialect, answers: seeds, questions, words }: FuzzedDialect): Target {
   return {
     name: `answers-${name}`,
@@ -259,7 +262,7 @@ function answers({ name, dialect, answers: seeds, questions, words }: FuzzedDial
   };
 }
 
-/** The peer book's note of an earlier run. */
+/** Target for the peer book's file from an earlier run. */
 function bookTarget(): Target {
   const options = { random, nowMs: () => 1_000_000, isPinned: () => false };
   const book = new PeerBook(options);
@@ -274,7 +277,7 @@ function bookTarget(): Target {
     run(input) {
       const loaded = new PeerBook(options);
       const outcome = loaded.load(input);
-      // What was loaded can be kept again.
+      // A loaded book can be saved and loaded again.
       if (!new PeerBook(options).load(loaded.toNote())) throw new Error('the book cannot read its own note');
       return `${outcome} ${loaded.peers('new').length} ${loaded.peers('tried').length} ${loaded.bans().length}`;
     },
@@ -291,7 +294,7 @@ function signatures(): Target {
   };
 }
 
-/** The text if it is JSON; `null` otherwise, as the layer above has parsed already. */
+/** Returns the input if it is JSON, otherwise `null`, because the layer above has already parsed it. */
 function jsonText(input: Buffer): string {
   const text = input.toString('utf8');
   try {
@@ -302,7 +305,7 @@ function jsonText(input: Buffer): string {
   }
 }
 
-/** Bytes on an open socket: an upgrade, then whatever comes. The listener must live on. */
+/** Target for bytes on an open socket: an upgrade request, then arbitrary data. The listener must survive. */
 export async function socketTarget(): Promise<Target> {
   const node = await startNode({}, { arrivalsPerIpMax: Infinity });
   const { wsPort } = node.address;
@@ -340,7 +343,7 @@ export async function socketTarget(): Promise<Target> {
   };
 }
 
-/** Sends bytes and waits for the end. @returns the first bytes of the answer */
+/** Sends bytes and waits for the end of the connection. @returns the first bytes of the answer */
 export function exchanged(port: number, input: Buffer): Promise<string> {
   return new Promise((settle, fail) => {
     let answer = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/** Every decoder that meets foreign bytes. */
+/** All decoders of untrusted bytes. */
 
 import type { Target } from './fuzzer.ts';
 import { chainTargets } from './targets-chain.ts';

@@ -1,4 +1,4 @@
-/** Notices from another thread that an input never ends, says which one and ends the process. */
+/** A thread that detects an input that never ends, prints it and ends the process. */
 
 import { Worker } from 'node:worker_threads';
 
@@ -8,7 +8,7 @@ export interface Watchdog {
   close(): Promise<void>;
 }
 
-/** An input that is still at work after so many seconds hangs, however busy the machine is. */
+/** Seconds after which an unfinished input counts as hanging, even on a busy machine. */
 const HANG_TICKS = 30;
 const NAME_BYTES = 64;
 const INPUT_BYTES_MAX = 512 * 1024;

@@ -1,6 +1,6 @@
 /**
- * Differences from recorded answers that are meant, each with its reason. `docs/http/interface-differences.md` tells them to
- * clients.
+ * Intended differences from recorded answers, each with its reason. `docs/http/interface-differences.md` describes them
+ * for clients.
  */
 
 import type { Allowance } from './answer-diff.ts';
@@ -65,7 +65,7 @@ export const ALLOWANCES: readonly Allowance[] = [
   },
 ];
 
-/** What a strict dialect may answer otherwise: no member more, and none less. */
+/** Allowed differences in the strict dialect, which must have the same members as the recording. */
 export const STRICT_ALLOWANCES: readonly Allowance[] = [
   ...ALLOWANCES.filter(isOfStrictDialect),
   {
@@ -80,7 +80,9 @@ export const STRICT_ALLOWANCES: readonly Allowance[] = [
   },
 ];
 
-/** The same for exchanges with a live devnet, of which statuses, headers, refusals and members are compared. */
+/**
+ * Allowed differences in exchanges with a live devnet, for which statuses, headers, refusals and members are compared.
+ */
 const ALL_CASE_ALLOWANCES: readonly Allowance[] = [
   {
     reason: "Each generation takes the other's names of sorts as well.",
@@ -157,7 +159,7 @@ function inBody(allowance: Allowance): Allowance {
   return { ...allowance, path: new RegExp(allowance.path.source.replace('^', '^body\\.')) };
 }
 
-/** What joins the two generations, or is added, is off in the strict dialect. */
+/** Whether an allowance also applies to the strict dialect, which neither combines the generations nor adds members. */
 function isOfStrictDialect({ reason }: Allowance): boolean {
   return !/^(Both generations|Each generation|Each node)/.test(reason);
 }

@@ -1,9 +1,9 @@
-/** Where two answers differ, and which differences are meant. */
+/** Finds the differences between two answers, and decides which ones are allowed. */
 
 export interface Difference {
-  /** `data.3.height` */
+  /** Path such as `data.3.height`. */
   readonly path: string;
-  /** `added`: only we send it; `missing`: only the recording has it. */
+  /** `added`: only our node sends the member. `missing`: only the recording has the member. */
   readonly kind: 'added' | 'missing' | 'changed';
   readonly recorded: unknown;
   readonly ours: unknown;
@@ -25,7 +25,7 @@ export function differencesOf(recorded: unknown, ours: unknown, path = ''): read
   return [{ path, kind: 'changed', recorded, ours }];
 }
 
-/** A difference that is meant. All members must fit. */
+/** An allowed difference. All its patterns must match. */
 export interface Allowance {
   readonly reason: string;
   readonly url?: RegExp;

@@ -1,4 +1,4 @@
-/** The account table of a real node at the tip of its chain against the state that we reach over the same chain. */
+/** Compares the account table of a real node with our state after the same chain. */
 
 import { join } from 'node:path';
 import type { Generation } from '../../src/protocol/params.ts';
@@ -11,7 +11,10 @@ interface RecordedAccount {
   readonly [column: string]: unknown;
 }
 
-/** Columns of both tables that no rule of the network gives a value: the recordings hold their defaults alone. */
+/**
+ * Columns of the account tables to which no rule of the network assigns a value. The recordings contain only their
+ * defaults.
+ */
 const UNUSED_COLUMNS = new Set(['delegates', 'multisignatures', 'nameexist', 'asset']);
 
 export async function compareAccounts(folder: string, generation: Generation): Promise<Comparison> {

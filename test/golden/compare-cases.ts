@@ -1,6 +1,6 @@
 /**
- * Recorded exchanges with a live devnet against ours: statuses, headers, texts of refusals, and the members of what is
- * answered. Its chain was another one, so values are not compared.
+ * Compares recorded exchanges with a live devnet with ours: statuses, headers, texts of refusals, and members of
+ * answers. The devnet had another chain, so values are not compared.
  */
 
 import { request } from 'node:http';
@@ -64,7 +64,7 @@ export async function compareCases(folder: string, generation: Generation, isStr
   return { compared: cases.length, complaints };
 }
 
-/** A refusal of a transaction that is in the chain needs one that is in ours. */
+/** Replaces a transaction that was refused as already confirmed by a transaction in our chain. */
 function confirmedInstead({ body, requestBody }: RecordedCase, chainFile: string): string | null {
   if (!JSON.stringify(body).includes('already confirmed')) return requestBody;
   const blocks = linesOf(chainFile).slice(1) as readonly { readonly transactions: readonly object[] }[];
@@ -118,7 +118,7 @@ function ask(origin: string, { method, url, requestHeaders }: RecordedCase, body
   });
 }
 
-/** Headers that mean something to clients. */
+/** Headers that matter to clients. */
 const HEADERS = [
   'content-type',
   'allow',
@@ -141,14 +141,14 @@ function comparable({ status, headers, body }: Answer) {
   return { status, headers: told, body: status === 200 ? (isText ? 'text' : shapeOf(body)) : masked(body) };
 }
 
-/** Members and types, of the first element where there is a list. */
+/** Members of an object with their types. A list is not looked into. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return 'list';
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]));
 }
 
-/** A refusal without the ids that its chain gave it. */
+/** Replaces the ids in a refusal, because they depend on the chain. */
 function masked(body: unknown): unknown {
   return JSON.parse((JSON.stringify(body) ?? 'null').replaceAll(/\b[0-9]{10,20}\b/g, '<id>')) as unknown;
 }

@@ -1,6 +1,6 @@
 /**
- * A node that speaks the strict dialect against the recording and against the reference's own description: no member more, no
- * member less, and every answer as that description has it.
+ * Compares a node in the strict dialect with the recording and with the reference's API description. It must send the
+ * same members, and every answer must match the description.
  */
 
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export async function compareStrict(
     generation,
     chainFile: join(folder, 'chain.ndjson.gz'),
     ...facts,
-    // Every node that is shipped knows these.
+    // Every released node has a build and a commit.
     identity: { ...facts.identity, build: 'v1.0.0 of today', commit: 'c0'.repeat(20) },
     http: { strictDialect: true },
   });
@@ -47,7 +47,7 @@ export async function compareStrict(
   return { compared: answers.length, complaints };
 }
 
-/** The description has nothing for paths that it does not know. */
+/** The API description contains nothing about unknown paths. */
 function isUnknownPath(body: unknown): boolean {
   return typeof (body as { readonly description?: unknown }).description === 'string';
 }

@@ -1,6 +1,6 @@
 /**
- * The reference's own description of its interface, read from the package of its release. It is not part of this repository:
- * the members that it names are, as a vector (`test/vectors/http-members.json`).
+ * The reference's API description, read from the package of its release. The description is not part of this
+ * repository. Its member names are, as a test vector (`test/vectors/http/members.json`).
  */
 
 import { readFileSync } from 'node:fs';
@@ -10,23 +10,26 @@ import Ajv from 'ajv';
 import type { ValidateFunction } from 'ajv';
 import type { Untyped } from '../support/untyped.ts';
 
-/** An answer to hold against the description. */
+/** An answer to check against the description. */
 export interface RecordedResponse {
   readonly method: string;
-  /** Below `/api`, without the query. */
+  /** Path below `/api`, without the query. */
   readonly path: string;
   readonly status: number;
   readonly body: unknown;
 }
 
 export interface Description {
-  /** @returns what is wrong with an answer; undefined for one that fits, and for what is not described at all */
+  /** @returns faults of an answer, or undefined if the answer fits or is not described */
   faultsOf(told: RecordedResponse): string | undefined;
-  /** Whether there is a schema for it. */
+  /** Whether the description has a schema for the answer. */
   describes(told: Omit<RecordedResponse, 'body'>): boolean;
-  /** Paths of all members of each 200 that has a schema, by method and path: `data[].id`. */
+  /** Paths of all members of each answer 200 with a schema, by method and path, for example `data[].id`. */
   members(): Readonly<Record<string, readonly string[]>>;
-  /** Names of the parameters in path and query by method and path, and of `sort` its values: `sort=fee:asc`. */
+  /**
+   * Names of path and query parameters by method and path. `sort` is listed with its values, for example
+   * `sort=fee:asc`.
+   */
   parameters(): Readonly<Record<string, readonly string[]>>;
 }
 
@@ -65,7 +68,7 @@ export function loadDescription(sdk: string): Description {
   }));
   const schemas = new Map<string, Untyped>();
   const schemaOf = ({ method, path, status }: Omit<RecordedResponse, 'body'>): Untyped => {
-    // What has no parameter wins over what has.
+    // A path without parameters has precedence over a path with parameters.
     const found = paths
       .filter(({ pattern }) => pattern.test(path))
       .sort((a, b) => byBraces(a.path) - byBraces(b.path))[0];
@@ -121,7 +124,7 @@ function byBraces(path: string): number {
   return path.includes('{') ? 1 : 0;
 }
 
-/** The same schema without room for members that it does not name. */
+/** Returns the schema, changed so that objects may have no other members than the named ones. */
 function closed(node: Untyped): Untyped {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== 'object' || node === null) return node;

@@ -1,7 +1,10 @@
 /**
- * `npm run golden -- --dir DIR [--all] [--processes N] [--write-members FILE] [--write-parameters FILE]`: compares our answers with those of a recorded node, and those in
- * the strict dialect with the description in the package of its release too. DIR holds `gen2` and `gen3`, or is one
- * of them: `chain.ndjson.gz`, `accounts.ndjson.gz` and `answers.ndjson.gz`, and `devnet-cases.ndjson` where there are cases of a live devnet.
+ * `npm run golden -- --dir DIR [--all] [--processes N] [--write-members FILE] [--write-parameters FILE]`: compares our
+ * answers with the answers of a recorded node. It also compares the strict dialect with the API description in the
+ * package of the release.
+ *
+ * DIR contains `gen2` and `gen3`, or is one of them. Each has `chain.ndjson.gz`, `accounts.ndjson.gz` and
+ * `answers.ndjson.gz`, and `devnet-cases.ndjson` if cases of a live devnet were recorded.
  */
 
 import { existsSync, writeFileSync } from 'node:fs';

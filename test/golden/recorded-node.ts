@@ -1,4 +1,4 @@
-/** A node that holds the chain of a recording and whose clock stands still, behind its real HTTP interface. */
+/** A node with the chain of a recording and a clock that stands still, behind the real HTTP server. */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,16 +26,16 @@ export interface RecordedNode {
 
 export interface RecordedNodeOptions {
   readonly generation: Generation;
-  /** Blocks in JSON, one per line, genesis first; gzip. */
+  /** Path of a gzip file with one block in JSON on each line, the genesis block first. */
   readonly chainFile: string;
   /** Unix time in milliseconds. */
   readonly nowMs: number;
   readonly identity: RestingNodeOptions['identity'];
-  /** What the node of the recording had besides its chain. */
+  /** Returns data that the recorded node had besides its chain. */
   readonly furnish?: (api: NodeApi) => Partial<LocalNodeApi>;
-  /** What differs from the defaults of the interface. */
+  /** Options of the HTTP server that differ from the defaults. */
   readonly http?: Partial<HttpOptions>;
-  /** Processes that answer beside it; 0 unless given. */
+  /** Number of reading processes beside the node, by default 0. */
   readonly processes?: number;
 }
 
@@ -83,12 +83,12 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
 
 let recordedProcesses = 0;
 
-/** Has the nodes that are started from now on answer from so many processes. */
+/** Sets the number of reading processes for nodes that are started from now on. */
 export function answerFromProcesses(processes: number): void {
   recordedProcesses = processes;
 }
 
-/** The parameters of the public devnet, with slots as the recordings have them. */
+/** Parameters of the public devnet, with the slot length of the recordings. */
 export function devnetParams(generation: Generation, genesisBlockId: string, nethash: string): ChainParams {
   return {
     generation,

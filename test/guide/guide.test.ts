@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { commandsIn, stepsOf } from './page.ts';
 import { walkGuide } from './walk.ts';
 
-/** Options of a command line that the command it names does not know. */
+/** Returns the options of a command line that its command does not know. */
 function unknownOptions(args: readonly string[]): readonly string[] {
   let command: Command = createProgram();
   const rest = [...args];

@@ -1,6 +1,7 @@
 /**
- * `npm run guide [-- --generation N]`: walks the guide for delegates to its end, on a devnet of four real nodes, and looks at
- * everything that the delegate signed on any of its three data folders. Half an hour at most: slots last two seconds.
+ * `npm run guide [-- --generation N]`: runs the whole guide for delegates on a devnet of four real nodes. Checks
+ * everything that the delegate signed in any of its three data folders. Takes up to half an hour, with slots of two
+ * seconds.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -31,7 +32,7 @@ async function walk(generation: Generation): Promise<void> {
     for (const [folder, headers] of signed) tell(`${folder} signed ${headers.map(({ height }) => height).join(', ')}`);
     const { params } = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
     const rules = createRules(params);
-    // What was taken over with the record is no second signature.
+    // A header that was imported with the signing record is not a second signature.
     const distinct = [...new Map([...signed.values()].flat().map((header) => [header.blockId, header])).values()];
     const broken = distinct.flatMap((one, index) =>
       distinct.slice(index + 1).flatMap((other) => rules.contradiction(one, other) ?? []),

@@ -1,4 +1,4 @@
-/** The commands of a guide: its shell blocks in order, and where it says to stop a node. */
+/** Steps of a guide: its shell blocks in order, and the places at which a node must be stopped. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,9 +6,9 @@ import { packageDirectory } from '../../src/config/package.ts';
 
 export type Step =
   | { readonly kind: 'commands'; readonly section: string; readonly text: string }
-  /** Goes on until it is stopped: a terminal of its own. */
+  /** A command that runs until it is stopped, as in a terminal of its own. */
   | { readonly kind: 'running'; readonly section: string; readonly text: string }
-  /** Ends what was started last. */
+  /** Ends the command that was started last. */
   | { readonly kind: 'stop'; readonly section: string };
 
 export function stepsOf(page: string): readonly Step[] {
@@ -27,7 +27,7 @@ export function stepsOf(page: string): readonly Step[] {
   return steps;
 }
 
-/** Arguments of every `bloomery` command in a text, as far as they need no shell to be read. */
+/** Arguments of every `bloomery` command in a text that can be read without a shell. */
 export function commandsIn(text: string): readonly (readonly string[])[] {
   return [...text.matchAll(/(?:^|[({|]\s*)bloomery ([^|)};\n<>]*)/gm)].map(([, args = '']) =>
     args

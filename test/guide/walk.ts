@@ -1,4 +1,4 @@
-/** Walks a page of docs/guides: its commands as they stand, other ports and another generation apart, with real processes. */
+/** Runs the commands of a page of docs/guides with real processes. Only ports and the generation are changed. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,24 +12,24 @@ import { freePortRanges } from '../support/ports.ts';
 import { stepsOf, type Step } from './page.ts';
 
 export interface WalkOptions {
-  /** `forge.md` unless given. */
+  /** Name of the page, by default `forge.md`. */
   readonly page?: string;
   readonly generation: Generation;
   /** An empty folder. */
   readonly directory: string;
-  /** Nodes of the devnet. */
+  /** Number of nodes in the devnet. */
   readonly nodes: number;
-  /** Sections after this one are left out, and so are loops that wait for something. */
+  /** Last section to run. With a last section, loops that wait for something are skipped. */
   readonly lastSection?: string;
   readonly stepTimeoutMs: number;
-  /** Told as it goes. */
+  /** Called with progress lines. */
   readonly tell: (line: string) => void;
 }
 
 export interface Walk {
   /** Standard output of all commands. */
   readonly output: string;
-  /** What the delegate of the guide signed, by data folder. */
+  /** Headers that the delegate of the guide signed, by data folder. */
   readonly signed: ReadonlyMap<string, readonly SignedHeader[]>;
 }
 
@@ -71,7 +71,7 @@ function seconds(started: number): string {
   return `${((Date.now() - started) / 1000).toFixed(0).padStart(5)} s`;
 }
 
-/** The same commands on ports that are free, and on the generation that is walked. */
+/** Replaces the ports by free ports, and the generation by the one under test. */
 function adapted(
   step: Exclude<Step, { kind: 'stop' }>,
   { generation, nodes }: WalkOptions,
@@ -85,7 +85,7 @@ function adapted(
   return moved.replaceAll('--generation 3', '--generation 2').replace('NETWORK=devnet', 'NETWORK=devnet-gen2');
 }
 
-/** `bloomery` as an installed package has it. */
+/** Writes a program `bloomery` like the one of an installed package. */
 function writeShim(directory: string): void {
   const folder = join(directory, 'bin');
   mkdirSync(folder);
@@ -100,12 +100,12 @@ function environment(directory: string): NodeJS.ProcessEnv {
     PATH: [join(directory, 'bin'), path].join(delimiter),
     HOME: directory,
     BLOOMERY_HOME: join(directory, 'home'),
-    // Should the walk be killed, its nodes end by themselves.
+    // The nodes end by themselves if the walk is killed.
     BLOOMERY_SUPERVISED: '1',
   };
 }
 
-/** Runs a block with the variables and functions of the blocks before it. */
+/** Runs a block with the shell variables and functions of the previous blocks. */
 async function run(text: string, { directory, stepTimeoutMs }: WalkOptions): Promise<string> {
   const state = join(directory, 'shell-state');
   const before = existsSync(state) ? `. '${state}'\n` : '';
@@ -131,7 +131,7 @@ async function run(text: string, { directory, stepTimeoutMs }: WalkOptions): Pro
   }
 }
 
-/** Starts a command that goes on, and waits until its node answers. */
+/** Starts a command that keeps running, and waits until its node answers. */
 async function startRunning(text: string, directory: string): Promise<ChildProcess> {
   const state = join(directory, 'shell-state');
   const before = existsSync(state) ? `. '${state}'\n` : '';
@@ -163,7 +163,7 @@ function httpPortOf(text: string, directory: string): string {
   return given?.[1] ?? '';
 }
 
-/** As Ctrl-C does, by the signal that a supervised process listens to. */
+/** Stops a process as Ctrl-C does, but with the signal that a supervised process handles. */
 async function stop(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('close', resolve));

@@ -11,7 +11,10 @@ const PER_ADDRESS = 10;
 const body = JSON.stringify({ transactionId: '1', publicKey: '', signature: '' });
 const request = requestBytes('POST /api/signatures', body);
 
-/** Connects strangers, then the operator, while the server is kept from accepting; tells how much was worked before he had his answer. */
+/**
+ * A thread that connects strangers and then the operator before the server accepts any of them. It reports how many
+ * requests the server had processed when the operator received its answer.
+ */
 const CLIENTS = `
   const { connect } = require('node:net');
   const { workerData, parentPort } = require('node:worker_threads');
@@ -42,7 +45,7 @@ test('an operator does not wait for the work of strangers who connected before',
     return Promise.resolve({ accepted: false, code: 'X', message: '', errors: [] });
   };
   const access = { public: true, whiteList: ['127.0.0.1'] };
-  // Its clock stands still, so that no time that work may take is ever used up.
+  // The server's clock stands still, so that no time budget for requests is ever used up.
   const server = createHttpServer(
     fake.api,
     { ...HTTP_DEFAULTS, port: 0, address: '127.0.0.1', access },
@@ -55,7 +58,7 @@ test('an operator does not wait for the work of strangers who connected before',
     await clients.terminate();
     await server.close();
   });
-  // All of them are in the accept queue before the first is accepted.
+  // All connections are in the accept queue before the server accepts the first one.
   t.not(Atomics.wait(signals, 0, 0, 60_000), 'timed-out');
   const worked = await new Promise<number>((resolve, reject) => {
     clients.once('message', resolve);

@@ -141,12 +141,12 @@ test('work beyond its share of the time waits, and addresses take turns', async 
   while (done.length < 7) await clock.next();
   t.deepEqual(done.slice(0, 3), ['flood 1', 'flood 2', 'other']);
   t.is(done.at(-1), 'flood 6');
-  // 120 ms of work, and as much time for everything else.
+  // The flood needs 120 ms of processing, and other requests get the same time.
   t.true(clock.nowMs() - startMs >= 220, String(clock.nowMs() - startMs));
 });
 
 test('a clock that is set back keeps nobody refused', (t) => {
-  // Long enough for two takes on a busy machine.
+  // The window is long enough for two requests on a busy machine.
   const windowMs = 1000;
   const limit = createRateLimit({ ...HTTP_DEFAULTS.limits, max: 1, windowMs });
   const now = Date.now;

@@ -25,7 +25,7 @@ test('a request is not looked at before the one in front of it is answered', asy
     client.write(requestBytes('POST /api/signatures', body).repeat(3) + requestBytes('GET /healthz'));
     for (let answered = 0; answered < 3; answered += 1) {
       await client.until(() => held.length > answered);
-      // What is parsed at all is parsed at once.
+      // A request that is parsed is processed at once, so a wait shows whether the server parsed the next one.
       await new Promise((resolve) => setTimeout(resolve, 30));
       t.is(held.length, answered + 1);
       t.is(client.statuses.length, answered);
@@ -77,7 +77,7 @@ test('more requests in a row than any client sends end the connection and shut i
   client.write(requestBytes('GET /api/accounts').repeat(2_000));
   await client.until(({ isClosed }) => isClosed);
   await beside.until(({ isClosed }) => isClosed);
-  // One at most was answered, and no other one was worked on.
+  // The server answered at most one request and processed no other one.
   t.true(client.statuses.length <= 1);
   t.true(fake.asked.length <= 1);
   const next = await dial();
@@ -116,7 +116,7 @@ test('a refusal comes before the body, which is not read', async (t) => {
     ['GET /api/accounts', announced, 200],
     ['POST /api/transactions', [...announced, 'Content-Encoding: br'], 415],
     ['POST /api/transactions', ['Content-Type: application/json', `Content-Length: ${BODY_BYTES_MAX + 1}`], 413],
-    // Counts for as many requests as the largest body, and those before it left none.
+    // This body counts as many requests as the largest body, and the previous requests have used up the limit.
     ['POST /api/transactions', ['Content-Type: application/json', 'Transfer-Encoding: chunked'], 429],
   ] as const) {
     const client = await dial();
@@ -142,7 +142,7 @@ test('a client that asks before it sends a body is told to go on only where the 
 
 test('a body that comes through a proxy is read when its client has its turn', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, trustProxy: true });
-  // What comes with the connection itself has to wait for others that may be accepted first.
+  // A request that arrives with its connection waits, because the server first accepts other connections.
   const client = await dial('127.0.0.1', requestBytes('POST /api/signatures', '{}', ['X-Forwarded-For: 192.0.2.1']));
   await client.until(({ statuses }) => statuses.length === 1);
   t.deepEqual(client.statuses, [400]);
@@ -171,7 +171,7 @@ test('one address has so many connections, and others have theirs', async (t) =>
   t.deepEqual(clients.map(isCut), [false, false, false, true, true]);
   await clients[0]?.until(() => reasons.includes('address_connections'));
   t.deepEqual([...new Set(reasons)], ['address_connections']);
-  // The client is told why, and when to come again.
+  // The answer tells the client the reason and when to retry.
   const told = clients[4]?.received ?? '';
   t.regex(
     told,
@@ -183,7 +183,7 @@ test('one address has so many connections, and others have theirs', async (t) =>
     await client.until(({ statuses }) => statuses.length === 1);
   }
   clients[0]?.socket.destroy();
-  // The server may hear later that a connection has ended.
+  // The server may learn later that a connection has ended.
   for (let isIn = false; !isIn;) {
     const again = await dial();
     again.write(requestBytes('GET /healthz'));
@@ -199,7 +199,7 @@ test('a request on a connection that was kept alive waits for its turn as one on
   const client = await (await serveBytes(t, fakeNode(3), { ...PUBLIC, workShare }))();
   client.write(requestBytes('GET /healthz'));
   await client.until(({ statuses }) => statuses.length === 1);
-  // What strangers may take of the time is used up for longer than node:http keeps an idle connection.
+  // The time share of strangers is used up for longer than node:http keeps an idle connection.
   const spent = workShare.begin();
   offsetMs += 8_000;
   spent();
@@ -298,7 +298,7 @@ test('an error while a request is read ends its connection, is told once, and en
     first.write(request);
     await first.until(({ statuses }) => statuses.length === 1);
     for (let count = 0; count < 2; count += 1) {
-      // Answered from what was kept, and that is where it fails.
+      // The server answers from its response cache, and fails there.
       const failing = await dial(from);
       failing.write(request);
       await failing.until(({ isClosed }) => isClosed);

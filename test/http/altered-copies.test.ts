@@ -1,4 +1,4 @@
-/** Copies of a transaction that waits in the pool, handed in again with something else in them. */
+/** Altered copies of a transaction that waits in the pool, submitted again. */
 
 import test from 'ava';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';

@@ -18,7 +18,7 @@ import { furnished } from './furnished-node.ts';
 
 const ENVELOPE = ['meta', 'data', 'links'];
 
-/** Members in order, by generation. */
+/** Names of members in their order, for each generation. */
 const MEMBERS: readonly (readonly [target: string, two: string, three: string])[] = [
   [
     '/accounts',
@@ -116,7 +116,7 @@ for (const generation of [2, 3] as const) {
     for (const route of reads) {
       const owner = route.path.endsWith('groups') ? GROUP.address : ALICE.address;
       const path = route.path.replace('{address}', owner).replace('{state}', 'pending').replace('{id}', '1');
-      // The root without a prefix is the dashboard's.
+      // The path `/` without the prefix belongs to the dashboard.
       if (path === '/') {
         t.is((await ask('/api')).status, 200);
         continue;

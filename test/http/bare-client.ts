@@ -1,4 +1,4 @@
-/** Clients that write bytes to a server of the interface as no library would, from any address of the loopback net. */
+/** Clients that write raw bytes to an HTTP server of the API, from any address of the loopback network. */
 
 import { connect, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
@@ -6,7 +6,7 @@ import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { Fake } from './fake-node.ts';
 
-/** No whitelist names it, unlike 127.0.0.1. */
+/** A loopback address that, unlike 127.0.0.1, is on no whitelist. */
 export const STRANGER = '127.0.0.2';
 
 export class BareClient {
@@ -32,7 +32,7 @@ export class BareClient {
     this.socket.write(bytes);
   }
 
-  /** Resolves when a condition holds. @throws Error when it does not within a minute */
+  /** Resolves when the condition holds. @throws Error after a minute */
   async until(condition: (client: BareClient) => boolean): Promise<void> {
     for (let waitedMs = 0; !condition(this); waitedMs += 10) {
       if (waitedMs > 60_000) throw new Error(`still ${JSON.stringify(this.received.slice(0, 300))}`);
@@ -47,10 +47,10 @@ export class BareClient {
   }
 }
 
-/** @param first bytes that are sent as soon as the connection stands */
+/** @param first bytes that are sent as soon as the connection is open */
 export type Dial = (from?: string, first?: string) => Promise<BareClient>;
 
-/** Serves a node until the test ends. @returns opens connections to it, from a stranger unless told */
+/** Serves a node until the test ends. @returns a function that opens a connection, by default from `STRANGER` */
 export async function serveBytes(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Dial> {
   const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', keepAnswers: false, ...options });
   const { port } = await server.start();
@@ -72,7 +72,7 @@ export async function serveBytes(t: ExecutionContext, fake: Fake, options: Parti
   };
 }
 
-/** A request as bytes; a body comes with its length. */
+/** Builds a request as bytes. A body gets a `Content-Length` header. */
 export function requestBytes(line: string, body?: string, headers: readonly string[] = []): string {
   const ofBody = body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`];
   return `${[`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...ofBody, ...headers].join('\r\n')}\r\n\r\n${body ?? ''}`;

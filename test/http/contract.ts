@@ -1,4 +1,4 @@
-/** Holds answers against the generated description of the interface, as a client's tools would. */
+/** Checks answers against the generated OpenAPI document, like the tools of a client. */
 
 import Ajv from 'ajv';
 import type { ValidateFunction } from 'ajv';
@@ -11,19 +11,19 @@ import type { Generation } from '../../src/protocol/params.ts';
 
 export interface Exchange {
   readonly method: string;
-  /** Path and query as asked. */
+  /** Path and query as requested. */
   readonly target: string;
   readonly status: number;
-  /** With its parameters; undefined when not sent. */
+  /** Content type with its parameters. Undefined without the header. */
   readonly contentType: string | undefined;
-  /** Parsed where it is JSON, else text. */
+  /** Parsed body if it is JSON, otherwise text. */
   readonly body: unknown;
 }
 
-/** @returns what is wrong with an answer, undefined when it keeps the contract */
+/** @returns the fault of an answer, or undefined if it matches the document */
 export type Contract = (exchange: Exchange) => string | undefined;
 
-/** Refusals in front of every route: access, unreadable bodies, unknown paths. */
+/** Refusals before any route: access, unreadable bodies, unknown paths. */
 const IN_FRONT: Readonly<Record<number, Schema>> = {
   400: INVALID_OR_UNREADABLE,
   403: REFUSED,
@@ -34,7 +34,7 @@ const IN_FRONT: Readonly<Record<number, Schema>> = {
 };
 
 export interface ContractOptions extends RouteOptions {
-  /** Holds for paths below `/api`. */
+  /** Applies only to paths below `/api`. */
   readonly strictDialect?: boolean;
 }
 
@@ -53,7 +53,7 @@ export function contractOf(generation: Generation, options: ContractOptions = {}
     const path = isRoot ? '/' : asked.replace(/^\/api(?=\/)/i, '').replace(/\/$/, '');
     const document = isRoot || /^\/api\//i.test(target) ? prefixed : joined;
     const known = paths.find(([pattern]) => pattern.test(path))?.[1];
-    // A preflight has no body, and neither has what HEAD asks for.
+    // The answers to a preflight and to HEAD have no body.
     if (status === 204 || method === 'HEAD')
       return body === '' ? undefined : `${method} ${target}: body in a ${status}`;
     const mediaType = contentType?.split(';')[0];

@@ -1,24 +1,24 @@
-/** The paths, parameters and errors that clients of either generation know, and the tests that show each of them. */
+/** Paths, parameters and errors that clients of each generation know, and the tests that cover them. */
 
 export interface PathDescription {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
-  /** In the path or the query. */
+  /** Names of path and query parameters. */
   readonly parameters: readonly string[];
   /** Statuses of refusals. */
   readonly errors: readonly number[];
 }
 
 export interface Shown {
-  /** In test/http. */
+  /** File name in test/http. */
   readonly file: string;
-  /** The test's name, or the part of it that is the same for both generations. */
+  /** Name of the test, or the part of it that both generations share. */
   readonly title: string;
 }
 
 const PAGE = ['limit', 'offset', 'sort'] as const;
 const IDENTITY = ['address', 'publicKey', 'secondPublicKey', 'username'] as const;
-/** What any path may answer. */
+/** Error statuses of every path. */
 const ANY = [400, 403, 405, 429, 500] as const;
 const WITH_BODY = [...ANY, 413, 415] as const;
 const TIMES = ['fromTimestamp', 'toTimestamp'] as const;

@@ -10,7 +10,7 @@ import type { Untyped } from '../support/untyped.ts';
 import { Dice, nextStep, PEOPLE } from '../store/world.ts';
 import { fakeNode, serve } from './fake-node.ts';
 
-/** A node over a chain of random blocks that grows when told. */
+/** A node with a chain of random blocks. `grow` appends more. */
 async function setUpNode(t: ExecutionContext, generation: 2 | 3) {
   const params = paramsWith({ generation });
   const store = openMemoryChainStore({ codec: FAKE_CODEC, params, shortListMax: 5 });
@@ -31,13 +31,16 @@ async function setUpNode(t: ExecutionContext, generation: 2 | 3) {
   const server = createHttpServer(api, { port: 0, address: '127.0.0.1' });
   const { port } = await server.start();
   t.teardown(() => server.close());
-  /** Without the contract: one of these people has an address that no network gives. */
+  /**
+   * Sends a request without checking the answer against the OpenAPI document, because the address of one account is not
+   * valid.
+   */
   const ask = async (target: string): Promise<Untyped> => (await fetch(`http://127.0.0.1:${port}${target}`)).json();
   return { ask, checked, grow };
 }
 
 const PERSON = PEOPLE[0] ?? '';
-/** Each list of the chain, with what tells its entries apart. */
+/** Lists of the chain, each with a function that returns what identifies the entries. */
 const LISTS = (generation: 2 | 3): readonly (readonly [string, (data: Untyped) => readonly string[]])[] => [
   ['/accounts?', (data) => data.map(({ address }: Untyped) => address)],
   ['/accounts?sort=balance:desc&', (data) => data.map(({ address }: Untyped) => address)],

@@ -56,7 +56,7 @@ test('browsers are told to take nothing from elsewhere', async (t) => {
   t.regex(policy, /default-src 'none'/);
   t.regex(policy, /frame-ancestors 'none'/);
   t.notRegex(policy, /unsafe|\*(?!;|$)|https:/);
-  // Standards are named by addresses that nobody asks: namespaces of SVG and MathML.
+  // The only other addresses are namespaces of SVG and MathML, which no browser requests.
   for (const file of readdirSync(join(DIRECTORY, 'assets'))) {
     const text = readFileSync(join(DIRECTORY, 'assets', file), 'utf8');
     const addresses = [...text.matchAll(/https?:\/\/[\w.-]+/g)].map(([address]) => address);

@@ -5,7 +5,7 @@ import { ALICE, serve } from './fake-node.ts';
 import { furnished } from './furnished-node.ts';
 import { refusedValue, takenValue } from './samples.ts';
 
-/** The target of a route with one query parameter. */
+/** Request target of a route with one query parameter. */
 function targetOf(route: Route, query: string): string {
   const path = route.path.replace('{address}', ALICE.address).replace('{state}', 'pending').replace('{id}', '1');
   const identity =

@@ -36,7 +36,7 @@ interface Document {
   >;
 }
 
-/** A stream has no end, and what the description answers is itself. */
+/** Routes without an example: a stream never ends, and the other routes return the document itself. */
 const WITHOUT_EXAMPLE = ['/events', '/spec', '/docs'];
 
 test('the served documents of both generations, in either dialect, are clean for redocly', async (t) => {
@@ -111,18 +111,18 @@ function emptyFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** What `redocly lint` has to say with the rules that it recommends: errors and warnings. */
+/** Errors and warnings of `redocly lint` with its recommended rules. */
 function redoclyProblems(files: readonly string[], cwd: string): readonly string[] {
   const { resolve } = createRequire(join(packageDirectory(), 'package.json'));
   const program = join(dirname(resolve('@redocly/cli/package.json')), 'bin', 'cli.js');
   const { stdout, stderr } = spawnSync(process.execPath, [program, 'lint', ...files, '--format', 'github-actions'], {
     cwd,
     encoding: 'utf8',
-    // It reports its use, and asks for newer versions, unless it is told not to.
+    // Disable the telemetry and the update check of Redocly.
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   });
   const lines = `${stdout}\n${stderr}`.split('\n');
-  // In so many words, so that a program that did not look at the files does not pass for one without complaints.
+  // Require the line that confirms each file. Without this check, a program that read no file would look like success.
   if (lines.filter((line) => / validated in /.test(line)).length !== files.length) throw new Error(lines.join('\n'));
   return lines.filter((line) => line.startsWith('::'));
 }

@@ -1,4 +1,6 @@
-/** The controls of a devnet over HTTP: only on a devnet, only for this machine, and for no page of another site. */
+/**
+ * The controls of a devnet over HTTP exist only on a devnet, only for this machine, and for no page of another site.
+ */
 
 import { request } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
@@ -82,7 +84,7 @@ test('no page of another site, no other host name and no proxy reaches the contr
     t.is((await send('POST', '/api/devnet/mine', { ...JSON_BODY, ...headers }, '{}')).status, 403, name);
     t.is((await send('GET', '/api/devnet', headers)).status, 403, name);
   }
-  // A form of another site can send these types without a question to the node.
+  // A form on another site can send these content types without a CORS preflight.
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
     t.is((await send('POST', '/api/devnet/mine', { 'content-type': type }, '{}')).status, 400, type);
   t.is((await send('GET', '/api/devnet/mine')).status, 405);

@@ -1,4 +1,4 @@
-/** A node with a real store and log whose stream of events is read, in its own process or in processes beside it. */
+/** A node with a real store and log whose events are streamed, by its own process or by reading processes beside it. */
 
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
@@ -19,7 +19,7 @@ import { fakeNode, type Fake } from './fake-node.ts';
 
 const FAKE_READER = fileURLToPath(new URL('../support/fake-reader-program.js', import.meta.url));
 
-/** What its readers ask for in turn; the last ones begin in the chain instead of its log. */
+/** Queries that the readers use in turn. The last two start from the chain instead of the log. */
 const QUERIES = [
   ...['', '', '', 'finality=any&types=blocks/new,blocks/delete'],
   ...['fromHeight=1', 'fromHeight=1&types=blocks/new,blocks/delete'],
@@ -30,7 +30,7 @@ export interface EventFixture {
   readonly fake: Fake;
   readonly blocks: readonly Block[];
   readonly listeners: Set<NodeListener>;
-  /** Appends random blocks and takes some back, in one transaction of the store. */
+  /** Appends random blocks and reverts some, in one transaction of the store. */
   step(): void;
   append(count: number): void;
   revert(): void;
@@ -41,15 +41,15 @@ export interface EventFixture {
 
 export interface EventFixtureOptions {
   readonly seed?: number;
-  /** Of the log. */
+  /** Largest number of records in the log. */
   readonly recordsMax?: number;
-  /** That answer beside it: 0 where the test looks at what happens inside one. */
+  /** Number of reading processes. It is 0 in tests that look inside the process that answers. */
   readonly processes?: number;
-  /** Times of arrival of its transactions; unknown unless given. */
+  /** Returns the arrival time of a transaction in Unix milliseconds. By default all times are unknown. */
   readonly receivedAtOf?: (id: string) => number | undefined;
 }
 
-/** A node with a real store and log, whose chain moves when a test says so. */
+/** Creates a node with a real store and log. The test appends and reverts the blocks. */
 export async function setUpEvents(
   t: ExecutionContext,
   { seed = 1, recordsMax = 100_000, processes = PROCESSES, receivedAtOf = () => undefined }: EventFixtureOptions = {},
@@ -67,7 +67,7 @@ export async function setUpEvents(
   const queries = createQueries(store, params);
   const api: LocalNodeApi = {
     ...fake.api,
-    // As processes beside it answer.
+    // Use the same functions as the reading processes beside a node.
     readyOf,
     receivedAtOf,
     confirmedTimes: () =>
@@ -135,13 +135,13 @@ export async function setUpEvents(
 }
 
 export interface RebuildOptions {
-  /** Readers, and changes of the chain. */
+  /** Number of readers, and number of changes of the chain. */
   readonly count: number;
   readonly steps: number;
   readonly processes?: number;
 }
 
-/** Readers that come and go among reverts and restarts rebuild the chain without a gap or a double. */
+/** Checks that readers rebuild the chain without gaps or duplicates, in spite of reconnects, reverts and restarts. */
 export async function rebuildChain(
   t: ExecutionContext,
   { count, steps, processes = PROCESSES }: RebuildOptions,
@@ -151,7 +151,7 @@ export async function rebuildChain(
   let origin = await fixture.serve();
   const dice = new Dice(8);
   const readers = Array.from({ length: count }, (_, index) => new EventReader(QUERIES[index % QUERIES.length]));
-  // All begin in front of the first block, in the log or in the chain.
+  // All readers start before the first block, in the log or in the chain.
   const connect = (reader: EventReader, index: number): Promise<void> =>
     reader.connect(origin, reader.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
   for (const [index, reader] of readers.entries()) if (index % 2 === 0) await connect(reader, index);
@@ -171,7 +171,7 @@ export async function rebuildChain(
   fixture.append(1);
   const tip = fixture.blocks.at(-1);
   const expected = fixture.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
-  // As clients do when their stream ends: a process that does not react for long is replaced.
+  // Reconnect as clients do when their stream ends, because the pool replaces a process that does not respond for long.
   const comeBack = (): void => {
     for (const [index, reader] of readers.entries())
       if (!reader.isConnected) connect(reader, index).catch(() => undefined);

@@ -25,7 +25,7 @@ const STRANGER = { key: '192.0.2.1', isTrusted: false };
 const OPERATOR = { key: '127.0.0.1', isTrusted: true };
 const START = { sequence: 0, index: 0 };
 
-/** A response that takes whatever it is given. */
+/** A response that accepts all data. */
 class Sink extends EventEmitter implements EventSink {
   writes = 0;
   text = '';
@@ -51,7 +51,7 @@ class Sink extends EventEmitter implements EventSink {
   }
 }
 
-/** A hub over a log of so many blocks, whose strangers have the time that a test gives them. */
+/** Creates a hub for a log of `blocks` blocks. The test controls the time share of strangers. */
 function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
   const clock = new ManualClock();
   const share = new WorkShare({ clock });
@@ -120,7 +120,7 @@ test('blocks of the log are read only for readers that can want something of the
   read(hub, { finality: 'final' }, OPERATOR, START);
   const rounds = read(hub, { names: new Set(['rounds/change']) }, OPERATOR, START);
   await until(() => rounds?.count('rounds/change') === Math.floor(3_000 / 101), 'the rounds');
-  // The blocks that end a round.
+  // Only the last block of each round was read.
   t.is(reads.blocks, Math.floor(3_000 / 101));
 });
 
@@ -211,7 +211,7 @@ test('a crowd of peers that comes is told of in several looks, and of all of the
   for (let port = 1; port <= 3 * CHANGES_PER_LOOK_MAX; port += 1)
     peers.push({ info: { ip: '192.0.2.9', wsPort: port }, state: 'connected' });
   await until(() => sink?.count('peers/connected') === peers.length, 'the peers');
-  // Several looks may be written together on a slow machine.
+  // On a slow machine, the events of several looks may be written together.
   t.true(reads.peers >= 3);
   peers.length = 0;
   await until(() => sink?.count('peers/disconnected') === 3 * CHANGES_PER_LOOK_MAX, 'their leaving');

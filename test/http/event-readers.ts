@@ -1,4 +1,4 @@
-/** Readers of the stream of events that keep a chain of their own from what they are told. */
+/** Readers of the event stream that rebuild the chain from the events. */
 
 import { request, type ClientRequest } from 'node:http';
 
@@ -8,7 +8,7 @@ export interface ReceivedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Cuts a stream into events; comments are passed over. */
+/** Splits a stream into events. Comments are skipped. */
 export class EventParser {
   #rest = '';
 
@@ -26,11 +26,11 @@ export class EventParser {
   }
 }
 
-/** Reads until told to stop, goes on from its last event when it comes back. */
+/** Reads until it is disconnected, and continues from its last event when it connects again. */
 export class EventReader {
   readonly told: ReceivedEvent[] = [];
   readonly complaints: string[] = [];
-  /** Ids of blocks by height, and of transactions. */
+  /** Block ids by height, and transaction ids. */
   readonly blocks = new Map<number, string>();
   readonly transactions = new Set<string>();
   #last: { readonly sequence: number; readonly index: number } | undefined;
@@ -38,7 +38,7 @@ export class EventReader {
   #request: ClientRequest | undefined;
   readonly #query: string;
 
-  /** @param query without the question mark; a stream without filters is checked for gaps */
+  /** @param query query without the question mark; only a stream without filters is checked for gaps */
   constructor(query = '') {
     this.#query = query;
   }
@@ -47,7 +47,7 @@ export class EventReader {
     return this.#request !== undefined;
   }
 
-  /** Resolves when the stream stands. */
+  /** Resolves when the stream is open. */
   connect(origin: string, lastEventId = this.lastEventId): Promise<void> {
     return new Promise((resolve, reject) => {
       const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
@@ -55,7 +55,7 @@ export class EventReader {
         if (response.statusCode !== 200) return reject(new Error(`status ${response.statusCode}`));
         const parser = new EventParser();
         response.setEncoding('utf8');
-        // Events that arrive after a disconnect are not this reader's any more.
+        // Ignore events that arrive after the disconnect.
         response.on('data', (chunk: string) => {
           if (this.#request === sent) for (const event of parser.read(chunk)) this.#take(event);
         });
@@ -88,7 +88,7 @@ export class EventReader {
     this.told.push(event);
     if (event.id === undefined) return;
     this.#lastId = event.id;
-    // Blocks of before are not of the log: their order is that of their heights.
+    // An event with `:` in its id comes from the chain instead of the log. Such events are ordered by height.
     if (event.id.includes(':')) return this.#rebuild(event);
     const [sequence = 0, index = 0] = event.id.split('.').map(Number);
     const last = this.#last;
@@ -122,7 +122,7 @@ export class EventReader {
   }
 }
 
-/** Waits for a claim to hold. */
+/** Waits until a condition holds. */
 export async function until(holds: () => boolean, what: string, deadlineMs = 60_000): Promise<void> {
   const endMs = Date.now() + deadlineMs;
   while (!holds()) {

@@ -6,7 +6,7 @@ import { rebuildChain, setUpEvents } from './event-fixture.ts';
 import { EventReader, until, type ReceivedEvent } from './event-readers.ts';
 import { ALICE_KEY, transactionOf, TRANSFER } from './fake-node.ts';
 
-/** Changes of the chain in the test of many readers. */
+/** Changes of the chain in the test with many readers. */
 const STEPS = Number(process.env['EVENT_STEPS'] ?? 80);
 const READERS = 100;
 const namesOf = (reader: EventReader) => reader.told.map(({ name }) => name);
@@ -51,7 +51,7 @@ test('a reader that comes from a process that has seen more goes on from where i
   const fixture = await setUpEvents(t, { processes: 0 });
   fixture.append(5);
   const { log } = fixture.fake.api;
-  // This process was not told of the last two yet.
+  // The process has not yet learned of the last two records.
   let seen: number | undefined = 3;
   const refresh = (): void => {
     seen = undefined;
@@ -155,7 +155,8 @@ test('a reader that takes nothing is cut, and what it missed waits in the log', 
   socket.on('error', () => undefined);
   await until(() => fixture.listeners.size === 1, 'the reader');
   fixture.append(5);
-  // Buffers of the system hold megabytes: large events of the moment fill them sooner than blocks, which cost much to make.
+  // Kernel buffers hold megabytes. Large events about transactions fill the buffers faster than blocks, because blocks
+  // take long to create.
   const keysgroup = Array.from({ length: 15 }, () => `+${ALICE_KEY}`);
   const large = transactionOf(3, { kind: 'multisignature', min: 2, lifetime: 24, keysgroup });
   for (let turn = 0; turn < 50_000 && fixture.listeners.size > 0; turn += 1) {
@@ -210,7 +211,7 @@ test('a stream that begins at a height tells of all blocks since, also of those 
   t.is(namesOf(reader).filter((name) => name === 'rounds/change').length, 1);
   t.false(namesOf(reader).includes('log/gap'));
   t.deepEqual(reader.complaints, []);
-  // The place of a block of before is one to come back to, also when the chain has changed there.
+  // A reader can resume at an event from the chain, even if that part of the chain has changed.
   const early = reader.told.find(({ name, data }) => name === 'blocks/new' && data['height'] === 118);
   reader.disconnect();
   for (let i = 0; i < 3; i += 1) fixture.revert();
@@ -289,7 +290,7 @@ test('a final stream that begins at a height tells of final blocks alone, and up
   next.disconnect();
 });
 
-// Alone: the others would wait for it in vain, as all tests of a file share one thread.
+// Run this test serially. All tests of a file share one thread, so parallel tests would exceed their timeouts.
 test.serial(
   `${READERS} readers with disconnects, restarts and reverts rebuild the chain without gap or duplicate`,
   (t) => rebuildChain(t, { count: READERS, steps: STEPS }),

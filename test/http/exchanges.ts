@@ -1,4 +1,4 @@
-/** What each operation answers on a small node of either generation: examples of the pages and of the description. */
+/** Answers of each operation on a small node of each generation, as examples for the pages and the OpenAPI document. */
 
 import type { ExecutionContext } from 'ava';
 import type { Exchange } from '../../src/http/document-examples.ts';
@@ -20,14 +20,14 @@ const TRANSACTION = {
   recipientId: '1L',
 };
 
-/** The members that a transaction has in each generation, of those that either has. */
+/** Splits the members of a transaction by generation. */
 const { asset, amount, fee, recipientId, ...OF_BOTH } = TRANSACTION;
 const TRANSACTIONS = {
   2: { ...OF_BOTH, type: 0, amount, fee, recipientId, asset: {} },
   3: { ...OF_BOTH, asset },
 };
 
-/** What is sent where a route wants a body. */
+/** Bodies for the routes that require one. */
 const BODIES: Readonly<Record<string, unknown>> = {
   'POST /transactions': TRANSACTION,
   'POST /signatures': { transactionId: '1', publicKey: ALICE_KEY, signature: SIGNATURE },
@@ -35,10 +35,10 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /node/status/forging': { publicKey: ALICE_KEY, password: 'elephant', forging: true },
 };
 
-/** A stream has no end, and the description and its page are long. */
+/** Routes without an exchange: a stream never ends, and the document and its page are long. */
 const WITHOUT_EXCHANGE = ['/events', '/spec', '/docs'];
 
-/** Asks a furnished node of each generation every operation. Fails the test for an answer that is no 200. */
+/** Sends a request to every operation of each generation. Fails the test if an answer has another status than 200. */
 export async function exchanges(t: ExecutionContext): Promise<readonly Example[]> {
   const asks = { '2': await serve(t, furnished(2)), '3': await serve(t, furnished(3)) };
   const examples: Example[] = [];
@@ -63,7 +63,7 @@ function initOf(method: string, body: unknown): RequestInit {
   return { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** The same as `src/http/examples.ts` keeps it: one line for each operation. */
+/** Text of `src/http/examples.ts`, with one line for each operation. */
 export function examplesSource(examples: readonly Example[]): string {
   const tables = (['2', '3'] as const).flatMap((generation) => [
     `  ${generation}: {`,

@@ -113,7 +113,7 @@ test('a node without peers whose chain stands still is not ready, and beside a p
   const ask = await serve(t, fake);
   const status = fake.api.status();
   const since = (secondsSinceEpoch: number) => () => ({ ...status, secondsSinceEpoch, networkHeight: 0 });
-  // The tip is of second 200, and slots last 10 s.
+  // The tip has the timestamp 200, and a slot lasts 10 s.
   fake.api.status = since(500);
   t.is((await ask('/readyz')).status, 200);
   fake.api.status = since(501);
@@ -133,7 +133,7 @@ test('a node that forges nothing and has no peers yet, or none any more, is read
   const status = fake.api.status();
   const since = (secondsSinceEpoch: number) => () => ({ ...status, secondsSinceEpoch, networkHeight: 0 });
   fake.forging = [{ publicKey: 'ab'.repeat(32), forging: false }];
-  // As many slots after that of the tip as a node beside peers may lag behind.
+  // 30 s after the tip are three slots, the largest lag of a ready node with peers.
   fake.api.status = since(230);
   t.is((await ask('/readyz')).status, 200);
   fake.api.status = since(231);
@@ -157,7 +157,7 @@ test('a node whose last block is old is ready only beside peers that say that it
   const unheard = await ask('/readyz');
   t.is(unheard.status, 503);
   t.like(unheard.body, { reason: 'No connected peer has told its height yet, and the last block is 31 s old.' });
-  // The most frequent height is the lower one when two are equally frequent.
+  // If two heights are equally frequent, the lower one counts.
   fake.peers = [peer(5000, 2), peer(5001, 6)];
   const behind = await ask('/readyz');
   t.is(behind.status, 503);
@@ -201,7 +201,7 @@ test('the root of the interface names the pages and the paths, each of which ans
     }
     const { body } = await ask('/api');
     const { data } = body as Untyped as { data: { pages: { docs: string; spec: string }; paths: { path: string }[] } };
-    // A stream has no end, and who asks for votes says whose.
+    // A stream never ends, and lists of votes need the address of an account.
     const askable = data.paths.filter(({ path }) => !/events$|vote/.test(path)).map(({ path }) => path);
     for (const path of [...askable, data.pages.docs, data.pages.spec]) t.is((await ask(path)).status, 200, path);
   }

@@ -1,4 +1,4 @@
-/** A node made of values: small data, every query recorded, answers that a test may replace. */
+/** A fake node with a few values. It records every query, and a test may replace its answers. */
 
 import { METHODS } from 'node:http';
 import type { ExecutionContext } from 'ava';
@@ -40,7 +40,7 @@ export const ALICE: Account = {
   forgedRewards: 500_000_000n,
   forgedFees: 7n,
 };
-/** Never sent anything: no key. */
+/** An account without a public key, because it never sent a transaction. */
 export const BOB: Account = { ...emptyAccount(BOB_ADDRESS), balance: 3n };
 export const GROUP: Account = {
   ...emptyAccount(addressOf(GROUP_KEY)),
@@ -78,7 +78,7 @@ export const TIP: BlockHeader = headerWith({
   generatorPublicKey: ALICE_KEY,
 });
 
-/** Newest first. */
+/** Diagnostics, the newest first. */
 export const DIAGNOSTICS: readonly Diagnostic[] = [
   {
     number: 2,
@@ -150,7 +150,7 @@ export const PEER_VERDICTS: readonly PeerVerdict[] = [
   },
 ];
 
-/** Type numbers by kind. */
+/** Type numbers of transactions by kind. */
 const TYPES: Readonly<Record<Generation, Readonly<Record<Payload['kind'], number>>>> = {
   2: {
     transfer: 0,
@@ -162,7 +162,7 @@ const TYPES: Readonly<Record<Generation, Readonly<Record<Payload['kind'], number
     inTransfer: 6,
     outTransfer: 7,
   },
-  // Generation 3 has no number for the kinds of dapps; 99 is one that it does not know.
+  // Generation 3 has no type for dapps. 99 is an unknown type.
   3: {
     transfer: 8,
     secondSignature: 9,
@@ -196,10 +196,10 @@ export function transactionOf(
 
 export const TRANSFER: Payload = { kind: 'transfer', amount: 25n, recipientId: BOB_ADDRESS, data: 'hi' };
 
-/** Everything a test may replace. */
+/** Parts of the fake node that a test may replace. */
 export interface Fake {
   readonly api: LocalNodeApi;
-  /** Queries asked of the chain, with their method names, in order. */
+  /** Queries to the chain, each with its method name, in order. */
   readonly asked: unknown[][];
   transactions: TransactionEntry[];
   dapps: TransactionEntry[];
@@ -214,7 +214,7 @@ export interface Fake {
   readonly receivedAtMs: Map<string, number>;
   readonly signers: Map<string, GroupSigners>;
   branchChanges: NodeStatus['branchChanges'];
-  /** Makes every list of accounts fail. */
+  /** Error that every query for accounts throws, if set. */
   failure: Error | undefined;
 }
 
@@ -344,18 +344,18 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed text; undefined when it is no JSON. */
+  /** Parsed body. Undefined if the body is not JSON. */
   readonly body: unknown;
 }
 
-/** What a 200 answer carries. */
+/** Body of an answer with status 200. */
 export interface Envelope {
   readonly meta: unknown;
   readonly data: unknown;
   readonly links: unknown;
 }
 
-/** The first element of a list, or the object itself. */
+/** Returns the first element of a list, or the object itself. */
 export function firstOf(body: unknown): Record<string, unknown> {
   const { data } = body as Envelope;
   return (Array.isArray(data) ? (data as unknown[])[0] : data) as Record<string, unknown>;
@@ -364,8 +364,8 @@ export function firstOf(body: unknown): Record<string, unknown> {
 export type Ask = (target: string, init?: RequestInit) => Promise<Answer>;
 
 /**
- * Serves a fake node on a free loopback port until the test ends; every answer must keep the declared contract. What a test
- * changes shows at once: answers are not kept.
+ * Serves a fake node on a free loopback port until the test ends. Every answer must match the OpenAPI document. The
+ * response cache is off, so a change made by the test is visible at once.
  */
 export async function serve(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Ask> {
   const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', keepAnswers: false, ...options });
@@ -374,7 +374,7 @@ export async function serve(t: ExecutionContext, fake: Fake, options: Partial<Ht
   return askAt(t, `http://127.0.0.1:${port}`, fake.api.params.generation, options);
 }
 
-/** Asks at an origin; every answer must keep the declared contract. */
+/** Sends requests to an origin. Every answer must match the OpenAPI document. */
 export function askAt(
   t: ExecutionContext,
   origin: string,
@@ -395,7 +395,7 @@ export function askAt(
   };
 }
 
-/** Posts JSON, or puts it when `method` says so. */
+/** Builds a request with a JSON body, by default a POST. */
 export function withBody(body: unknown, method: 'POST' | 'PUT' = 'POST'): RequestInit {
   return { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }

@@ -1,4 +1,4 @@
-/** A node at rest over a chain in a folder, whose interface is answered by processes beside it. */
+/** A node with a chain in a folder that does not grow. Reading processes beside it answer its HTTP requests. */
 
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
@@ -13,7 +13,7 @@ import { askAt, type Ask } from './fake-node.ts';
 
 const HEIGHT = 30;
 
-/** Serves until the test ends; every answer must keep the declared contract. */
+/** Serves a node until the test ends. Every answer must match the OpenAPI document. */
 export async function serveFolder(
   t: ExecutionContext,
   generation: Generation,

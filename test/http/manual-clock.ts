@@ -1,4 +1,4 @@
-/** A monotonic clock that a test moves on. */
+/** A monotonic clock that a test moves forward. */
 
 import type { MonotonicClock } from '../../src/http/monotonic-clock.ts';
 import type { Timer } from '../../src/ports/clock.ts';
@@ -17,7 +17,7 @@ export class ManualClock implements MonotonicClock {
     return { cancel: () => void this.#timers.delete(timer) };
   }
 
-  /** Time passes, and what is due by then is done. */
+  /** Moves the clock forward and runs the timers that are due. */
   pass(ms: number): void {
     const endMs = this.#nowMs + ms;
     for (let due = this.#first(endMs); due !== undefined; due = this.#first(endMs)) {
@@ -28,12 +28,12 @@ export class ManualClock implements MonotonicClock {
     this.#nowMs = Math.max(this.#nowMs, endMs);
   }
 
-  /** Time passes within something that is being done. */
+  /** Moves the clock forward without running timers, like a computation that takes time. */
   spend(ms: number): void {
     this.#nowMs += ms;
   }
 
-  /** The next timer fires, and what follows at once from it is done. */
+  /** Moves the clock to the next timer and runs it, with the work that follows at once. */
   async next(): Promise<void> {
     const first = this.#first(Number.POSITIVE_INFINITY);
     if (first === undefined) throw new Error('nothing waits');

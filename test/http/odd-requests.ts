@@ -1,4 +1,4 @@
-/** Requests as no client of good will sends them. */
+/** Requests that no honest client sends. */
 
 import type { ExecutionContext } from 'ava';
 import { allRoutes } from '../../src/http/routes/all.ts';
@@ -33,13 +33,13 @@ const oddBody = fc.oneof(
   fc.constantFrom('', '{', '[]', '{"__proto__":{"id":1}}', '{"id":1e999}'),
 );
 
-/** A stream would keep its request open: the node is full from the start. */
+/** Options that allow no event streams, because a stream would keep its request open. */
 export const NO_STREAMS = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
 
-/** Without lone surrogates, which no request can carry. */
+/** Replaces lone surrogates, which no request can carry. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8');
 
-/** Asks `runs` times. That the answers keep the contract is checked where they arrive. */
+/** Sends `runs` random requests. `ask` checks that each answer matches the OpenAPI document. */
 export async function askOddly(t: ExecutionContext, ask: Ask, generation: Generation, runs: number): Promise<void> {
   const routes = allRoutes({ generation, strict: false });
   const names = [
@@ -62,7 +62,7 @@ export async function askOddly(t: ExecutionContext, ask: Ask, generation: Genera
       const headers = { 'content-type': 'application/json' };
       const init = method === 'GET' ? {} : { method, headers, body: wellFormed(body) };
       const answer = await ask(`/api${path}?${query.join('&')}`, init);
-      // That the answer keeps the contract is checked where it arrives.
+      // `ask` has checked the rest of the answer.
       return answer.status < 500 || (answer.status === 503 && mayBeBusy(route));
     }),
     { numRuns: runs },
@@ -70,7 +70,7 @@ export async function askOddly(t: ExecutionContext, ask: Ask, generation: Genera
   t.pass();
 }
 
-/** A node may have too many readers of streams, and it need not be ready. */
+/** A route may answer 503 if the node has too many stream readers or is not ready. */
 function mayBeBusy(route: Route): boolean {
   return route.kind === 'stream' || (route.kind === 'plain' && 503 in route.answers);
 }

@@ -1,14 +1,17 @@
-/** Reference pages of the interface, one for each resource: what the routes declare, and real exchanges with a small node. */
+/**
+ * Generates the reference pages of the HTTP API, one for each resource, from the routes' declarations and from real
+ * exchanges with a small node.
+ */
 
 import type { OpenApiDocument, Operation } from '../../src/http/openapi.ts';
 import type { Schema } from '../../src/http/schema.ts';
 
 export interface Example {
   readonly method: string;
-  /** Below the prefix. */
+  /** Path without the prefix. */
   readonly path: string;
   readonly target: string;
-  /** As the page shows it, for both generations. */
+  /** Body as the page shows it, for both generations. */
   readonly body: unknown;
   readonly sent: Readonly<Record<'2' | '3', unknown>>;
   readonly answers: Readonly<Record<'2' | '3', { readonly status: number; readonly text: string }>>;
@@ -32,7 +35,7 @@ export function pageOf(resource: string, document: OpenApiDocument, examples: re
   return `# ${resource}\n\nThis page is generated from the declarations of the routes. The tests send each request of this page and compare the answer.\n\n${sections.join('\n')}`;
 }
 
-/** What a page tells its readers to send. */
+/** A request that a page shows to its readers. */
 export interface Command {
   /** Path and query. */
   readonly target: string;
@@ -44,7 +47,10 @@ export interface Command {
 const COMMAND =
   /^curl(?: -N)?(?: -X ([A-Z]+))?(?: -H '([^:']+): ([^']+)')?(?: -d '([^']+)')? 'http:\/\/127\.0\.0\.1:4000([^']*)'$/;
 
-/** The commands in the shell snippets of a page, one a line. @throws Error for a line that is none */
+/**
+ * Returns the commands in the shell snippets of a page, one for each line. @throws Error for a line that is not a
+ * command
+ */
 export function commandsOf(page: string): readonly Command[] {
   return [...page.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, snippet = '']) =>
     snippet

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Generation } from '../../src/protocol/params.ts';
 import { ALICE, ALICE_KEY, fakeNode, GROUP_KEY, serve, withBody, type Ask, type Fake } from './fake-node.ts';
 
-/** Body of a 400 for one parameter that does not fit its declaration. */
+/** Body of a 400 answer for one parameter that violates its declaration. */
 function refusal(name: string, faults: readonly (readonly [string, string])[], place = 'query') {
   return {
     message: 'Validation errors',
@@ -18,7 +18,7 @@ function refusal(name: string, faults: readonly (readonly [string, string])[], p
   };
 }
 
-/** Body of a 400 for a text that is no value of the declared type. */
+/** Body of a 400 answer for a text that is not a value of the declared type. */
 function mismatch(name: string, expected: string, found: string) {
   const message = `Expected type ${expected} but found type ${found}`;
   return {
@@ -59,7 +59,7 @@ const fraction = ['INVALID_TYPE', 'Expected type integer but found type number']
 
 const LONG_DIGITS = '9'.repeat(23);
 
-/** Refused in both generations and both dialects, with the whole body. */
+/** Targets that both generations and both dialects refuse, each with the whole body of the answer. */
 const REFUSED: readonly (readonly [target: string, body: object])[] = [
   ['/accounts?limit=0', refusal('limit', [below(0, 1)])],
   ['/accounts?limit=101', refusal('limit', [above(101, 100)])],
@@ -215,7 +215,7 @@ test("both spellings are taken unless the dialect is strict, which refuses the o
     for (const target of targets[generation]) {
       t.is((await lenient(`/api${target}`)).status, 200, target);
       t.is((await strict(`/api${target}`)).status, 400, target);
-      // What has no prefix is this node's own.
+      // A path without the prefix belongs to this node's own routes, which have no strict dialect.
       t.is((await strict(target)).status, 200, target);
     }
   }
@@ -251,7 +251,7 @@ test('no parameter is ignored without a word: a header of the answer names those
     ['/api/node/status/forging?publicKey=', 'publicKey'],
     [`/api/accounts/${ALICE.address}/multisignature_memberships?limit=1`, 'limit'],
   ] as const) {
-    // Twice: answers that are kept are sent again.
+    // Send the request twice, because the second answer comes from the response cache.
     t.is(await told(target), names, target);
     t.is(await told(target), names, target);
   }
@@ -315,7 +315,7 @@ test('the digest of another height than the tip is refused', async (t) => {
   t.is((await ask('/api/node/digest?heigth=1')).status, 400);
 });
 
-/** The last query that reached the chain. */
+/** Last query that reached the chain. */
 async function askedBy(ask: Ask, fake: Fake, target: string): Promise<unknown> {
   await ask(target);
   return fake.asked.at(-1)?.[1];

@@ -128,7 +128,7 @@ test('a POST may ask to be treated as any method, and the first of several count
   const forging = withBody({ publicKey: '', password: 'elephant', forging: true });
   const headers = { ...(forging.headers as object), 'X-HTTP-Method-Override': ' put , GET' };
   t.is((await ask('/api/node/status/forging', { ...forging, headers })).status, 200);
-  // What is no method changes nothing.
+  // An unknown method in the header has no effect.
   t.is((await ask('/api/node/status', as('nothing'))).status, 405);
 });
 
@@ -257,7 +257,7 @@ test('a page of another site is not told what is for this machine alone, whoever
     for (const origin of ['https://elsewhere.test', 'http://127.0.0.1.elsewhere.test', ...others]) {
       t.is((await ask(path, { headers: { origin } })).status, 403, `${path} ${origin}`);
     }
-    // Browsers say so also of what they load for a page without its asking, such as an image.
+    // Browsers also send this header for images and other parts that a page loads.
     for (const [site, status] of [
       ['cross-site', 403],
       ['same-site', 403],
@@ -321,7 +321,7 @@ test('a page under a foreign name opens nothing either where a proxy is trusted,
 test('a proxy of this machine that is not trusted does not pass for this machine, whichever way it shows', async (t) => {
   const statusOf = await serveBare(t);
   for (const path of RESERVED) {
-    // The name or address that the proxy was asked under.
+    // Host header with the name or address of the proxy.
     for (const host of ['203.0.113.7', '203.0.113.7:4000', '[2001:db8::1]', 'node.example.org']) {
       t.is(await statusOf(path, { headers: { host } }), 403, `${path} ${host}`);
     }
@@ -329,7 +329,7 @@ test('a proxy of this machine that is not trusted does not pass for this machine
       t.is(await statusOf(path, { headers: { [name]: '127.0.0.1' } }), 403, `${path} ${name}`);
     }
   }
-  // nginx by default: HTTP/1.0, the address of the node as Host, and no header of its own.
+  // The defaults of nginx: HTTP/1.0, the node's address as Host, and no additional header.
   const proxied = await bytesOf(
     t,
     `GET ${RESERVED[0] ?? ''} HTTP/1.0\r\nHost: 127.0.0.1:4000\r\nConnection: close\r\n\r\n`,
@@ -431,7 +431,7 @@ test('a port that browsers refuse to ask is told of', async (t) => {
     ...SILENT,
     log: (level, code, _text, fields) => told.push([`${level} ${code}`, fields]),
   };
-  // Of those that are blocked and need no rights, the one that is free.
+  // Blocked ports that need no privileges. The test uses one that is free.
   for (const port of [6665, 6666, 6667, 6668]) {
     const server = createHttpServer(fakeNode(3).api, { port, address: '127.0.0.1', observer });
     const isOpen = await server.start().then(
@@ -466,7 +466,7 @@ test('closing does not wait for a request that hangs', async (t) => {
   t.is(((await cut) as NodeJS.ErrnoException).code, 'ECONNRESET');
 });
 
-/** A node for requests that clients of the interface never send. */
+/** Serves a node for requests that no client of the API sends. */
 async function serveBare(t: ExecutionContext, options: Partial<HttpOptions> = {}) {
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', ...options });
   const { port } = await server.start();
@@ -482,7 +482,7 @@ async function serveBare(t: ExecutionContext, options: Partial<HttpOptions> = {}
     });
 }
 
-/** All that a node answers to some bytes, until it ends the connection. */
+/** Returns everything that a node answers to some bytes before it ends the connection. */
 async function bytesOf(t: ExecutionContext, sent: string): Promise<string> {
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1' });
   const { port } = await server.start();

@@ -1,4 +1,4 @@
-/** Of which block an answer is, and reading that never goes back. */
+/** Headers that name the block of an answer, and reads that never go back to an earlier block. */
 
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
@@ -10,7 +10,7 @@ import { fakeNode, TIP } from './fake-node.ts';
 import { furnished } from './furnished-node.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** A node whose chain grows when it is told to. */
+/** A node whose chain grows when the test calls `grow`. */
 async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) {
   const { api } = fakeNode(3);
   const listeners = new Set<NodeListener>();
@@ -35,7 +35,7 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   return {
     clock,
     listeners,
-    /** Runs in the same turn of the event loop in which a status is answered. */
+    /** Sets a function that runs in the same event loop turn in which a status is answered. */
     afterStatus: (work: () => void) => (afterStatus = work),
     ask: (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init),
     grow: (height: number) => {
@@ -45,7 +45,7 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   };
 }
 
-/** Resolves when a request waits for a height. @throws Error when none does within some seconds */
+/** Resolves when a request waits for a height. @throws Error after about ten seconds */
 async function untilWaiting(listeners: ReadonlySet<NodeListener>): Promise<void> {
   for (let looks = 0; listeners.size === 0; looks += 1) {
     if (looks > 2000) throw new Error('no request waits');
@@ -67,7 +67,7 @@ test('every answer of the envelope says which block it is from, and those of the
 
 test('who has the answer of the present block gets 304 without a body, until the chain changes', async (t) => {
   const { ask, grow } = await growing(t);
-  // The second is kept, the third takes the slow path.
+  // The second answer comes from the response cache, and the third one takes the slow path.
   for (const path of ['/api/accounts', '/api/accounts', '/api/accounts/?limit=1']) {
     const etag = (await ask(path)).headers.get('etag') ?? '';
     const same = await ask(path, { headers: { 'if-none-match': `"other", ${etag}` } });
@@ -164,7 +164,7 @@ test('who waits for a height is not given the answer that another got in the sam
   const { ask, grow, listeners, afterStatus } = await growing(t);
   const wanted = TIP.height + 1;
   const path = '/api/node/status';
-  // Compressed answers are not shared.
+  // Requests with compressed answers are not shared.
   const init = { headers: { 'accept-encoding': 'identity' } };
   const waits = ask(`${path}?minHeight=${wanted}`, init);
   await untilWaiting(listeners);

@@ -10,7 +10,7 @@ import { fakeNode } from './fake-node.ts';
 
 const DIRECTORY = fileURLToPath(new URL('../../src/dashboard/reference/', import.meta.url));
 const DASHBOARD = fileURLToPath(new URL('../../src/dashboard/bundle/', import.meta.url));
-/** What a browser loads once: the library is 486 kB of it. */
+/** Largest number of compressed bytes that a browser loads once. The library alone has 486 kB. */
 const PACKED_BYTES_MAX = 560_000;
 
 async function start(t: ExecutionContext, options: Partial<HttpOptions> = {}): Promise<string> {
@@ -21,7 +21,7 @@ async function start(t: ExecutionContext, options: Partial<HttpOptions> = {}): P
   return `http://127.0.0.1:${port}`;
 }
 
-/** On a connection of its own: one that is kept may be closed by the node at the moment when it is used again. */
+/** Uses a connection of its own, because the node may close an idle connection just when it is used again. */
 function get(url: string, init: RequestInit = {}): Promise<Response> {
   return fetch(url, { ...init, headers: { connection: 'close', ...init.headers } });
 }

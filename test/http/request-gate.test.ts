@@ -80,7 +80,7 @@ interface RequestHead {
   readonly isComplete?: boolean;
 }
 
-/** As node:http tells of a request whose head has come. */
+/** A request of node:http after its head has arrived. */
 function requestOf({ contentLength, isChunked = false, isComplete = false }: RequestHead): GatedRequest {
   const headers = {
     ...(contentLength !== undefined && { 'content-length': String(contentLength) }),

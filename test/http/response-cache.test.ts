@@ -75,7 +75,8 @@ for (const generation of [2, 3] as const) {
         '?unknown=1',
         '?username=x',
       ]) {
-        // The fast path knows paths as clients write them: one slash more, and the question takes the slow path.
+        // The fast path accepts only the usual spelling of a path. An additional slash sends the request through the
+        // slow path.
         const place = path === '/' ? '/api' : `/api${path}`;
         const [short, long] = [await get(place + query), await get(`${place}/${query}`)];
         t.is(short.status, long.status, path + query);
@@ -86,7 +87,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-/** Short answers need no word about packing, and the slow path leaves it out there. */
+/** Removes `Vary`. Short answers are not compressed and need no `Vary`, so the slow path omits the header for a short answer. */
 function withoutVary(headers: RawAnswer['headers']): object {
   const { vary: _vary, ...told } = headers;
   return told;
@@ -104,7 +105,7 @@ test('questions within one turn are answered once, later ones anew', async (t) =
   t.is(second.data.height, height + 1);
 });
 
-/** A packer that works chunk by chunk cannot say the length ahead. */
+/** Removes the headers about the length, because a compressed stream does not know its length in advance. */
 function comparable({ headers }: RawAnswer): object {
   const { 'transfer-encoding': _pieces, 'content-length': _length, ...told } = headers;
   return told;
@@ -192,7 +193,7 @@ test('what is compressed counts, too', (t) => {
   const left = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
     (answer) => answer !== undefined,
   );
-  // Noise does not get smaller.
+  // Random bytes cannot be compressed.
   t.true(left.length * 400_000 <= KEPT_BYTES_MAX, String(left.length));
   t.true(left.length * 400_000 >= 0.9 * KEPT_BYTES_MAX, String(left.length));
 });

@@ -1,4 +1,4 @@
-/** Values that a declared parameter takes, and values that it must refuse. */
+/** Valid and invalid values of declared parameters. */
 
 import type { Parameter } from '../../src/http/route.ts';
 import type { Format } from '../../src/http/formats.ts';
@@ -33,7 +33,7 @@ const REFUSED: Partial<Record<Format, string>> = {
 
 export function takenValue({ name, schema }: Parameter): string {
   if (name === 'lastEventId') return '1.0';
-  // The tip of a fake node: its digest is known at no other height.
+  // Tip of the fake node. The digest is known only at the tip.
   if (name === 'height') return '2';
   if (name === 'types') return 'blocks/new';
   if (schema.enum !== undefined) return schema.enum[0] ?? '';
@@ -47,6 +47,6 @@ export function refusedValue({ schema }: Parameter): string {
   if (schema.type === 'boolean') return '1';
   if (schema.format !== undefined) return REFUSED[schema.format] ?? '';
   if (schema.type === 'integer') return 'x';
-  // Free text: too long where there is a bound, else a number, which is no text.
+  // A text without a maximum length gets a number, which is not a text.
   return schema.maxLength === undefined ? '123' : 'x'.repeat(schema.maxLength + 1);
 }

@@ -1,4 +1,4 @@
-/** What `strictDialect` promises: no member that the reference's own description does not name. */
+/** Promise of `strictDialect`: an answer has no member that the reference's API description does not name. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { furnished } from './furnished-node.ts';
 
 type Members = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
 
-/** By method and path. See `test/vectors/http`. */
+/** Names of members by method and path. See `test/vectors/http`. */
 const MEMBERS = JSON.parse(
   readFileSync(join(packageDirectory(), 'test', 'vectors', 'http', 'members.json'), 'utf8'),
 ) as Members;
 
-/** A question for each described path. */
+/** A request for each described path. */
 const TARGETS: Readonly<Record<string, string>> = {
   'GET /accounts': '/accounts',
   'GET /accounts/{address}/multisignature_groups': `/accounts/${GROUP.address}/multisignature_groups`,
@@ -34,7 +34,7 @@ const TARGETS: Readonly<Record<string, string>> = {
   'GET /votes': `/votes?address=${ALICE.address}`,
 };
 
-/** Paths of the members of a value, those of lists as `[]`; assets and links may have any. */
+/** Paths of all members of a value, with `[]` for the items of a list. Assets and links may have any members. */
 function membersOf(value: unknown, at = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((each) => membersOf(each, `${at}[]`));
   if (typeof value !== 'object' || value === null || /(^|\.)(asset|links)$/.test(at)) return [];
@@ -44,7 +44,7 @@ function membersOf(value: unknown, at = ''): string[] {
   });
 }
 
-/** A node that has something to say in every member of ours. */
+/** A node whose answers contain all members that this project adds. */
 function talkative(generation: 2 | 3) {
   const fake = furnished(generation);
   fake.branchChanges = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };

@@ -1,4 +1,7 @@
-/** What `strictDialect` promises of requests: it knows the parameters and sort names of the reference's own description, and no other. */
+/**
+ * Promise of `strictDialect` for requests: it knows exactly the parameters and sort names of the reference's API
+ * description.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +12,7 @@ import type { Route } from '../../src/http/route.ts';
 
 type Names = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
 
-/** By method and path. See `test/vectors/http`. */
+/** Names of parameters by method and path. See `test/vectors/http`. */
 const NAMES = JSON.parse(
   readFileSync(join(packageDirectory(), 'test', 'vectors', 'http', 'parameters.json'), 'utf8'),
 ) as Names;

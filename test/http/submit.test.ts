@@ -32,7 +32,7 @@ const BODIES = {
 const refusal = (code: string, message: string, errors: Extract<SubmitResult, { accepted: false }>['errors'] = []) =>
   ({ accepted: false, code, message, errors }) as const;
 
-/** Names of inner errors and their paths of a 400 for a body. */
+/** Codes and paths of the inner errors in a 400 answer for a body. */
 function innerOf(body: unknown): string[] {
   const { errors } = body as { errors: { errors: { code: string; message: string; path: string[] }[] }[] };
   return (errors.at(-1)?.errors ?? []).map(({ code, message, path }) => `${code} ${path.join('.')} ${message}`);

@@ -1,13 +1,16 @@
-/** What the TypeScript compiler says of a text by itself. */
+/** Checks a text with the TypeScript compiler. */
 
 import { join } from 'node:path';
 import ts from 'typescript';
 import { packageDirectory } from '../../src/config/package.ts';
 
-/** All that such a text needs of the language's own library, which takes the compiler longer to read than the text. */
+/**
+ * The only type that the text needs from the standard library. Reading the whole library would take longer than
+ * checking the text.
+ */
 const LIBRARY = 'type Record<K extends keyof any, T> = { [P in K]: T };';
 
-/** @returns its errors; empty for a text whose types hold */
+/** @returns type errors of the text, empty without one */
 export function refusalsOfTypes(text: string): readonly string[] {
   const name = join(packageDirectory(), 'dist', 'described.ts');
   const options: ts.CompilerOptions = { strict: true, noEmit: true, noLib: true, types: [] };

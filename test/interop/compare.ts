@@ -1,4 +1,4 @@
-/** All that two nodes at rest on one tip say about their chain, field by field, through their HTTP interfaces. */
+/** Compares everything that two nodes with the same tip report about their chain over HTTP, field by field. */
 
 import { ALLOWANCES } from '../golden/allowances.ts';
 import { differencesOf, isAllowed, type Allowance } from '../golden/answer-diff.ts';
@@ -11,7 +11,9 @@ export interface Agreement {
   readonly fields: number;
 }
 
-/** What nodes of one chain may say differently, beside what `docs/http/interface-differences.md` says. */
+/**
+ * Further differences between nodes of one chain that are allowed, in addition to `docs/http/interface-differences.md`.
+ */
 const LOCAL: readonly Allowance[] = [
   { reason: 'What a node knows of others is its own affair.', path: /^data\.(consensus|networkHeight)$/ },
   { reason: 'Pools are their own affair.', url: /status/, path: /^data\.transactions\.(?!confirmed)/ },
@@ -42,7 +44,7 @@ export async function compareNodes(reference: InteropNode, other: InteropNode): 
     }
     return found.body;
   };
-  /** All pages of a list whose sort leaves nothing open. */
+  /** Compares all pages of a list that has a unique order. */
   const samePages = async (path: string): Promise<Untyped[]> => {
     const found: Untyped[] = [];
     for (let offset = 0; ; offset += PAGE) {
@@ -83,7 +85,7 @@ function byId(answer: Untyped): unknown {
   return { ...answer, data };
 }
 
-/** The round's order, wherever the present slot is in it. */
+/** Order of the delegates in the round, independent of the current slot. */
 function orderOfForgers(answer: Untyped): unknown {
   const places = answer.data.map(({ publicKey, nextSlot }: Untyped) => [nextSlot % answer.data.length, publicKey]);
   return Object.fromEntries(places);

@@ -1,4 +1,4 @@
-/** Questions to the HTTP interface of a node, ours or the reference's. */
+/** Requests to the HTTP API of a node, ours or the reference's. */
 
 import type { Untyped } from '../support/untyped.ts';
 
@@ -23,7 +23,7 @@ export interface Answer {
   readonly body: Untyped;
 }
 
-/** @param path below `/api/`, with its query */
+/** @param path path below `/api/`, with its query */
 export async function answerOf(url: string, path: string, question: Question = {}): Promise<Answer> {
   const { method = 'GET', body } = question;
   const response = await fetch(`${url}/api/${path}`, {
@@ -34,7 +34,7 @@ export async function answerOf(url: string, path: string, question: Question = {
   return { status: response.status, body: JSON.parse(await response.text()) };
 }
 
-/** @throws Error with the path, the status and the words of a refusal */
+/** @throws Error with the path, the status and the text of a refusal */
 export async function ask(url: string, path: string, question: Question = {}): Promise<Untyped> {
   const { status, body } = await answerOf(url, path, question);
   if (status === 200) return body;
@@ -45,7 +45,7 @@ export async function statusOf(url: string): Promise<NodeStatus> {
   return (await ask(url, 'node/status')).data;
 }
 
-/** Id of the block at a height; undefined when the node has none. */
+/** Id of the block at a height. Undefined if the node has no such block. */
 export async function blockIdAt(url: string, height: number): Promise<string | undefined> {
   return (await ask(url, `blocks?height=${height}`)).data[0]?.id;
 }
@@ -53,11 +53,11 @@ export async function blockIdAt(url: string, height: number): Promise<string | u
 export interface Tip {
   readonly height: number;
   readonly id: string;
-  /** Generation 3 alone. */
+  /** Set in generation 3 only. */
   readonly maxHeightPrevoted?: number;
 }
 
-/** The tip itself. */
+/** Returns the tip of a node. */
 export async function tipOf(url: string): Promise<Tip> {
   return (await ask(url, 'blocks?limit=1&sort=height:desc')).data[0];
 }

@@ -1,7 +1,7 @@
 /**
- * What the real nodes need, in a cache folder outside the repository: releases of the reference with the runtimes of their
- * time from the package registry, and PostgreSQL. What is there already is not fetched again. What cannot be had fails the
- * run with the remedy: nothing is skipped.
+ * Installs what real nodes need into a cache folder outside the repository: releases of the reference, the Node.js
+ * versions of their time from the package registry, and PostgreSQL. Existing files are not downloaded again. If a
+ * download fails, the run fails with the remedy; no case is skipped.
  */
 
 import { execFile } from 'node:child_process';
@@ -17,7 +17,7 @@ export interface RealRelease {
   readonly generation: Generation;
   readonly sdkVersion: string;
   readonly nodeVersion: string;
-  /** Executable of the runtime. */
+  /** Path of the Node.js executable. */
   readonly node: string;
   /** Folder of the package `lisk-sdk`. */
   readonly sdk: string;
@@ -29,11 +29,11 @@ const VERSIONS: Readonly<Record<Generation, { readonly sdk: string; readonly nod
   2: { sdk: '2.3.8', node: '10.24.1' },
   3: { sdk: '3.0.2', node: '12.22.12' },
 };
-/** Packages of Debian that hold a server, for machines where nobody installed it. */
+/** Debian packages of the PostgreSQL server, for machines on which it is not installed. */
 const DEBIAN_PACKAGES = ['postgresql-15', 'postgresql-client-15', 'libpq5'];
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** File of this folder's `real/`, which is not compiled. */
+/** Path of a file in the folder `real/`, whose files are not compiled. */
 export function realFile(name: string): string {
   return join(REAL, name);
 }
@@ -43,7 +43,7 @@ export function defaultCacheFolder(): string {
   return join(caches === undefined || caches === '' ? join(homedir(), '.cache') : caches, 'bloomery-interop');
 }
 
-/** @throws Error naming what could not be installed */
+/** @throws Error that names what could not be installed */
 export async function installRelease(
   generation: Generation,
   cache: string,
@@ -76,14 +76,14 @@ export async function installRelease(
 }
 
 /**
- * PostgreSQL of this machine, else Debian's packages unpacked into the cache.
+ * Returns the PostgreSQL of this machine. Otherwise unpacks Debian's packages into the cache.
  *
- * @throws Error when there is none and none can be fetched
+ * @throws Error if PostgreSQL is not installed and cannot be downloaded
  */
 export async function installPostgres(cache: string, say: (line: string) => void): Promise<PostgresPlace> {
   const installed = installedPostgres();
   if (installed !== undefined) return { bin: installed, env: {} };
-  // Root hands the server to another user, who may not come near the folders of root's.
+  // As root, the server runs as another user, who has no access to root's folders.
   const folder = process.getuid?.() === 0 ? join(tmpdir(), 'bloomery-interop-postgresql') : join(cache, 'postgresql');
   const root = join(folder, 'root');
   const bin = join(root, 'usr/lib/postgresql/15/bin');
@@ -113,7 +113,7 @@ function installedPostgres(): string | undefined {
   return places.find((place) => ['initdb', 'postgres', 'psql'].every((tool) => existsSync(join(place, tool))));
 }
 
-/** A folder that exists only when the work on it succeeded. */
+/** Creates a folder that exists only if all the work on it succeeded. */
 async function whole(folder: string, work: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${folder}.${process.pid}`;
   mkdirSync(draft, { recursive: true });
@@ -131,7 +131,7 @@ function npm(args: readonly string[], cwd: string): Promise<{ stdout: string }> 
   return run('npm', args, { cwd, maxBuffer: OUTPUT_BYTES_MAX });
 }
 
-/** Release 2.3.8 names this package by an address of git. It is loaded with a licence key of a service alone. */
+/** Release 2.3.8 depends on this package by a git URL. The release loads the package only with a licence key of New Relic. */
 function writeMissingPackage(folder: string): void {
   mkdirSync(folder);
   writeFileSync(join(folder, 'package.json'), '{"name":"lisk-newrelic","version":"0.0.1","main":"index.js"}\n');

@@ -1,4 +1,6 @@
-/** `npm run interop -- [--generation 3] [--cases abc] [--cache DIR] [--keep]`: real nodes and ours in one network. */
+/**
+ * `npm run interop -- [--generation 3] [--cases abc] [--cache DIR] [--keep]`: runs real nodes and ours in one network.
+ */
 
 import { parseArgs } from 'node:util';
 import { defaultCacheFolder, installPostgres, installRelease } from './install.ts';
@@ -60,7 +62,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Scenarios that share a world. One that fails leaves it in a state in which the others prove nothing. */
+/** Runs cases that share a world. After a failure the remaining cases would prove nothing, so they are not run. */
 async function runGroup(letters: readonly Letter[], options: WorldOptions): Promise<void> {
   const { generation } = options.release;
   const place = await makeWorld(options);

@@ -1,4 +1,4 @@
-/** Two real nodes and three of ours with the delegates split among them, each behind a proxy. */
+/** Two real nodes and three of ours that share the delegates, each behind a proxy. */
 
 import type { ForgerEntry } from '../../src/config/network.ts';
 import { compareNodes } from './compare.ts';
@@ -28,7 +28,7 @@ export class MixedNet {
     this.#proxies = proxies;
   }
 
-  /** Starts all of them on the genesis block. */
+  /** Starts all nodes at the genesis block. */
   static async start(world: World): Promise<MixedNet> {
     const nodes: InteropNode[] = [];
     for (const [index, { kind }] of SEATS.entries()) {
@@ -52,8 +52,8 @@ export class MixedNet {
   }
 
   /**
-   * Real nodes of generation 2 have forging switched on by hand, as their operators do it: what is forced to forge asks nobody
-   * for consent, and so never leaves a branch of its own.
+   * Starts a node. The test enables forging on real nodes of generation 2 by HTTP, like their operators. With `force`,
+   * such a node would forge without consensus and never leave its own branch.
    */
   async startNode(node: InteropNode): Promise<void> {
     const peers = this.nodes.filter((other) => other !== node).map(({ address }) => address);
@@ -63,14 +63,17 @@ export class MixedNet {
     if (byHand) await setForging(node, delegates, this.world.password, true);
   }
 
-  /** Release 3.0.2 cannot start with its tip at heights 101 to 201, nor revert one at 102 to 202. */
+  /**
+   * Waits for a height from which release 3.0.2 can restart and revert. It cannot start with its tip at heights 101 to
+   * 201, nor revert one at heights 102 to 202.
+   */
   async pastFirstRounds(): Promise<void> {
     const height = this.world.generation === 3 ? 205 : 10;
     await untilHeight(this.nodes[0], height, blocksMs(height));
     await untilCommonBlock(this.nodes, height, MEET_MS_MAX);
   }
 
-  /** Keeps the nodes of two sides from each other. */
+  /** Cuts the connections between two groups of nodes. */
   cut(one: readonly InteropNode[], other: readonly InteropNode[]): void {
     this.nodes.forEach((node, index) => {
       const strangers = one.includes(node) ? other : other.includes(node) ? one : [];
@@ -84,14 +87,15 @@ export class MixedNet {
   }
 
   /**
-   * A real node of generation 2 counts the consent of those whom it has dialled itself and is blind to others, and between two
-   * nodes there is one connection: ours, which dial at once what they have lost, leave it to the real one.
+   * Nodes that must not dial the given node. A real node of generation 2 measures consensus only over peers that it
+   * dialled itself, and two nodes share one connection. Our nodes reconnect at once, so they must leave the dialling to
+   * the real node.
    */
   #neverDialling(node: InteropNode): readonly InteropNode[] {
     return this.world.generation === 2 && node.kind === 'real' ? this.ours : [];
   }
 
-  /** Has everybody rest, compares all with the first real node, and sets them to work again. */
+  /** Stops forging, compares all nodes with the first real node, and starts forging again. */
   async compare(): Promise<string> {
     const { height } = await restTogether(this.nodes, (forging) => this.#setForging(forging));
     const [reference, ...others] = this.nodes;
@@ -117,7 +121,7 @@ export class MixedNet {
   }
 }
 
-/** Longest that a number of blocks may take with every second slot missed. */
+/** Longest time for a number of blocks, in milliseconds, if every second slot is missed. */
 export function blocksMs(blocks: number): number {
   return 60_000 + blocks * BLOCK_TIME_S * 2 * 1000;
 }

@@ -1,4 +1,4 @@
-/** Nodes of a world, ours and the reference's, behind one face. */
+/** Nodes of a world, ours and the reference's, behind the same interface. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,14 +17,14 @@ export interface InteropNode {
   readonly kind: Kind;
   readonly name: string;
   readonly url: string;
-  /** Where others dial it. */
+  /** Address and port that other nodes dial. */
   readonly address: string;
   readonly ip: string;
   readonly wsPort: number;
-  /** Address of the machine that it listens on. */
+  /** Local address on which the node listens. */
   readonly bindIp: string;
   readonly logFile: string;
-  /** Starts it, again if need be, and waits until it answers. */
+  /** Starts or restarts the node and waits until it answers. */
   start(setup: NodeSetup): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -32,27 +32,27 @@ export interface InteropNode {
 }
 
 export interface NodeSetup {
-  /** Peers that it always dials, `ip:port`. */
+  /** Peers that the node always dials, as `ip:port`. */
   readonly peers?: readonly string[];
   readonly delegates?: readonly ForgerEntry[];
-  /** Whether they forge from the start, whatever its peers say; true unless given. */
+  /** Whether the delegates forge from the start without consensus, by default true. */
   readonly force?: boolean;
-  /** Lives through that many past slots first, faster than they passed. */
+  /** Number of past slots that the node runs through first, faster than in real time. */
   readonly pastSlots?: number;
-  /** Nodes of ours: what differs in the options of the HTTP interface. */
+  /** Options of our HTTP server that differ from the defaults. Real nodes ignore this member. */
   readonly http?: object;
-  /** Nodes of ours: whether they have no peers, and seek none. */
+  /** Whether the node has no peers and seeks none. Real nodes ignore this member. */
   readonly isAlone?: boolean;
 }
 
 export interface NodePlace {
-  /** Address that it listens on; 127.0.0.1 unless given. */
+  /** Local address on which the node listens, by default 127.0.0.1. */
   readonly bindIp?: string;
-  /** Address that others dial, where it is another. */
+  /** Address that other nodes dial, if it differs from `bindIp`. */
   readonly ip?: string;
 }
 
-/** Past slots pass that many times faster: a quarter of a second each, which a busy machine can still keep up with. */
+/** Speed of past slots. At this speed a slot takes a quarter of a second, which a busy machine can still follow. */
 const SPEED = 8;
 const ANSWER_MS_MAX = 180_000;
 let count = 0;
@@ -148,7 +148,7 @@ function startReal(world: World, seat: Seat, setup: NodeSetup, logFile: string):
   });
 }
 
-/** What `new Application` of both releases takes; everything else keeps its default. */
+/** Options of `new Application` for both releases. All other options keep their defaults. */
 function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
   const { network, generation, postgres, release } = world;
   const { params } = network;
@@ -160,7 +160,7 @@ function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
   };
   return {
     app: {
-      // Short, for the reference allows it 50 characters.
+      // The path must be short, because the reference allows at most 50 characters.
       tempPath: join(world.folder, 't'),
       label: `interop-${seat.name}`,
       version: release.sdkVersion,
@@ -174,7 +174,7 @@ function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
         ...(generation === 3 ? { DELEGATE_LIST_ROUND_OFFSET: 2 } : {}),
       },
     },
-    // Names of files are relative to the folder that the node runs in.
+    // File names are relative to the folder in which the node runs.
     components: {
       logger: { fileLogLevel: 'debug', consoleLogLevel: 'none', logFileName: 'node.log' },
       storage: {
@@ -246,7 +246,7 @@ async function answering(running: RunningProcess, url: string, logFile: string):
   }
 }
 
-/** Switches forging of a node's delegates by its HTTP interface. While nobody forges, tips rest. */
+/** Enables or disables forging of a node's delegates over HTTP. The tip does not change while no node forges. */
 export async function setForging(
   node: InteropNode,
   delegates: readonly ForgerEntry[],

@@ -29,7 +29,7 @@ test('a proxy lets nobody through whom it does not know', async (t) => {
   await t.throwsAsync(dial(DIALLER_PORT + 1));
 });
 
-/** A node that greets whoever speaks, behind a proxy. */
+/** A node that answers any data, behind a proxy. */
 async function proxied(t: ExecutionContext) {
   const node = createServer((socket) => {
     socket.once('data', (chunk) => {
@@ -48,7 +48,7 @@ async function proxied(t: ExecutionContext) {
     proxy.close();
     node.close();
   });
-  /** Rejects when the connection ends before the node has heard of it. */
+  /** Rejects if the connection ends before data reaches the node. */
   const dial = async (from: number) => {
     const socket: Socket = connect(wsPort, '127.0.1.8');
     t.teardown(() => void socket.destroy());

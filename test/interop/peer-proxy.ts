@@ -1,19 +1,20 @@
 /**
- * The address where a node is dialled: passes connections on to where it really listens, unless the dialler is on the other
- * side of a cut. A dialler is known by the port in its request, `wsPort=...`, which is how peers name themselves, and is
- * shown to the node at the address of its own proxy: so every node has one address, as on machines of their own.
+ * A proxy at the address that other nodes dial. It forwards connections to the address on which its node listens, and
+ * refuses dialling nodes on the other side of a cut. It identifies a dialling node by the port in its request
+ * (`wsPort=...`), and connects from the proxy address of that node. So every node has one address, as on a machine of
+ * its own.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Everything before the end of the request's first line. */
+/** Limit for the bytes before the end of the request's first line. */
 const REQUEST_LINE_BYTES_MAX = 64 * 1024;
 
 export interface ProxiedNode {
   readonly wsPort: number;
-  /** Where it is dialled: a loopback address of its own. */
+  /** Loopback address that other nodes dial. */
   readonly ip: string;
-  /** Where it listens, at the same port. */
+  /** Address on which the node listens, at the same port. */
   readonly bindIp: string;
 }
 
@@ -30,7 +31,7 @@ export class PeerProxy {
     this.#ipOfPort = ipOfPort;
   }
 
-  /** @param ipOfPort proxies of all nodes by the ports that they go by */
+  /** @param ipOfPort proxy addresses of all nodes by the ports that they announce */
   static async open(node: ProxiedNode, ipOfPort: ReadonlyMap<number, string>): Promise<PeerProxy> {
     const server = createServer();
     const proxy = new PeerProxy(server, node, ipOfPort);
@@ -42,7 +43,7 @@ export class PeerProxy {
     return proxy;
   }
 
-  /** Drops and refuses those who dial from these ports, until told otherwise. */
+  /** Drops and refuses connections of the nodes with these ports, until the next call. */
   refuse(ports: readonly number[]): void {
     this.#refused = new Set(ports);
     for (const { from, ends } of this.#links) {

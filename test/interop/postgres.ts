@@ -1,4 +1,7 @@
-/** A PostgreSQL of this run alone: on the loopback address, in a temporary folder, trusting everybody, safe from nothing. */
+/**
+ * A PostgreSQL server for this run only. It listens on the loopback address, stores its data in a temporary folder,
+ * trusts every client, and guarantees no durability.
+ */
 
 import { execFile } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
@@ -8,7 +11,7 @@ import { promisify } from 'node:util';
 import type { Processes } from './processes.ts';
 
 export interface PostgresPlace {
-  /** Folder of `initdb` and `postgres`. */
+  /** Folder with `initdb` and `postgres`. */
   readonly bin: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -16,7 +19,7 @@ export interface PostgresPlace {
 export interface Postgres {
   readonly port: number;
   readonly user: string;
-  /** Makes an empty database, dropping one of that name. */
+  /** Creates an empty database and drops an existing one with the same name. */
   create(database: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -24,10 +27,10 @@ export interface Postgres {
 const run = promisify(execFile);
 const USER = 'interop';
 const START_MS_MAX = 30_000;
-/** A node of the reference keeps some 75 connections open. */
+/** Enough for several nodes: a node of the reference keeps about 75 connections open. */
 const CONNECTIONS_MAX = 400;
 
-/** @throws Error with the last words of a tool that failed */
+/** @throws Error with the last output of a tool that failed */
 export async function startPostgres(
   place: PostgresPlace,
   folder: string,
@@ -49,7 +52,7 @@ export async function startPostgres(
     command: join(place.bin, 'postgres'),
     args: ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
     logFile: join(folder, 'postgres.log'),
-    // Without waiting for those who are connected.
+    // With SIGINT the server stops without waiting for its clients.
     stopSignal: 'SIGINT',
     cwd: '/',
     env: { LC_ALL: 'C', ...place.env },
@@ -84,7 +87,7 @@ export async function startPostgres(
   };
 }
 
-/** PostgreSQL refuses to run as root: somebody else then; undefined when this process is an ordinary user's. */
+/** Returns another user, because PostgreSQL refuses to run as root. Undefined if this process does not run as root. */
 async function otherUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -92,7 +95,7 @@ async function otherUser(): Promise<{ readonly uid: number; readonly gid: number
       const [uid, gid] = await Promise.all(['-u', '-g'].map((flag) => run('id', [flag, name])));
       if (uid !== undefined && gid !== undefined) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
     } catch {
-      // No such user: the next one.
+      // The user does not exist: try the next one.
     }
   }
   throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody');

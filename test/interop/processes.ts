@@ -1,4 +1,6 @@
-/** Every process of a run: started here, written to log files, and gone when the run ends, however it ends. */
+/**
+ * Starts all processes of a run, writes their output to log files, and ends them when the run ends, however it ends.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -10,20 +12,20 @@ export interface StartRequest {
   readonly logFile: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** User to run as, where this process may choose. */
+  /** User that runs the process, if this process may choose one. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** What asks it to stop. */
+  /** Signal that asks the process to stop. */
   readonly stopSignal: NodeJS.Signals;
-  /** A channel by which the child learns of this process's death. */
+  /** Opens an IPC channel, through which the child notices the end of this process. */
   readonly channel?: boolean;
 }
 
 export interface RunningProcess {
   readonly pid: number;
-  /** Resolves when the process is gone, with how it ended. */
+  /** Resolves with the exit code or signal when the process has ended. */
   readonly ended: Promise<string>;
   isRunning(): boolean;
-  /** Asks it to stop, and ends it when it does not. */
+  /** Asks the process to stop, and kills it if it does not. */
   stop(): Promise<string>;
   kill(): Promise<string>;
 }
@@ -34,14 +36,14 @@ interface Entry {
   readonly stopSignal: NodeJS.Signals;
 }
 
-/** Time that a process has to stop when asked. */
+/** Time within which a process must stop. */
 const STOP_MS_MAX = 15_000;
 
 export class Processes {
   readonly #running = new Set<Entry>();
 
   constructor() {
-    // The last word, where no promise is awaited any more.
+    // On exit no promise is awaited any more, so kill all processes at once.
     process.on('exit', () => {
       for (const { child } of this.#running) child.kill('SIGKILL');
     });
@@ -75,7 +77,7 @@ export class Processes {
     };
   }
 
-  /** Ends all that still run, those that were started first last: others may need them. */
+  /** Ends all running processes in reverse order of their start, because later ones may need earlier ones. */
   async endAll(): Promise<void> {
     for (const entry of [...this.#running].reverse()) await stop(entry);
   }

@@ -1,4 +1,4 @@
-/** Bringing nodes to rest on one tip, so that they can be compared. */
+/** Makes nodes stop at the same tip, so that they can be compared. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tip } from './http.ts';
@@ -7,14 +7,14 @@ import { untilSameTip } from './waiting.ts';
 
 const ATTEMPTS_MAX = 4;
 const TIP_MS_MAX = 20_000;
-/** Some blocks more, for those who missed the last one. */
+/** Time for some more blocks, for nodes that missed the last one. */
 const GO_ON_MS = 10_000;
 
 /**
- * Stops forging until all have the same tip. A node of the reference that was busy with synchronising when the last block came
- * only learns of it by the next one, so then the others go on for a while and rest again.
+ * Stops forging until all nodes have the same tip. A reference node that is synchronizing when the last block arrives
+ * learns of that block only from the next one. In that case all nodes forge for a while and stop again.
  *
- * @param setForging switches all delegates of all nodes
+ * @param setForging enables or disables all delegates of all nodes
  */
 export async function restTogether(
   nodes: readonly InteropNode[],

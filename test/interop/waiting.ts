@@ -1,4 +1,4 @@
-/** Waiting for what must come true, with a deadline and a sentence about it. */
+/** Waits for conditions, with a deadline and a description. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { blockIdAt, statusOf, tipOf, type Tip } from './http.ts';
@@ -6,7 +6,7 @@ import type { InteropNode } from './nodes.ts';
 
 const POLL_MS = 300;
 
-/** @throws Error with `what`, and the reason that the last try gave */
+/** @throws Error with `what`, and with the reason from the last attempt */
 export async function eventually<T>(
   what: string,
   deadlineMs: number,
@@ -33,7 +33,7 @@ export function heightOf(node: InteropNode): Promise<number> {
   return statusOf(node.url).then(({ height }) => height);
 }
 
-/** Resolves when the node's tip is at or above a height. */
+/** Resolves when the node's tip has reached a height. */
 export async function untilHeight(node: InteropNode | undefined, height: number, deadlineMs: number): Promise<void> {
   if (node === undefined) throw new Error('no node to wait for');
   await eventually(`${node.name} at height ${height}`, deadlineMs, async () => {
@@ -43,7 +43,7 @@ export async function untilHeight(node: InteropNode | undefined, height: number,
   });
 }
 
-/** Resolves with the tip that all nodes have at one moment. */
+/** Resolves with the tip when all nodes have the same tip at one moment. */
 export function untilSameTip(nodes: readonly InteropNode[], deadlineMs: number): Promise<Tip> {
   return eventually(`one tip of ${namesOf(nodes)}`, deadlineMs, async () => {
     const tips = await Promise.all(nodes.map((node) => tipOf(node.url)));
@@ -53,7 +53,7 @@ export function untilSameTip(nodes: readonly InteropNode[], deadlineMs: number):
   });
 }
 
-/** Resolves when all nodes have that height, with the same block there. */
+/** Resolves when all nodes have the same block at a height. */
 export function untilCommonBlock(nodes: readonly InteropNode[], height: number, deadlineMs: number): Promise<string> {
   return eventually(`the same block at ${height} of ${namesOf(nodes)}`, deadlineMs, async () => {
     const ids = await Promise.all(nodes.map((node) => blockIdAt(node.url, height)));

@@ -1,4 +1,4 @@
-/** Transactions of every type, made by the client library of the generation and handed to any node. */
+/** Creates transactions of every type with the client library of the generation and posts them to the nodes. */
 
 import { createRequire } from 'node:module';
 import type { KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
@@ -11,11 +11,14 @@ import type { World } from './world.ts';
 const load = createRequire(import.meta.url);
 const LSK = 100_000_000n;
 const INCLUSION_MS_MAX = 120_000;
-/** A node learns of a transaction by an announcement every five seconds; a signature before that is refused. */
+/**
+ * Time for a node to learn of a transaction. Announcements come every five seconds, and a node refuses a signature for
+ * an unknown transaction.
+ */
 const KNOWN_MS_MAX = 60_000;
 
 export class Wallet {
-  /** Ids of all that was included. */
+  /** Ids of all included transactions. */
   readonly sent: string[] = [];
   readonly #world: World;
   readonly #nodes: readonly InteropNode[];
@@ -23,7 +26,7 @@ export class Wallet {
   readonly #common: object;
   #turn = 0;
 
-  /** @param nodes that take transactions, each in its turn, and must all have them in a block */
+  /** @param nodes nodes that receive transactions in turn, and that must all include them in a block */
   constructor(world: World, nodes: readonly InteropNode[]) {
     this.#world = world;
     this.#nodes = nodes;
@@ -44,10 +47,11 @@ export class Wallet {
   }
 
   /**
-   * One of each type and what follows from them: with data, with a second passphrase, votes and a vote withdrawn, a group
-   * whose members sign at different nodes, and a transfer of the group. Ends when all nodes have all of it.
+   * Includes a transaction of each type and transactions that build on them: with data, with a second passphrase, with
+   * a withdrawn vote, a group whose members sign at different nodes, and a transfer of the group. Resolves when all
+   * nodes have all transactions.
    *
-   * @param first number of the first of five accounts that have done nothing yet
+   * @param first number of the first of five accounts that have sent nothing yet
    */
   async everyType(first: number): Promise<void> {
     const [alice, bob, carol, dave, erin] = [0, 1, 2, 3, 4].map((index) =>
@@ -76,13 +80,13 @@ export class Wallet {
     await this.#includeWithSignatures(this.transfer(erin, carol, LSK), [alice, dave]);
   }
 
-  /** Hands each to the next node, and waits until all nodes have all of them. */
+  /** Posts each transaction to the next node, and waits until all nodes have all of them. */
   async include(transactions: readonly Untyped[]): Promise<void> {
     for (const transaction of transactions) await this.#post(transaction);
     for (const { id } of transactions) await this.#included(id);
   }
 
-  /** Hands a transaction to a node; one that is still catching up refuses what comes too early. */
+  /** Posts a transaction to the next node. @throws Error if the node refuses the transaction */
   async #post(transaction: Untyped): Promise<void> {
     const node = this.#next();
     await ask(node.url, 'transactions', { method: 'POST', body: transaction });
@@ -110,12 +114,12 @@ export class Wallet {
     });
   }
 
-  /** A transaction made by the library's function of that name. */
+  /** Creates a transaction with the library function of that name. */
   make(kind: string, input: object): Untyped {
     return this.#library[kind]({ ...input, ...this.#common });
   }
 
-  /** A member's signature object. */
+  /** Creates a member's signature object. */
   signature(transaction: Untyped, passphrase: string): Untyped {
     return this.#world.generation === 3
       ? this.#library.createSignatureObject({ transaction, passphrase, ...this.#common })

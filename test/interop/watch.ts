@@ -1,9 +1,9 @@
-/** What nodes wrote of one another: penalties, bans, and changes of branch, read from their logs. */
+/** Reads penalties, bans and branch changes from the logs of nodes. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import type { InteropNode } from './nodes.ts';
 
-/** Codes of our log that say that a peer was found guilty, or that we found ourselves so. */
+/** Codes of our log for an offence of a peer or of this node. */
 const CHARGES = [
   'PEER_PENALISED',
   'PEER_BANNED',
@@ -13,16 +13,16 @@ const CHARGES = [
   'SYNC_FAILED',
 ];
 const SWITCHES = ['CHAIN_SWITCHED', 'TIE_BROKEN'];
-/** The launcher writes penalties and bans of the reference; the release says itself when it reverts a block. */
+/** The launcher logs penalties and bans of the reference. The release itself logs reverted blocks. */
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
 const REAL_SWITCH = /Deleted a block from the chain/;
 
-/** Penalties and bans that a node gave out. */
+/** Penalties and bans that a node imposed. */
 export function chargesOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_CHARGE.test(line) : has(line, CHARGES)));
 }
 
-/** Lines about blocks that a node reverted. */
+/** Log lines about blocks that a node reverted. */
 export function switchesOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_SWITCH.test(line) : has(line, SWITCHES)));
 }

@@ -1,4 +1,4 @@
-/** One generation's world: a new network, a folder, a database server, and nodes of both kinds that can be put into it. */
+/** World of a generation: a new network, a folder, a database server, and nodes of both kinds. */
 
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,10 +24,10 @@ export interface World {
   readonly release: RealRelease;
   readonly postgres: Postgres;
   readonly processes: Processes;
-  /** Every node that was made in it. */
+  /** All nodes that were created in the world. */
   readonly nodes: InteropNode[];
   say(line: string): void;
-  /** Work for the end, before all processes are ended. */
+  /** Functions to call at the end, before all processes are ended. */
   readonly closing: (() => void)[];
   close(): Promise<void>;
 }
@@ -36,14 +36,14 @@ export interface WorldOptions {
   readonly release: RealRelease;
   readonly postgres: PostgresPlace;
   readonly say: (line: string) => void;
-  /** Leaves folder and logs behind. */
+  /** Keeps the folder and the logs. */
   readonly keep: boolean;
-  /** Hears how to end the world as soon as there is a folder, long before it stands. */
+  /** Receives a function that ends the world, as soon as the folder exists and long before the world is complete. */
   readonly begun?: (close: () => Promise<void>) => void;
 }
 
 export const BLOCK_TIME_S = 2;
-/** First height with a reward: low, so that rewards are part of what is compared. */
+/** First height with a reward. It is low, so that the comparison includes rewards. */
 const REWARD_OFFSET = 110;
 
 export async function makeWorld(options: WorldOptions): Promise<World> {
@@ -63,7 +63,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const network = await newNetwork(generation, join(folder, 'network'));
     const { forgers } = network;
     if (forgers === undefined) throw new Error('the new network has no delegates');
-    // The user that the server runs as must be able to come by.
+    // The user of the database server needs access to this folder.
     chmodSync(folder, 0o711);
     mkdirSync(join(folder, 'database'), { mode: 0o755 });
     const postgres = await startPostgres(options.postgres, join(folder, 'database'), await freePort(), processes);
@@ -88,7 +88,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   }
 }
 
-/** As `bloomery genesis create` makes it, with earlier rewards. */
+/** Creates a network like `bloomery genesis create`, with earlier rewards. */
 async function newNetwork(generation: Generation, directory: string): Promise<Network> {
   const request = { generation, name: 'interop', blockTimeS: BLOCK_TIME_S, delegates: 101, seed: 'interop' };
   writeNetworkFolder(directory, await makeNetwork(request));

@@ -1,7 +1,7 @@
 /**
- * Faults of real nodes, and the alert that each must raise: a devnet whose nodes are killed, restarted, cut off or set to a
- * wrong clock, a peer that sends a second block of a delegate, and one more node on a small disk, with much memory and a webhook
- * that refuses.
+ * Faults of real nodes, and the alert that each must raise. Nodes of a devnet are killed, restarted, cut off or get a
+ * wrong clock, and a peer sends a second block of a delegate. One more node has a small disk, much memory in use, and a
+ * webhook that fails.
  */
 
 import { strict as assert } from 'node:assert';
@@ -29,33 +29,33 @@ import type { Untyped } from '../support/untyped.ts';
 import { RULES_FILE } from './rules.ts';
 
 export interface InducedOptions {
-  /** The program's name or path. */
+  /** Name or path of the program. */
   readonly prometheus: string;
   readonly say: (line: string) => void;
 }
 
 export interface InducedResult {
-  /** Alerts that fired on their fault. */
+  /** Alerts that fired after the test had caused their fault. */
   readonly fired: readonly string[];
-  /** Alerts whose fault could not be made here, with the reason. */
+  /** Alerts whose fault could not be caused on this machine, with the reason. */
   readonly left: ReadonlyMap<string, string>;
 }
 
 const NODES = 4;
 const START_MS_MAX = 150_000;
 const ALERT_MS_MAX = 150_000;
-/** Scrapes of a healthy net, before the first fault. */
+/** Time for which the healthy network is scraped before the first fault. */
 const HEALTHY_MS = 120_000;
-/** In the copy of the rules an alert waits this long before it fires. */
+/** Time that an alert waits before it fires, in the copy of the rules. */
 const FOR = '6s';
-/** The window in which no block became final, in place of half an hour. */
+/** Window without a finalized block in the copy of the rules, instead of half an hour. */
 const FINALITY_WINDOW = '1m';
 const CEILING_MB = 1280;
-/** With a node's own memory this is more than 85 % of the ceiling, and less than all of it. */
+/** Size of an additional buffer. With the node's own memory it makes up between 85 % and 100 % of the ceiling. */
 const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
 
-/** @throws Error that names the alert that did not fire, or that fired on the healthy net */
+/** @throws Error that names an alert that did not fire, or an alert that fired on the healthy network */
 export async function induceFaults({ prometheus, say }: InducedOptions): Promise<InducedResult> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-induced-'));
   const { http, ws } = await freePortRanges(NODES + 2);
@@ -98,14 +98,14 @@ interface Place {
   readonly directory: string;
   /** Folder of the devnet. */
   readonly net: string;
-  /** First port of HTTP, and of peers. */
+  /** First HTTP port. `ws` is the first port for peers. */
   readonly http: number;
   readonly ws: number;
   /** Processes to end. */
   readonly children: ChildProcess[];
 }
 
-/** A wrong clock, a node that stands still, a partition, restarts. */
+/** Causes a wrong clock, a node that hangs, a partition, and restarts. */
 async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'skew', { node: 3, skewMs: -10_000 });
   await alerts.wait('BloomeryLag', 3);
@@ -115,7 +115,7 @@ async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
 
   const { pid = 0 } = (await list(net))[2] ?? {};
   process.kill(pid, 'SIGSTOP');
-  // Its delegate has a slot every ten seconds.
+  // The delegate of this node has a slot every ten seconds.
   await sleep(25_000);
   process.kill(pid, 'SIGCONT');
   await alerts.wait('BloomerySlotMissed', 2);
@@ -132,7 +132,7 @@ async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
   await alerts.wait('BloomeryRestarts', 3);
 }
 
-/** One more node, which follows the devnet and has three troubles of its own. */
+/** Starts one more node, which follows the devnet and has three faults of its own. */
 async function faultsOfOneNode(
   { directory, net, http, ws, children }: Place,
   alerts: Alerts,
@@ -157,7 +157,7 @@ async function faultsOfOneNode(
       p2p: { port: ws + NODES, host: '127.0.0.1', fixedPeers: ports.map((_, index) => `127.0.0.1:${ws + index}`) },
       forging: { enabled: false },
       memory: { ceilingMb: CEILING_MB },
-      // Nothing listens at this port.
+      // Nothing listens on this port.
       notify: { webhook: `http://127.0.0.1:${ws + NODES + 1}/` },
     }),
   );
@@ -177,7 +177,7 @@ async function faultsOfOneNode(
   return left;
 }
 
-/** Nodes that stay down: blocks come, but none becomes final; then no block comes. */
+/** Kills nodes for good. At first new blocks arrive, but no block becomes final. Later no block arrives. */
 async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'mode', { mode: 'on-demand' });
   await askDevnet(net, 'mine', { slots: 1 });
@@ -186,7 +186,7 @@ async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise
   // Node 0 has two of the five delegates.
   await askDevnet(net, 'kill', { node: 0 });
   await alerts.wait('BloomeryDown', 0);
-  // The alert wants both in one window: new blocks during the whole of it, and none of them final.
+  // The alert needs both conditions in one window: new blocks throughout, and none of them final.
   const mining = new AbortController();
   const mined = mineUntil(net, mining.signal);
   try {
@@ -208,8 +208,8 @@ async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise
 }
 
 /**
- * Lets the devnet pass slots without a pause. With pauses, a busy machine had fewer blocks in the window than the alert wants:
- * 101 blocks are 169 slots of three delegates of five.
+ * Mines slots without a pause. With pauses, a busy machine had fewer blocks in the window than the alert requires. With
+ * three of five delegates, 101 blocks take 169 slots.
  */
 async function mineUntil(net: string, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + ALERT_MS_MAX;
@@ -219,7 +219,7 @@ async function mineUntil(net: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Sends a node another block of the delegate that forged its tip, in the same place: a second later in the same slot. */
+/** Sends a node another block of the delegate that forged its tip, for the same height and slot, one second later. */
 async function sendSecondBlock(net: string, ports: { readonly http: number; readonly ws: number }): Promise<void> {
   const network = loadNetwork(join(net, 'network'));
   const [tip] = ((await (await fetch(`http://127.0.0.1:${ports.http}/api/blocks?limit=1`)).json()) as Untyped).data;
@@ -264,9 +264,9 @@ async function list(net: string): Promise<readonly ListedNode[]> {
   return ((await askDevnet(net, 'list')) as Untyped).nodes;
 }
 
-/** The alerts of a Prometheus. */
+/** The alerts of a Prometheus server. */
 class Alerts {
-  /** Names of those that fired on their fault. */
+  /** Names of the alerts that fired after the test had caused their fault. */
   readonly seen = new Set<string>();
   readonly #url: string;
   readonly #firstPort: number;
@@ -282,7 +282,7 @@ class Alerts {
     return (await this.#ask(`query?query=${encodeURIComponent(expression)}`)).result.length;
   }
 
-  /** The values of expressions, a line for each, for an alert that did not fire. */
+  /** Values of expressions, one line for each, to explain why an alert did not fire. */
   async figures(expressions: readonly string[]): Promise<string> {
     const lines = expressions.map(async (expression) => {
       const { result } = await this.#ask(`query?query=${encodeURIComponent(expression)}`);
@@ -291,7 +291,7 @@ class Alerts {
     return (await Promise.all(lines)).join('\n');
   }
 
-  /** Names and nodes of the alerts that fire. */
+  /** Names and nodes of the firing alerts. */
   async firing(): Promise<readonly { readonly name: string; readonly node: number }[]> {
     const { alerts } = await this.#ask('alerts');
     return alerts
@@ -302,7 +302,7 @@ class Alerts {
       }));
   }
 
-  /** Waits until an alert fires, for a node if one is given. */
+  /** Waits until an alert fires, optionally for the given node. */
   async wait(name: string, node?: number): Promise<void> {
     const beganMs = performance.now();
     const fires = async (): Promise<boolean> =>
@@ -312,7 +312,7 @@ class Alerts {
     this.#say(`${name} fires ${((performance.now() - beganMs) / 1000).toFixed(1)} s later`);
   }
 
-  /** Waits until an alert fires for no node. */
+  /** Waits until an alert has stopped firing for all nodes. */
   async end(name: string): Promise<void> {
     const isOver = async (): Promise<boolean> => (await this.firing()).every((each) => each.name !== name);
     await waitFor(`the end of ${name}`, isOver, ALERT_MS_MAX);
@@ -325,7 +325,10 @@ class Alerts {
   }
 }
 
-/** Replaces the list at once: Prometheus reads the file again when it changes, and a half-written list would be empty. */
+/**
+ * Replaces the list of targets atomically. Prometheus reloads the file when it changes, and a half-written list would
+ * count as empty.
+ */
 function writeTargets(directory: string, ports: readonly number[]): void {
   const targets = ports.map((port) => `127.0.0.1:${port}`);
   const written = join(directory, 'targets.json.new');
@@ -334,7 +337,7 @@ function writeTargets(directory: string, ports: readonly number[]): void {
 }
 
 function startPrometheus(program: string, directory: string, port: number): ChildProcess {
-  // JSON is YAML.
+  // JSON is valid YAML.
   const write = (name: string, content: unknown): string => {
     const file = join(directory, name);
     writeFileSync(file, JSON.stringify(content));
@@ -356,7 +359,7 @@ function startPrometheus(program: string, directory: string, port: number): Chil
   return spawn(program, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** The rules with shorter windows; thresholds stay. */
+/** Returns the rules with shorter windows and unchanged thresholds. */
 function shortened({ groups }: Untyped): Untyped {
   return {
     groups: groups.map((group: Untyped) => ({

@@ -1,9 +1,9 @@
 /**
- * `npm run metrics -- [--generation N] [--induced]`: what the nodes of a devnet tell of themselves, held to `promtool check metrics`, and
- * every query and choice of the Grafana file asked of a Prometheus that scrapes them. Before that, each alarm of the rules
- * file is held to figures with and without its fault. Then faults of real
- * nodes raise the alerts, in a copy of the rules with shorter windows; `--induced` does this alone. Needs both programs; all of it
- * stays on the loopback address.
+ * `npm run metrics -- [--generation N] [--induced]`: checks the metrics of a devnet with `promtool check metrics`, and
+ * runs every query and variable of the Grafana file on a Prometheus server that scrapes the devnet. Before that, it
+ * tests each alert of the rules file on series with and without its fault. Afterwards, faults of real nodes must raise
+ * the alerts, in a copy of the rules with shorter windows; `--induced` runs only this part. It needs both programs and
+ * uses only the loopback address.
  */
 
 import { parseArgs } from 'node:util';

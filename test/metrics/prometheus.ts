@@ -1,4 +1,7 @@
-/** A Prometheus that scrapes a devnet: what the Grafana file asks of it, and which alarms of the rules file it raises. */
+/**
+ * Runs a Prometheus server that scrapes a devnet. Checks the queries of the Grafana file and the alerts of the rules
+ * file.
+ */
 
 import { strict as assert } from 'node:assert';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -18,7 +21,7 @@ import type { Untyped } from '../support/untyped.ts';
 
 export interface MetricsOptions {
   readonly generation: 2 | 3;
-  /** The programs' names or paths. */
+  /** Name or path of each program. */
   readonly prometheus: string;
   readonly promtool: string;
 }
@@ -26,24 +29,24 @@ export interface MetricsOptions {
 export interface MetricsResult {
   readonly queries: number;
   readonly choices: number;
-  /** Lines of figures that the checker read. */
+  /** Number of lines of metrics that promtool read. */
   readonly lines: number;
-  /** Rules that Prometheus loaded. None of them fired on the healthy net. */
+  /** Number of rules that Prometheus loaded. None of them fired on the healthy network. */
   readonly alarms: number;
 }
 
 const NODES = 4;
 const TRANSFERS = 10;
 const SCRAPES_EVERY_S = 1;
-/** The queries look back on minutes: two samples of each figure are enough for an answer. */
+/** Time for scraping. The queries look back over minutes, but two samples of each metric are enough for an answer. */
 const SCRAPED_MS = 15_000;
 const WAIT_MS = 60_000;
-/** The alarm waits a minute before it fires. */
+/** Time for an alert to fire, which includes one minute of waiting. */
 const ALARM_MS = 150_000;
 
 const load = createRequire(import.meta.url);
 
-/** @throws Error naming each query without an answer, or what the checker says */
+/** @throws Error that names each query without an answer, or with the output of promtool */
 export async function askGrafanaQueries(options: MetricsOptions): Promise<MetricsResult> {
   const deployed = join(packageDirectory(), 'docs', 'deploy', 'prometheus.yml');
   check(options.promtool, ['check', 'config', deployed]);
@@ -75,7 +78,7 @@ export async function askGrafanaQueries(options: MetricsOptions): Promise<Metric
   }
 }
 
-/** Every query for all nodes, as the file begins, and for one that was chosen. */
+/** Runs each query twice: for all nodes, which is the default of the file, and for one selected node. */
 async function askAll(ask: (path: string) => Promise<Untyped>): Promise<{ queries: number; choices: number }> {
   const lacking: string[] = [];
   const chosen = new Map<string, readonly string[]>();
@@ -109,9 +112,9 @@ interface Alarm {
 }
 
 /**
- * While all nodes run no alarm fires; when one ends, its alarm does, and no other node's.
+ * Checks that no alert fires while all nodes run, and that the end of a node raises the alert for this node only.
  *
- * @returns number of rules that were loaded
+ * @returns number of loaded rules
  */
 async function checkAlarms({ nodes }: TestDevnet, ask: (path: string) => Promise<Untyped>): Promise<number> {
   const { groups } = await ask('rules?type=alert');
@@ -152,7 +155,7 @@ async function answerOf(url: string): Promise<Untyped> {
 function startPrometheus(program: string, directory: string, port: number, { nodes }: TestDevnet): ChildProcess {
   const config = join(directory, 'prometheus.json');
   const targets = nodes.map(({ url }) => new URL(url).host);
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(
     config,
     JSON.stringify({
@@ -183,7 +186,7 @@ async function checkMetrics({ nodes }: TestDevnet, promtool: string): Promise<nu
 function check(promtool: string, words: readonly string[], input = ''): void {
   const { error, status, stdout, stderr } = spawnSync(promtool, words, { input, encoding: 'utf8' });
   if (error !== undefined) throw error;
-  // Advice comes with status 3 and on the other stream; neither is clean.
+  // promtool reports advice with status 3 and on the other output stream. Either counts as a failure.
   const isQuiet = words[1] === 'config' || `${stdout}${stderr}`.trim() === '';
   if (status !== 0 || !isQuiet) throw new Error(`promtool ${words.join(' ')}: status ${status}\n${stdout}${stderr}`);
 }

@@ -1,4 +1,7 @@
-/** The alarms of `docs/deploy/prometheus-rules.yml`, each held by `promtool test rules` to figures with and without the fault. */
+/**
+ * Tests the alerts of `docs/deploy/prometheus-rules.yml` with `promtool test rules`, on series with and without the
+ * fault.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,14 +11,14 @@ import { packageDirectory } from '../../src/config/package.ts';
 
 export const RULES_FILE = join(packageDirectory(), 'docs', 'deploy', 'prometheus-rules.yml');
 
-/** What a node tells, a value each minute in the notation of promtool: `1x3` is 1 and three times more, `_` none. */
+/** Series with one value for each minute, in promtool's notation: `1x3` is 1 and three repetitions, `_` is a missing value. */
 type Figures = Readonly<Record<string, string>>;
 
 export interface RuleCase {
   readonly alert: string;
   readonly faulty: Figures;
   readonly sound: Figures;
-  /** When both are looked at. */
+  /** Minute at which both cases are evaluated. */
   readonly atMinutes: number;
 }
 
@@ -66,7 +69,7 @@ export const RULE_CASES: readonly RuleCase[] = [
     sound: { bloomery_clock_offset_seconds: '1.5x9' },
     atMinutes: 5,
   },
-  // The first of a run is one, too: the counter of a code begins with it.
+  // The first event of a run counts too, although its counter only starts with the event.
   {
     alert: 'BloomeryDoubleForging',
     faulty: { [contradictions]: '_x25 1x9' },
@@ -99,13 +102,13 @@ export const RULE_CASES: readonly RuleCase[] = [
   },
 ];
 
-/** @throws Error with what promtool says of the file, or of the cases that do not hold */
+/** @throws Error with the output of promtool about the file or about the cases that fail */
 export function checkRules(promtool: string): number {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-rules-'));
   try {
     run(promtool, ['check', 'rules', RULES_FILE]);
     const file = join(directory, 'test.json');
-    // YAML reads JSON.
+    // JSON is valid YAML.
     writeFileSync(file, JSON.stringify({ rule_files: [RULES_FILE], tests: RULE_CASES.map(testOf) }));
     run(promtool, ['test', 'rules', file]);
     return RULE_CASES.length;

@@ -71,7 +71,7 @@ test('a snapshot carries the chain and its state, which the restorer verifies', 
   await t.throwsAsync(restoreSnapshot(file, placeIn(join(folder, 'all'), network)), { code: 'RESTORE_EXISTS' });
 });
 
-/** Writes to a store behind its back. */
+/** Changes a store directly in its database, without the node's checks. */
 async function rewrite(place: ChainPlace, work: (writer: KeyValueWriter) => void): Promise<void> {
   const keys = openLmdb(chainDirectory(place), false);
   keys.transact(work);
@@ -162,7 +162,7 @@ test('a snapshot that deviates anywhere is refused with the reason, and nothing 
     trustedDigest: digest.replace(/^./, (c) => (c === 'a' ? 'b' : 'a')),
   });
 
-  // A balance is made larger: the state no longer follows from the blocks.
+  // A larger balance: the state no longer follows from the blocks.
   const [account] = network.accounts;
   if (account === undefined) return t.fail();
   const spoilt = Buffer.from(good);
@@ -199,7 +199,8 @@ test('a snapshot of large values is unpacked in linear time and written in small
   const few = await restore(4);
   const many = await restore(12);
   t.notRegex(few.message, /unpacks to more/);
-  // Three times the bytes; joined anew at each chunk they took longer than the bytes themselves by far.
+  // Three times as many bytes. A restore that joined all bytes again at each chunk would need far more than three times
+  // the processor time.
   t.true(many.cpuMs < 1000 + 8 * few.cpuMs, `${few.cpuMs} ms, then ${many.cpuMs} ms`);
   t.regex((await restore(40)).message, /it unpacks to more than 100 times its size/);
 });

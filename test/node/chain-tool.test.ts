@@ -23,7 +23,7 @@ test('who waits for the indexes of a store is told the container that has it', a
     network: place.network,
     get dataDirectory() {
       asked += 1;
-      // It has been read, and is to be written to: the other is quicker.
+      // On the second access the tool has read the store and is about to write. Another process opens the store first.
       if (asked === 2) claim = claimElsewhere(directory, 'in-use');
       return place.dataDirectory;
     },

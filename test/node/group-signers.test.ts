@@ -32,10 +32,10 @@ function setUpGroup() {
   return { world, ask, turns: () => turns };
 }
 
-/** Of a check, in milliseconds: between the native and the portable back end. */
+/** Assumed cost of a signature check in milliseconds. The native library is faster, the portable one slower. */
 const CHECK_MS = 1;
 
-/** Transactions of a group of fifteen, each with fourteen signatures in the worst order: 119 checks. */
+/** Submits transactions of a group of fifteen, each with fourteen signatures in the worst order: 119 checks. */
 function largeGroup(world: PoolWorld, count: number): readonly string[] {
   const many = Array.from({ length: 15 }, (_, at) => person(`member ${at}`));
   world.setAccount(alice, { group: { min: 15, lifetime: 1, members: many.map(({ publicKey }) => publicKey) } });
@@ -110,7 +110,7 @@ test('strangers that ask without end get what a crowd may cost, are refused then
   let nowMs = 0;
   const budget = new VerificationBudget({ clock: { nowMs: () => nowMs }, spentMs: () => 0 });
   const codes = new Map<string | undefined, number>();
-  // For five seconds fifty strangers ask ten times a second each, one after the other for each of eleven transactions.
+  // For five seconds, fifty strangers each send ten requests a second, for eleven transactions in turn.
   for (; nowMs <= 5_000; nowMs += 100) {
     for (let at = 0; at < 50; at += 1) {
       const code = await ask(ids[(at + nowMs / 100) % 11] ?? '', budget.payer(`http 203.0.113.${at}`, 'clients')).then(
@@ -119,12 +119,12 @@ test('strangers that ask without end get what a crowd may cost, are refused then
       );
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
-    // At once what a crowd may, then a tenth of the time, and what one check overdraws.
+    // The limit is the initial budget of a crowd, a tenth of the time, and one check that may exceed the budget.
     t.true(spentMs() <= 300 + nowMs / 10 + CHECK_MS, `${spentMs()} ms after ${nowMs} ms`);
   }
   t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'told']);
   t.true((codes.get('VERIFICATION_LIMIT') ?? 0) > 500, JSON.stringify([...codes]));
-  // What was found for the one is told to all.
+  // All strangers receive a result that was computed for one stranger.
   t.true((codes.get('told') ?? 0) > 10, JSON.stringify([...codes]));
   const own = await ask(ids[11] ?? '', budget.payer('http 127.0.0.1', 'localClients'));
   t.is(own?.members.filter(({ hasSigned }) => hasSigned).length, 14);
@@ -171,7 +171,7 @@ test('two clients that ask of a transaction with and without its newest signatur
     told.map((each) => each?.members.filter(({ hasSigned }) => hasSigned).length),
     [7, 8],
   );
-  // Each member with each signature that nobody has claimed yet.
+  // Each member is checked against each signature that no member has claimed yet.
   t.true(world.checks - before <= 15 * 7 + 15 * 8, `${world.checks - before} checks`);
 });
 

@@ -3,7 +3,7 @@ import { BoundedHistory } from '../../src/node/history.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A history whose clock stands at a moment after the epoch; slots last two seconds. */
+/** A history with a clock that the test sets, and with slots of two seconds. */
 function setUpHistory() {
   let nowMs = 0;
   const history = new BoundedHistory({

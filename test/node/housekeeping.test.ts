@@ -51,7 +51,7 @@ test('a timer of the system runs once, and not when it was cancelled', async (t)
   t.is(runs, 1);
 });
 
-/** Waits for a claim to hold, a minute at most: who asked looks again. */
+/** Waits until a condition holds, at most one minute. */
 async function until(holds: () => boolean): Promise<void> {
   for (let waits = 0; waits < 6000 && !holds(); waits += 1) await wait(10);
 }

@@ -28,7 +28,7 @@ interface Ending {
   readonly error?: ProtocolError;
 }
 
-/** Imports a file into a place and tells how that ended. */
+/** Imports a file into a place and returns the outcome. */
 async function run(
   place: ChainPlace,
   file: string,
@@ -117,7 +117,7 @@ test('an export in parts is imported part by part, and what the chain has alread
   await store.close();
 });
 
-/** Changes one character of a line that is found by a pattern; group 1 is what stands before it. */
+/** Changes the last character of the part of a line that matches the pattern. */
 function flipped(line: string, pattern: RegExp): string {
   return line.replace(pattern, (match: string) => {
     const last = match.at(-1) ?? '';
@@ -271,7 +271,7 @@ test("a file of another network is refused at its genesis block, and another cha
   t.is(parted.height, 10);
 });
 
-/** More blocks than are committed together, three times. */
+/** Three times as many blocks as one commit contains, and more. */
 const LONG_HEIGHT = 1100;
 const long = madeChain(LONG_HEIGHT);
 const longLines = long.blocks.map((block) => lineOfBlock(block, long.maker.rules.codec));
@@ -381,7 +381,7 @@ test('the file of another network is told as that, with its name where it is kno
     await refusalOf({ ...genesis, id: '18', payloadHash: 'ef'.repeat(32) }),
     /^FILE is the chain of another network, whose/,
   );
-  // Of another generation: nothing of it is a block here.
+  // The first line is from another generation, so it is not a valid block here.
   t.regex(await refusalOf({ height: 1, type: 'strange', ...other }), /^FILE is a chain of elsewhere/);
   t.regex(await refusalOf({ ...genesis, payloadHash: 'ef'.repeat(32) }), /, line 1: block .* is refused: /);
   t.not(own.nethash, other.payloadHash);

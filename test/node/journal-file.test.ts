@@ -71,18 +71,18 @@ test('a journal that was copied is known as a copy wherever the copy lies, and o
   const backup = join(folder, 'backup');
   copyFileSync(file, backup);
   const again = openJournal(file, { spareLinesMax: 2 });
-  // Often enough that the file is rewritten.
+  // Enough records to make the journal rewrite its file.
   for (let height = 2; height < 12; height += 1) again.record(A, header(height));
   again.close();
   t.false(opened(file));
   renameSync(join(folder, 'here'), join(folder, 'there'));
   t.false(opened(join(folder, 'there', 'journal')));
-  // Where the old one was: its inode may be given to the copy.
+  // Put the copy in the place of the old file, because the file system may then reuse the inode.
   const restored = join(folder, 'there', 'journal');
   rmSync(restored);
   copyFileSync(backup, restored);
   t.true(opened(restored));
-  // Until somebody has taken note of it.
+  // The journal counts as a copy until `keepPlace` is called.
   t.true(opened(restored));
   const copy = openJournal(restored);
   copy.keepPlace();
@@ -98,7 +98,7 @@ test('a backup that is copied over the files of its own run is known as a copy o
   const journal = openJournal(file);
   journal.keepPlace();
   journal.record(A, header(1));
-  // While the node runs, and restored as `cp -a backup/. here/` does: into the files that are there.
+  // Copies the files while the node runs, and restores them over the existing files, like `cp -a backup/. here/`.
   const copyOver = (from: string, to: string): void => {
     mkdirSync(to, { recursive: true });
     for (const name of readdirSync(from)) if (!name.includes('in-use')) copyFileSync(join(from, name), join(to, name));
@@ -119,7 +119,7 @@ test('a backup that is copied over the files of its own run is known as a copy o
   const restored = openJournal(file);
   t.deepEqual(restored.last(A), header(1));
   t.true(restored.isCopied);
-  // What is signed before somebody has taken note of it does not make it whole.
+  // A header that is signed before `keepPlace` does not make the journal complete.
   restored.record(B, header(3));
   restored.close();
   const again = openJournal(file);
@@ -159,25 +159,25 @@ test('a journal counts as whole after a kill at any moment, a change of owner or
   };
   const journal = openJournal(file, { spareLinesMax: 1 });
   journal.keepPlace();
-  // Lines and rewritings alike.
+  // The records cause both appended lines and rewritten files.
   for (let height = 1; height < 6; height += 1) journal.record(height % 2 === 0 ? A : B, header(height));
   journal.close();
   t.false(isCopied());
   chmodSync(file, 0o640);
   chmodSync(`${file}.marker`, 0o640);
   t.false(isCopied());
-  // Killed after the line was written and before the marker was: the line never was of use.
+  // A kill between writing the line and writing the marker. The header of the line was never signed.
   const other = openJournal(join(folder, 'other', 'journal'));
   other.record(A, header(9));
   other.close();
   appendFileSync(file, readFileSync(join(folder, 'other', 'journal')));
   t.false(isCopied());
-  // As a power cut leaves it.
+  // The state after a power cut.
   writeFileSync(`${file}.marker`, '');
   t.false(isCopied());
   rmSync(`${file}.marker`);
   t.false(isCopied());
-  // As an earlier version leaves it; the next start marks it.
+  // The state that an earlier version leaves. The next start writes the marker.
   const started = openJournal(file);
   started.keepPlace();
   started.close();
@@ -301,7 +301,7 @@ test('a journal that cannot be rewritten refuses to sign until it can, and loses
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file, { spareLinesMax: 2 });
   for (const height of [1, 2, 3, 4]) journal.record(A, header(height));
-  // A folder with something in it cannot be the new file.
+  // A folder that is not empty blocks the path of the new file.
   mkdirSync(join(`${file}.new`, 'full'), { recursive: true });
   for (const height of [5, 6]) {
     const error = t.throws(() => journal.record(A, header(height)), { code: 'JOURNAL_WRITE_FAILED' });
@@ -325,7 +325,7 @@ test.serial('on a full disk no header is recorded, half a line is undone, and it
   journal.record(A, header(1));
   const { size } = statSync(file);
   const whole = readFileSync(file, 'utf8');
-  // Room for none of a line, and for some of it.
+  // Room for no byte of a line, and room for a part of it.
   for (const spare of [0, 20]) {
     limitFileSize(process.pid, size + spare);
     try {
@@ -391,14 +391,14 @@ test('a journal that was rewritten many times has one descriptor open, that of t
   t.deepEqual(descriptorsOf(file), []);
 });
 
-/** Files beginning with a path that this process has open, removed ones marked as the system marks them. */
+/** Open files of this process whose path begins with `path`. The system marks removed files in their names. */
 function descriptorsOf(path: string): readonly string[] {
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {
       const target = readlinkSync(`/proc/self/fd/${descriptor}`);
       return target.startsWith(path) ? [target] : [];
     } catch {
-      // Closed since the list was made: it was that of the list.
+      // This descriptor belonged to the listing itself and is closed by now.
       return [];
     }
   });

@@ -1,4 +1,7 @@
-/** What a journal has recorded survives a power cut: alone in its file, as it looks into what `node:fs` does. */
+/**
+ * Headers that a journal has recorded survive a power cut. This test is alone in its file, because the test intercepts
+ * calls of `node:fs`.
+ */
 
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

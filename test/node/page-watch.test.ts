@@ -17,7 +17,7 @@ const NO_CHECK = {
   recordDamage: () => undefined,
 };
 
-/** A clock whose timers are run by hand. */
+/** A clock whose timers the test runs. */
 function handClock() {
   const waits: number[] = [];
   let due: (() => void) | undefined;
@@ -66,7 +66,7 @@ for (const [table, told] of [
     t.is(found, undefined, 'nothing is wrong');
     t.true(clock.waits.filter((ms) => ms === 1000).length > 10, 'many looks');
 
-    // A bit of a value that is on the disk alone, as the node reads it only now and then.
+    // Flip a bit of a value on the disk only, in a part that the node rarely reads.
     const path = join(chainDirectory(place), DATA_FILE);
     const bytes = readFileSync(path);
     const at = lastValueOf(bytes, TABLES[table].number);
@@ -82,7 +82,7 @@ for (const [table, told] of [
   });
 }
 
-/** Place in the file of the last byte of a value of a table. */
+/** Offset in the file of the last byte of a value in a table. */
 function lastValueOf(bytes: Buffer, table: number): number {
   for (const { number, kind } of pagesInUse(bytes)) {
     if (kind !== 'leaf') continue;

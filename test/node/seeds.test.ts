@@ -9,7 +9,7 @@ const seeds = [
   { host: 'three.example', wsPort: 3 },
 ];
 
-/** A search whose hosts answer as told; a host without an answer never gives one. */
+/** A search of seed hosts with the given answers. A host without an answer never responds. */
 function search(answers: Map<string, string | Error>) {
   const clock = new FakeClock();
   const found: string[] = [];

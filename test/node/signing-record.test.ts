@@ -84,7 +84,7 @@ test('what is taken over makes a journal whole that knew nothing, and nothing el
   from.record(A, header(7));
   from.hold(B, 50);
   const into = journalIn(t);
-  // The node ran for a while before somebody thought of the record.
+  // The node ran for a while before its operator imported the record.
   into.hold(A, 100);
   takeOver(into, recordOf(from, NETWORK, MOVE), NETWORK, 500);
   t.deepEqual(into.last(A), header(7));

@@ -112,7 +112,7 @@ test('a journal whose folder is gone refuses, and takes entries again when the f
   journal.add(entry(2));
   const error = await t.throwsAsync(journal.flush(), { code: 'TRANSACTION_JOURNAL_TAKEN_OVER' });
   t.regex(error.message, /the claim of this process is gone, so no transaction may be accepted/);
-  // A copy of it, with the claim and all.
+  // Restore a copy of the folder, which includes the claim of this process.
   cpSync(`${folder}-aside`, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') });
   journal.add(entry(3));
   await journal.flush();

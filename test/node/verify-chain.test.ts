@@ -35,7 +35,10 @@ async function stored(t: ExecutionContext): Promise<ChainPlace> {
   return place;
 }
 
-/** Changes the store behind its back: the first value of a table, or that of a key, loses its last bit. */
+/**
+ * Damages the store directly in its database. The change affects the first entry of a table or the entry of a key:
+ * `turn` flips the last bit of the entry's value.
+ */
 async function damage(place: ChainPlace, what: TableName | Buffer, change: 'turn' | 'remove' | 'add'): Promise<void> {
   const keys = openLmdb(chainDirectory(place), false);
   keys.transact((writer) => {
@@ -100,8 +103,8 @@ test('signatures that cannot be checked end the examination, not the process', a
   await storeChain(place, longBlocks);
   const { store } = await openSnapshot(place);
   const { chain, store: scratchStore, close } = await openScratchChain(place);
-  // A rejection that nobody hears fails this file, as it would end a node.
-  // Those of the second group, while the first one is applied.
+  // An unhandled rejection fails this file, as it would end a node. The check of the second group is rejected while the
+  // first one is applied.
   const validator = {
     precheckSignatures: (group: readonly Block[]): Promise<void> =>
       group[0]?.height === 342
@@ -130,7 +133,7 @@ test('signatures that cannot be checked end the examination, not the process', a
   await store.close();
 });
 
-/** Tables that this chain fills, blocks themselves apart. */
+/** Tables that this chain fills, except for the tables of blocks. */
 const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
   const empty = [
     'meta',
@@ -158,7 +161,8 @@ test('a wrong, missing or surplus entry of any table is named with its table', a
     await damage(spoilt, name, change);
     const { deviation } = await verify(spoilt);
     const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has a key too much:' };
-    // The keys of a counted table stand in leaf blocks: a bit of theirs turned, one of them is lacking or too much.
+    // The keys of a counted table are stored in leaf blocks. A flipped bit in a leaf block shows as a missing or
+    // surplus key.
     const expected = COUNTED_TABLES.includes(name)
       ? new RegExp(
           `^table (${name} (lacks the key|has a key too much:)|innerBlocks holds a wrong value under the key) `,

@@ -50,7 +50,7 @@ test('a watermark that could not be renewed is removed, as it tells of too littl
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
   watermarks.write(A, { last, firstBlockId: '2000' });
   t.deepEqual(watermarks.read(A), { last, firstBlockId: '2000' });
-  // A folder cannot be the new file.
+  // A folder blocks the path of the new file.
   mkdirSync(join(folder, `${NETWORK.slice(0, 16)}-${A}.${process.pid}.new`));
   watermarks.write(A, { last: { ...last, height: last.height + 1 } });
   t.is(watermarks.read(A), undefined);

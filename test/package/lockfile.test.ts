@@ -41,7 +41,8 @@ test('npm run sbom names every package that a node runs, with its SHA-512', (t) 
   const names = new Set(components.map(({ name }) => name));
   t.true(shipped.length > 100);
   for (const [place] of shipped) t.true(names.has(place.replace(/^.*node_modules\//, '')), place);
-  // Installed for a build alone, and shipped inside of the page, the reference and the programs.
+  // Packages that are installed only for the build, but are bundled into the dashboard, the API reference and the
+  // programs.
   for (const name of ['preact', 'uplot', 'swagger-ui-dist', 'supports-color']) t.true(names.has(name), name);
   t.is(metadata.component.name, 'bloomery');
   t.deepEqual(

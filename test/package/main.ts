@@ -1,7 +1,8 @@
 /**
- * `npm run package-check`: packs the package, installs it from the file into an empty folder as npx does, and runs it there:
- * commands, the dashboard, a devnet; and installs it into a sample project and runs its tests in four test runners. Needs the
- * registry for the dependencies. A runner that cannot be had from the registry is named and left out.
+ * `npm run package-check`: packs the package, installs the file into an empty folder like npx, and runs commands, the
+ * dashboard and a devnet from there. It also installs the package into a sample project and runs the project's tests in
+ * four test runners. It downloads dependencies from the registry. A runner that the registry does not provide is
+ * skipped with a message.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -15,7 +16,7 @@ import { copySampleProject, passedTests, RUNNERS, TESTS, type Runner } from './s
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-package-'));
 const MINUTES_MS = 60_000;
-/** For all tests of the sample project, with the start and the end of the runner. */
+/** Time limit for all tests of the sample project, including the start and end of the runner. */
 const RUNNER_S_MAX = 10;
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {
@@ -34,7 +35,7 @@ function install(cwd: string, ...packages: readonly string[]): void {
   run(cwd, 'npm', 'install', ...quiet, '--save-dev', ...packages);
 }
 
-/** @returns false where the registry does not have the runner for us */
+/** @returns false if npm could not install the runner */
 async function tryRunner(app: string, runner: Runner, range: string | undefined): Promise<boolean> {
   try {
     if (range !== undefined) install(app, `${runner}@${range}`);

@@ -1,14 +1,14 @@
-/** The project of docs/examples/sample-project as a user has it: in a folder of its own, with what it installs. */
+/** The project of docs/examples/sample-project as a user has it: in its own folder, with its packages installed. */
 
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
 
-/** The script `test:<runner>` of the project runs its tests there. */
+/** Test runners. The script `test:<runner>` of the project runs its tests in a runner. */
 export const RUNNERS = ['node', 'ava', 'vitest', 'jest'] as const;
 export type Runner = (typeof RUNNERS)[number];
 
-/** Its tests, in each runner. */
+/** Number of tests of the project in each runner. */
 export const TESTS = 5;
 
 const SAMPLE = join(packageDirectory(), 'docs/examples/sample-project');
@@ -19,9 +19,9 @@ interface Manifest {
 }
 
 /**
- * Copies the project without the packages that it asks for: they are installed one by one.
+ * Copies the project without its dependencies, which are installed one by one.
  *
- * @returns the range of versions of each runner that is a package
+ * @returns version range of each runner that is a package
  */
 export function copySampleProject(folder: string): Readonly<Record<string, string>> {
   cpSync(SAMPLE, folder, { recursive: true });
@@ -34,9 +34,9 @@ export function readSampleManifest(): Manifest {
   return JSON.parse(readFileSync(join(SAMPLE, 'package.json'), 'utf8')) as Manifest;
 }
 
-/** How many tests passed, by the last lines of a runner; -1 where it does not say. */
+/** Number of passed tests in the last lines of a runner, or -1 without such a line. */
 export function passedTests(output: string): number {
-  // Colours stay where a runner thinks that it writes to a terminal.
+  // Some runners print colours although their output is not a terminal.
 
   const plain = output.replace(/\u001b\[[0-9;]*m/g, '');
   const said =

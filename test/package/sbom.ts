@@ -1,7 +1,8 @@
 /**
- * `npm run -s sbom`: a CycloneDX bill of materials of the packages that a node runs. npm makes it of the lockfile; what only
- * development needs is left out here, because `npm sbom --omit dev` also leaves out packages that both need. Packages that a
- * build bundles into the programs and pages are shipped too, whatever the lockfile calls them.
+ * `npm run -s sbom`: prints a CycloneDX bill of materials of the packages that a node runs, which npm creates from the
+ * lockfile. This script removes the packages that only development needs. `npm sbom --omit dev` would also remove
+ * packages that both need. Packages that the build bundles into programs and pages count as shipped, even if the
+ * lockfile marks them as development packages.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -31,7 +32,7 @@ const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sb
 const whole = JSON.parse(
   execFileSync('npm', args, { cwd: directory, encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX }),
 ) as Untyped;
-/** A bundled package is shipped, even where the lockfile has it for development alone. */
+/** Marks a bundled package as shipped, even if the lockfile marks it as a development package. */
 const asShipped = ({ properties = [], ...component }: Untyped): Untyped => ({
   ...component,
   scope: 'required',
@@ -42,7 +43,7 @@ const components = whole.components
   .map((component: Untyped) =>
     bundled.includes(`${component.name}@${component.version}`) ? asShipped(component) : component,
   );
-// npm names the application after the folder that it lies in.
+// npm names the application after its folder.
 const { name: ownName } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
   readonly name: string;
 };

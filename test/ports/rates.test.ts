@@ -1,4 +1,6 @@
-/** The table of rates: what honest nodes send never passes what is taken, whatever happened to the line before. */
+/**
+ * Tests of the table of rates: honest nodes stay within the receive limits, whatever happened to the connection before.
+ */
 
 import test from 'ava';
 
@@ -31,7 +33,7 @@ for (const row of RATES) {
 
   for (const [whose, sending] of sendersOf(row)) {
     test(`${title}: nothing of ${whose} is dropped when its line stands still and then brings all at once`, (t) => {
-      // Each way of standing still: not at all, in the middle, right after the connection, and over and over.
+      // Different stalls: none, one in the middle, one right after connecting, and repeated ones.
       for (const stallsMs of [[], [60_000], [0], Array.from({ length: 50 }, (_, index) => index * 61_000)]) {
         const limits = new ReceiveLimits(row.generation);
         const arrivals = arrivalsOf(sending, stallsMs);
@@ -42,7 +44,7 @@ for (const row of RATES) {
 
     test(`${title}: nothing of ${whose} is dropped when its process stands still, whatever had gathered there`, (t) => {
       const limits = new ReceiveLimits(row.generation);
-      // Its timers fire late and once; what it may send at once is there again.
+      // After a stall the timers fire late and only once, and the full burst is available again.
       for (let atMs = 0; atMs < HOUR_MS; atMs += 7_777) {
         for (let sent = 0; sent < sending.burst + 1; sent += 1) t.is(limits.use(row.name, atMs), 'taken');
       }
@@ -86,14 +88,17 @@ function sendersOf({ own, reference }: RateRow): readonly (readonly [string, Sen
   return [['ours', own], ...(reference === undefined ? [] : ([['the reference', reference]] as const))];
 }
 
-/** Moments at which a sender sends that always sends what it may: for some minutes. */
+/** Times at which a sender sends that always uses its full rate, over several minutes. */
 function sentBy({ burst, everyMs }: Sending): number[] {
   const count = Math.ceil((10 * RATE_WINDOW_MS) / everyMs);
   const steady = Array.from({ length: count }, (_, index) => (index + 1) * everyMs);
   return [...Array.from({ length: burst }, () => 0), ...steady];
 }
 
-/** The same as it arrives: what was sent while the line stood still comes at the end of that, of calls no more than can wait. */
+/**
+ * Times at which these messages arrive. Messages sent during a stall arrive when the stall ends. Of calls, no more
+ * arrive than may be pending.
+ */
 function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
   const arrivals: number[] = [];
   const piled = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** Decimal numbers, beside the number library that the reference reads them with. */
+/** Compares decimal numbers with the number library of the reference. */
 
 import { createRequire } from 'node:module';
 import test from 'ava';
@@ -14,7 +14,7 @@ const Reference = createRequire(require.resolve('lisk-transactions-3'))('@liskhq
   text: string,
 ) => ReferenceNumber;
 
-/** Plain decimal text; undefined for what is no number, and for what is infinite. */
+/** Number as plain decimal text. Undefined if the text is not a number or is infinite. */
 function referenceText(text: string): string | undefined {
   try {
     const number = new Reference(text);
@@ -123,7 +123,7 @@ test('a sum agrees with exact arithmetic', (t) => {
   fc.assert(
     fc.property(fc.array(term, { maxLength: 150 }), (terms) => {
       const sum = new DecimalSum();
-      // In units of 10^-40.
+      // Exact sum, in units of 10^-40.
       let exact = 0n;
       for (const { coefficient, exponent, isWhole, isSubtracted } of terms) {
         if (isWhole) sum.addInteger(coefficient);
@@ -136,7 +136,7 @@ test('a sum agrees with exact arithmetic', (t) => {
       const [whole, rest] = [exact / 10n ** 40n, exact % 10n ** 40n];
       const isSaid = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
       const told = sum.integer();
-      // Sums of integers alone are told whatever their size.
+      // A sum of integers is returned whatever its size.
       if (isSaid) t.is(told, whole);
       else if (told !== undefined) t.is(told, whole);
       if (rest !== 0n) t.is(told, undefined);

@@ -14,7 +14,8 @@ test('texts are read as addresses exactly where the runtime reads them so', (t) 
   fc.assert(
     fc.property(odd, (text) => {
       t.is(isIpv4(text), isIP(text) === 4, text);
-      // A zone names a link of the machine; the runtime takes it, an address has none.
+      // A zone names a network interface of the machine. Node.js accepts a zone, but an address in the protocol has
+      // none.
       const family = text.includes('%') ? 0 : isIP(text);
       t.is(ipBytes(text)?.length, family === 0 ? undefined : family === 4 ? 4 : 16, text);
     }),

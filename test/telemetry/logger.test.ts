@@ -246,7 +246,7 @@ test('a log that goes to a device or a pipe is never put aside', (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'pipe');
   execFileSync('mkfifo', [file]);
-  // Both ends, so that neither waits for the other.
+  // Open both ends of the pipe, so that neither end blocks.
   const reader = openSync(file, constants.O_RDWR | constants.O_NONBLOCK);
   const rotation = { bytesMax: 200, filesKept: 2 };
   const observer = createObserver({ level: 'info', nowMs: () => NOW_MS, target: { file, rotation } });
@@ -269,7 +269,7 @@ test('a file is put aside at its greatest size, a number of files is kept, and n
   };
   write(0, 12);
   t.deepEqual(readdirSync(folder).sort(), ['node.log', 'node.log.1']);
-  // A restart goes on with the size that the file has.
+  // After a restart the logger continues with the current size of the file.
   write(12, 40);
   t.deepEqual(readdirSync(folder).sort(), ['node.log', 'node.log.1', 'node.log.2']);
   const texts = ['.2', '.1', ''].map((age) => readFileSync(`${file}${age}`, 'utf8'));

@@ -87,7 +87,7 @@ for (const generation of [2, 3] as const) {
         t.true(height > 1);
       };
       await include(group);
-      // Each slot has another node's delegate.
+      // In each slot, a delegate of a different node forges.
       for (const amount of ['1', '2', '3', '4', '5']) {
         await include(library.transfer({ passphrase: owner?.passphrase, recipientId: '42L', amount, ...common }));
       }
@@ -170,7 +170,7 @@ test('parts of a cut network go their own ways, and one of them is reverted when
     await net.mine(5);
     const healed = await Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
     t.is(new Set(healed).size, 1);
-    // Whichever part was reverted, its transaction was not lost.
+    // The transaction of the reverted part must not be lost.
     t.is(await balanceOf(net, address, 3), before + LSK);
   } finally {
     await net.close();
@@ -182,7 +182,8 @@ test('blocks become final', async (t) => {
   try {
     const { height } = await net.mine(40);
     const { chainMaxHeightFinalized } = await get(net.url, 'node/status');
-    // In two rounds each delegate forges once or more, in whatever order: they vote for a block, then for its votes.
+    // Each delegate forges at least once in two rounds, in any order. Two rounds are enough for the prevotes of a
+    // block, and two more for its precommits.
     t.true(chainMaxHeightFinalized >= height - 20 && chainMaxHeightFinalized < height);
   } finally {
     await net.close();
@@ -217,7 +218,7 @@ test('an account is impersonated and funded', async (t) => {
     const response = await fetch(`${net.url}/api/transactions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      // Generation 3 computes the id itself.
+      // Generation 3 computes the transaction id itself.
       body: JSON.stringify({ ...rest, id: '1', senderPublicKey: publicKey }),
     });
     t.is(response.status, 200, await response.text());
@@ -234,14 +235,14 @@ test('links lose what they are told to lose, until they are healed', async (t) =
   const tips = () => Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
   try {
     await net.loss(1, [1]);
-    // Each forges in the slots of its own delegates, and hears nothing of the other.
+    // Each node forges in the slots of its own delegates and receives nothing from the other node.
     let [mine, others] = await tips();
     while (mine === others) {
       await new Promise((resolve) => setTimeout(resolve, 100));
       [mine, others] = await tips();
     }
     await net.heal();
-    // Blocks go on coming, so the tips cannot be read at one moment.
+    // Blocks keep arriving, so the tips of both nodes cannot be read at the same time.
     const { height } = (await get(net.url, 'blocks?limit=1'))[0];
     const there = await Promise.all(net.nodes.map(({ url }) => get(url, `blocks?height=${height - 1}`)));
     [mine, others] = there.map(([block]) => block.id);

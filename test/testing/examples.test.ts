@@ -1,4 +1,4 @@
-/** The examples of the guides are run as a user runs them. */
+/** Runs the examples of the guides as a user does. */
 
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -11,7 +11,10 @@ import { temporaryFolder } from '../support/network-folder.ts';
 
 const EXAMPLES = join(packageDirectory(), 'docs/examples');
 
-/** A folder in which the package is installed, and what its tests need. @param packages where each lies here, by its name there */
+/**
+ * Creates a folder in which the package and the given packages are installed. @param packages folder in our
+ * `node_modules`, by name of the installed package
+ */
 function installed(t: ExecutionContext, packages: Readonly<Record<string, string>> = {}): string {
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'node_modules'));
@@ -23,7 +26,7 @@ function installed(t: ExecutionContext, packages: Readonly<Record<string, string
   return folder;
 }
 
-/** Without what the runner of this test tells its own processes. */
+/** The environment without the variables that this test's runner sets for its own processes. */
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(NODE_TEST|AVA|TEST)/.test(name)));
 }

@@ -48,7 +48,7 @@ test('the least recently used answer is forgotten first', (t) => {
   const { ed25519, asked } = counting();
   const verifier = createInlineVerifier(ed25519, 2);
   const [a, b, c] = [signed('a'), signed('b'), signed('c')];
-  // Copies: the same object would know its answer for as long as it is held.
+  // Verify copies, because the result is cached with the object itself as long as the object exists.
   for (const check of [a, b, a, c]) verifier.verify({ ...check });
   t.is(asked(), 3);
   verifier.verify({ ...a });

@@ -10,7 +10,7 @@ import { madeChain } from '../support/chain-folder.ts';
 const { maker, blocks } = madeChain(12);
 const lines = blocks.map((block) => Buffer.from(lineOfBlock(block, maker.rules.codec)));
 
-/** Threads that read lines, and what is told of them. */
+/** Creates threads that read lines, and collects their log events. */
 function readers(params: ChainParams): { readonly threads: JobThreads; readonly told: string[] } {
   const told: string[] = [];
   const threads = new JobThreads({
@@ -46,7 +46,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
     const { threads, told } = readers({ ...loadNetwork(packagedNetworkDirectory(name)).params, exceptions });
     const answer = await threads.ask(packParts([Buffer.from('{}')]), 1);
     t.deepEqual(told, []);
-    // One line, of which nothing is made.
+    // The answer has one empty part, because the line is not a block.
     t.deepEqual(answer, Uint8Array.of(0, 0, 0, 0));
     await threads.close();
   });

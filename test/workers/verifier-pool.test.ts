@@ -18,7 +18,7 @@ interface Question {
   readonly right: boolean;
 }
 
-/** Every third question has a wrong signature. */
+/** Returns questions, every third one with a wrong signature. */
 function questions(count: number, topic: string): Question[] {
   return Array.from({ length: count }, (_, index) => {
     const message = createHash('sha256').update(`${topic} ${index}`).digest();
@@ -147,14 +147,14 @@ test('closing waits for the checks in flight, and a closed pool still answers', 
   t.deepEqual(codes, []);
 });
 
-// Before the others of this file, which start threads too.
+// This test runs before the other tests of this file, because they start threads too.
 test.serial('threads stand behind the one that asks where a system ranks threads', async (t) => {
   const verifier = createVerifierPool({ threads: 2, cacheEntriesMax: 10 });
   t.teardown(() => verifier.close());
   const own = getPriority();
   await expectRightAnswers(t, verifier, questions(300, 'rank'));
   t.is(getPriority(), own);
-  // There is nothing behind the last place.
+  // If this thread has the lowest priority, the other threads cannot have a lower one.
   if (platform() !== 'linux' || own === constants.priority.PRIORITY_LOW) return;
   const behind = readdirSync('/proc/self/task').filter((id) => getPriority(Number(id)) > own);
   t.is(behind.length, 2);

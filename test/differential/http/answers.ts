@@ -1,4 +1,4 @@
-/** Answers of two nodes to one request, without what cannot be the same, and the name of what is not. */
+/** Compares the answers of two nodes to one request. Ignores members that must differ, and names the difference. */
 
 import { request as send } from 'node:http';
 import { ALLOWANCES } from '../../golden/allowances.ts';
@@ -9,7 +9,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly allow: string;
-  /** Parsed where it is JSON. */
+  /** Parsed body if it is JSON, otherwise text. */
   readonly body: unknown;
 }
 
@@ -30,7 +30,7 @@ export function exchange(origin: string, { method, target, headers, body }: Http
         path: target,
         headers: { ...typed, ...headers },
         agent: false,
-        // A real node that does not read a body answers a second time on the same connection.
+        // A real node that does not read a body sends a second answer on the same connection.
         insecureHTTPParser: true,
         timeout: TIMEOUT_MS,
       },
@@ -60,7 +60,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What is not compared, each for its reason. */
+/** Members that are not compared, each with a reason. */
 const NORMALISED: readonly Allowance[] = [
   {
     reason: 'Time goes on between two questions.',
@@ -77,7 +77,7 @@ const NORMALISED: readonly Allowance[] = [
   { reason: 'The moment at which a pool took a transaction in is its own.', path: /^body\.data\.\d+\.receivedAt$/ },
 ];
 
-/** In the joined dialect, members that the other generation has. */
+/** Members of the other generation, which our node adds in the joined dialect. */
 const JOINED: readonly Allowance[] = [
   ...ALLOWANCES.filter(({ kind }) => kind === 'added').map((allowance) => ({
     ...allowance,
@@ -88,13 +88,13 @@ const JOINED: readonly Allowance[] = [
 ];
 
 export interface Disagreement {
-  /** The same for requests that differ in names and numbers only. */
+  /** Name that is the same for requests that differ only in names and numbers. */
   readonly name: string;
 }
 
 /**
- * @param isStrict whether ours speaks as the reference does
- * @returns undefined where both say the same
+ * @param isStrict whether our node uses the strict dialect of the reference
+ * @returns undefined if both answers are the same
  */
 export function disagreement(
   request: HttpRequest,
@@ -124,15 +124,15 @@ interface Comparable {
 }
 
 function comparable({ status, contentType, allow, body }: HttpAnswer): Comparable {
-  // The reference sends a page of HTML, we send JSON.
+  // The reference sends an HTML page, our node sends JSON.
   if (status === 405) return { status, contentType: '', allow: allow.split(', ').sort().join(', '), body: '' };
   const { message, errors } = body as { message?: unknown; errors?: readonly { readonly message?: string }[] };
   if (message !== 'Parse errors') return { status, contentType, allow, body };
-  // The text behind the name is the engine's.
+  // The text after the name comes from the JavaScript engine.
   return { status, contentType, allow, body: { message, errors: errors?.map((error) => ({ ...error, message: '' })) } };
 }
 
-/** Codes and names of what is wrong. */
+/** Codes and names in a refusal. */
 function codesOf({ body }: Comparable): string {
   const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
   if (!Array.isArray(errors))

@@ -1,11 +1,14 @@
-/** What the chain of a lab holds, for questions that find something. */
+/** Data on the chain of a lab, so that requests find something. */
 
 import { ask } from '../../interop/http.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
 export interface Facts {
   readonly addresses: readonly string[];
-  /** Of whose own paths much is listed: those without a key, and the group with a member in capitals. */
+  /**
+   * Addresses whose own paths have many listed differences: accounts without a key, and the group with a member in
+   * upper case.
+   */
   readonly oddAddresses: readonly string[];
   readonly plainAddresses: readonly string[];
   readonly publicKeys: readonly string[];
@@ -21,9 +24,9 @@ export interface Facts {
 }
 
 /**
- * Asks the real node.
+ * Requests the data from the real node.
  *
- * @param odd addresses of whose paths differences are listed
+ * @param odd addresses whose paths have listed differences
  */
 export async function factsOf(url: string, odd: readonly string[]): Promise<Facts> {
   const list = async (path: string): Promise<readonly Untyped[]> => (await ask(url, path)).data as readonly Untyped[];

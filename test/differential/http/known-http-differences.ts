@@ -1,6 +1,6 @@
 /**
- * Classes of difference from a real node over HTTP that stay, each with its reason. `docs/http/interface-differences.md` lists
- * the same, held to this table by a test.
+ * Known and accepted classes of difference from a real node over HTTP, each with its reason.
+ * `docs/http/interface-differences.md` lists the same classes; a test compares the page with this table.
  */
 
 import type { KnownDifference } from '../known-differences.ts';
@@ -12,7 +12,8 @@ const SUBMISSIONS = /, http submissions/;
 export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: QUESTIONS,
-    // A number of 16 digits or more, a time of more than ten, U+0000, a quotation mark, or an account, which may have no key.
+    // Inputs with a number of 16 digits or more, a time of more than ten digits, U+0000, a quotation mark, or an
+    // account, which may have no key.
     input:
       /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
     matches: /: 200 here, 500 there/,
@@ -81,7 +82,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: /^generation 3, http questions/,
-    // With a second filter alone: entries are gone here, or another entry stands in the place of one.
+    // Only requests with a second filter differ: an entry is missing here or another entry is at its position.
     input: /(?=.*[?&]recipientId=)[?&](id|senderId|senderPublicKey|type)=/i,
     matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.data\[\]/i,
     reference: 'If a pool list has the filter `recipientId`, a real node of generation 3 ignores all other filters.',
@@ -117,7 +118,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: SUBMISSIONS,
-    // Its escape stands in a text of JSON within a text of JSON.
+    // The escape sequence is escaped again, because it is in a JSON text inside a JSON text.
     input: /\\\\ud[89a-f]/i,
     matches: /both 400, changed body\.errors\[\]\.errors\[\]\.message/,
     reference: 'When a real node quotes a refused value, it writes half of a surrogate pair as U+FFFD.',
@@ -178,7 +179,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: SUBMISSIONS,
-    // Any value but a time as wallets write it.
+    // Any value except a time in the format of wallets.
     input: /receivedAt\\":(?!\\"\d{4}-\d\d-\d\dT)/,
     matches:
       /^POST \/api\/transactions: (200 here, 409 there \((Invalid time value|Transaction was rejected with errors)\)|both 409, changed body\.errors)/,

@@ -1,7 +1,7 @@
 /**
- * A real node and two of ours, one in each dialect, at rest on one chain: the real node has forged it in past slots with every
- * kind of transaction in it, and all three hold the same transactions in their pools. Nobody forges any more, and ours talk to
- * nobody.
+ * A real node and two of our nodes, one for each dialect, on one chain that does not grow. The real node forged the
+ * chain in past slots, with transactions of every type. All three nodes have the same transactions in their pools. No
+ * node forges any more, and our nodes have no peers.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,29 +26,29 @@ export interface HttpLab {
   close(): Promise<void>;
 }
 
-/** Past the end of a round, so that ranks and rewards are there. */
+/** More slots than a round, so that the chain has ranks and rewards. */
 const PAST_SLOTS = 112;
 const PAST_MS_MAX = 300_000;
 const SYNC_MS_MAX = 120_000;
-/** The queues are worked on every five seconds in either. */
+/** Time in which both kinds of nodes process their queues, which they do every five seconds. */
 const QUEUES_MS = 12_000;
 const LSK = 100_000_000n;
-/** A group, and the member that it names in capitals. */
+/** Owner of a group, and the member that the group names in upper case. */
 const ODD_GROUP = ['account_7', 'account_8'] as const;
 
 export function oddGroupOf(wallet: Wallet): readonly string[] {
   return ODD_GROUP.map((name) => wallet.account(name).address);
 }
 
-/** A lab that is being started. */
+/** A lab that is starting. */
 export interface StartingLab {
-  /** Rejects where it could not be made, with nothing left behind. */
+  /** Rejects if the lab could not be started, and leaves nothing behind. */
   readonly lab: Promise<HttpLab>;
-  /** Ends what runs and removes the folder, at any time. */
+  /** Ends all processes and removes the folder, also during the start. */
   close(): Promise<void>;
 }
 
-/** Time that a start has to notice that its processes have ended. */
+/** Time in which a start notices that its processes have ended. */
 const NOTICE_MS_MAX = 5_000;
 
 export function startHttpLab(generation: Generation, say: (line: string) => void): StartingLab {
@@ -62,14 +62,14 @@ export function startHttpLab(generation: Generation, say: (line: string) => void
       await closeWorld?.();
       const settled = lab.then(noted, noted);
       await Promise.race([settled, sleep(NOTICE_MS_MAX)]);
-      // The start may have gone on meanwhile, and begun another process or file.
+      // The start may have continued meanwhile and created another process or file.
       await closeWorld?.();
     },
   };
 }
 
 function noted(): void {
-  // Whoever waits for the lab hears of a failure.
+  // The caller that awaits the lab handles the error.
 }
 
 async function makeLab(
@@ -94,7 +94,7 @@ async function makeLab(
     const { height } = await statusOf(real.url);
     for (const node of ours) await untilHeight(node, height, SYNC_MS_MAX);
     const tip = await restTogether([real, ...ours], (forging) => setForging(real, delegates, password, forging));
-    // Again, now without peers: what a node knows of others is its own affair.
+    // Restart our nodes without peers, because nodes report different things about their peers.
     for (const [index, node] of ours.entries()) {
       await node.stop();
       const http = { strictDialect: index === 1 };
@@ -111,7 +111,7 @@ async function makeLab(
   }
 }
 
-/** Resolves when a node that lived through past slots has caught up with the clock. */
+/** Resolves when a node that started with past slots has caught up with the clock. */
 async function untilPresent(node: InteropNode): Promise<void> {
   await eventually(`${node.name} lives in the present`, PAST_MS_MAX, async () => {
     const { data } = await ask(node.url, 'node/status');
@@ -119,7 +119,7 @@ async function untilPresent(node: InteropNode): Promise<void> {
   });
 }
 
-/** A group whose member is named in capitals, and one that names a key of which nobody has heard. */
+/** Registers a group whose only member is named in upper case. */
 async function oddGroup(wallet: Wallet, world: World): Promise<void> {
   const [owner, member] = ODD_GROUP.map((name) => wallet.account(name)) as [KnownAccount, KnownAccount];
   const group = wallet.make('registerMultisignature', {
@@ -133,7 +133,7 @@ async function oddGroup(wallet: Wallet, world: World): Promise<void> {
   world.say('a group with a member in capitals is in the chain');
 }
 
-/** Some that wait for a block, and one that waits for signatures. */
+/** Puts transactions into the pools: some that wait for a block, and one that waits for signatures. */
 async function fillPools(lab: Omit<HttpLab, 'close'>): Promise<void> {
   const { wallet } = lab;
   const [rich, other, erin] = [wallet.account('account_9'), wallet.account('account_10'), wallet.account('account_5')];
@@ -141,14 +141,14 @@ async function fillPools(lab: Omit<HttpLab, 'close'>): Promise<void> {
     wallet.transfer(rich, other, 3n * LSK, { data: 'waits' }),
     wallet.transfer(other, rich, 2n * LSK),
     wallet.make('registerSecondPassphrase', { passphrase: rich.passphrase, secondPassphrase: 'another' }),
-    // Of a group, without the signatures of its members.
+    // A transfer from a group without the signatures of its members.
     wallet.transfer(erin, rich, LSK),
   ];
   for (const body of waiting) {
     for (const url of [lab.real, lab.joined, lab.strict]) {
       const { status, body: answer } = await answerOf(url, 'transactions', { method: 'POST', body });
       if (status !== 200) throw new Error(`${url} refused ${JSON.stringify(body)}: ${JSON.stringify(answer)}`);
-      // One after the other, so that the order is the same everywhere.
+      // Send the transactions one at a time, so that all pools have the same order.
       await sleep(20);
     }
   }

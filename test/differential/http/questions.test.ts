@@ -1,4 +1,7 @@
-/** What the questions of the comparison over HTTP look like, and that they arrive so; no real node is asked. */
+/**
+ * Checks the form of the requests that the HTTP comparison sends, and that they arrive unchanged. It needs no real
+ * node.
+ */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** Questions as clients ask them, and what becomes of them when somebody writes them otherwise. */
+/** Requests of clients, and variants of them in odd forms. */
 
 import type { Generation } from '../../../src/protocol/params.ts';
 import type { RandomBelow } from '../../fuzz/mutate.ts';
@@ -6,7 +6,7 @@ import { otherCase, pick } from '../mutations.ts';
 import type { Facts } from './facts.ts';
 import { pickSeldom } from './seldom.ts';
 
-/** A request, as it is printed and asked again. */
+/** A request in the form in which it is printed and replayed. */
 export interface HttpRequest {
   readonly method: string;
   /** Path and query. */
@@ -18,7 +18,7 @@ export interface HttpRequest {
 type Values = (facts: Facts) => readonly string[];
 
 interface Question {
-  /** With `{address}` and `{state}`. */
+  /** Path that may contain `{address}` and `{state}`. */
   readonly path: string;
   readonly parameters: Readonly<Record<string, Values>>;
 }
@@ -38,7 +38,7 @@ function sorts(...fields: readonly string[]): Values {
   return () => fields.flatMap((field) => [`${field}:asc`, `${field}:desc`]);
 }
 
-/** With the sorts that leave nothing open: equal values have no order in the reference. */
+/** Only sorts with a unique order are requested, because the reference leaves the order of equal values undefined. */
 function questionsOf(generation: Generation): readonly Question[] {
   const isSecond = generation === 2;
   const pool: Readonly<Record<string, Values>> = {
@@ -167,7 +167,7 @@ const NAMES = [
   ...['valueOf', 'data', 'address', 'publickey', 'ip', 'id', 'blockId', 'search', 'transactionId', 'lisk', 'x y', 'é'],
 ];
 const BRACKETS = ['[]', '[0]', '[1]', '[x]', '[][]', '[', ']', '[x][y]', '[25]', '%5B%5D'];
-/** The code of the reference stumbles over names that every object has. */
+/** Names of members of every JavaScript object. They cause errors in the reference. */
 const OBJECT_NAMES = ['__proto__', 'hasOwnProperty'];
 const OBJECT_BRACKETS = ['[__proto__]', '[toString]'];
 const NUMBERS = [
@@ -193,7 +193,7 @@ const ODD_PAIRS = [
   ...['a;limit=2', 'a.limit=2', 'limit%00=1', '%6cimit=2', 'utf8=%E2%9C%93'],
 ];
 const LONG_QUERIES = ['&'.repeat(1000)];
-/** Headers of GETs that no answer depends on. */
+/** Headers of GET requests that must not change the answer. */
 const HEADERS: readonly Readonly<Record<string, string>>[] = [
   ...['text/html', '*/*;q=0', 'x', ''].map((accept) => ({ accept })),
   ...[{ 'if-none-match': '*' }, { 'if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' }, { range: 'bytes=0-1' }],
@@ -204,7 +204,7 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
     { 'transfer-encoding': 'identity' },
   ],
 ];
-/** Methods that POSTs say they stand for. */
+/** Methods in the override header of POST requests. */
 const OVERRIDES = ['GET', 'get', 'PUT', 'put, GET', ' DELETE', 'PATCH', 'nothing', ','];
 const TEXTS = [
   ...[
@@ -241,7 +241,7 @@ export class Questions {
     this.#questions = questionsOf(generation);
   }
 
-  /** A question: now and then as it should be, mostly with something odd in it. */
+  /** Returns a request, sometimes a normal one, mostly one with an odd part. */
   next(below: RandomBelow): HttpRequest {
     const { path, parameters } = pick(this.#questions, below);
     const filled = path
@@ -301,7 +301,7 @@ export class Questions {
     } else if (kind === 16)
       return { method: 'GET', target: targetOf(path, texts), headers: namesInOtherCase(pick(HEADERS, below), below) };
     else {
-      // What two parameters are wrong in, or in what order they stand.
+      // Two odd parameters show which parameter the node reports, or in which order.
       add(anyName, pick(TEXTS, below));
       add(names.length === 0 ? 'foo' : pick(names, below), pick(NUMBERS, below));
     }
@@ -313,7 +313,10 @@ function targetOf(path: string, pairs: readonly string[]): string {
   return `/api${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
-/** Names of headers mean the same in any letter case (RFC 9110), and are sent as they are written here. */
+/**
+ * Changes the letter case of header names, which has no meaning (RFC 9110). The client sends the names in the changed
+ * letter case.
+ */
 function namesInOtherCase(headers: Readonly<Record<string, string>>, below: RandomBelow): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [otherCase(name, below), value]));
 }

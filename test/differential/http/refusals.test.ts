@@ -1,4 +1,4 @@
-/** Refusals that a real node gave (`npm run differential -- --http --record`), asked of ours. */
+/** Sends requests that a real node refused (recorded by `npm run differential -- --http --record`) to our node. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { rowsOf } from '../../docs/tables.ts';
 import { HTTP_DIFFERENCES } from './known-http-differences.ts';
 import type { RecordedRefusal } from './refusals.ts';
 
-/** Fewer would show that a recording went wrong. */
+/** Smallest number of recorded refusals. Fewer would mean that the recording failed. */
 const REFUSALS_MIN = 100;
 
 for (const generation of [2, 3] as const) {

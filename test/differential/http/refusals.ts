@@ -1,6 +1,6 @@
 /**
- * Refusals of a real node that do not depend on its chain: kept by kind, each with its smallest request, for a test that needs no
- * real node (`http/refusals.test.ts`).
+ * Refusals of a real node that do not depend on its chain. They are stored by kind, each with its smallest request, for
+ * a test without a real node (`http/refusals.test.ts`).
  */
 
 import { writeFileSync } from 'node:fs';
@@ -11,9 +11,9 @@ export interface RecordedRefusal {
   readonly request: HttpRequest;
   readonly status: number;
   readonly contentType: string;
-  /** Undefined where it is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly body?: unknown;
-  /** Methods that the path knows. */
+  /** Methods that the path supports. */
   readonly allow?: string;
 }
 
@@ -23,9 +23,9 @@ interface Fault {
   readonly errors?: readonly { readonly code: string }[];
 }
 
-/** Refusals of a path with several faults. */
+/** Largest number of refusals with several faults that are stored for a path. */
 const SEVERAL_MAX = 2;
-/** Of each other status. */
+/** Largest number of refusals that are stored for each other status. */
 const OTHERS_MAX = 12;
 
 export class Refusals {
@@ -37,7 +37,7 @@ export class Refusals {
       errors?: readonly Fault[];
       message?: string;
     };
-    // Whether an account is there is a matter of the chain.
+    // The existence of an account depends on the chain.
     if (status === 404 && message !== undefined) return;
     if (errors?.some(({ code, name }) => code === 'INVALID_PARAM' && name === 'address' && errors.length === 1)) return;
     const route = (request.target.split('?')[0] ?? '').replaceAll(/[0-9]+L/g, '#');
@@ -58,7 +58,7 @@ export class Refusals {
     this.#writeSome(file, sorted);
   }
 
-  /** A few of those with several faults show their order; the others would say it again. */
+  /** Writes only a few refusals with several faults, which is enough to show the order of the faults. */
   #writeSome(file: string, all: readonly RecordedRefusal[]): void {
     const taken = new Map<string, number>();
     const sorted = all.filter(({ request, status, body }) => {

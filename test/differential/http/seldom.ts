@@ -1,11 +1,14 @@
-/** What is known to part the two, and listed: asked for now and then, to see that it stays, and not so often that it crowds out the rest. */
+/**
+ * Inputs with a known, listed difference. They are rare, so that they confirm the difference without replacing other
+ * inputs.
+ */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';
 import { pick } from '../mutations.ts';
 
 const ONE_IN = 60;
 
-/** One of the usual values, or, seldom, one of the listed. */
+/** Returns one of the usual values, or rarely one of the listed values. */
 export function pickSeldom<T>(listed: readonly T[], usual: readonly T[], below: RandomBelow): T {
   return pick(below(ONE_IN) === 0 ? listed : usual, below);
 }

@@ -1,4 +1,4 @@
-/** What clients hand in: transactions, signatures of members, switches of forging, whole and spoilt. */
+/** Bodies that clients submit, valid and mutated: transactions, signatures of members, forging switches. */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Untyped } from '../../support/untyped.ts';
@@ -45,7 +45,7 @@ const TYPES = [
   '',
   'a/b',
 ];
-/** `differences.ts` lists what becomes of them. */
+/** Content types with a difference that is listed in `known-http-differences.ts`. */
 const LISTED_TYPES = [
   'application/json; charset=latin1',
   'application/json; charset=utf-32',
@@ -53,12 +53,16 @@ const LISTED_TYPES = [
   'application/x-www-form-urlencoded; charset=x',
   'APPLICATION/JSON',
 ];
-/** A signature object in which something is wrong is 500 in generation 2, whatever it is: one in so many says so. */
+/**
+ * One signature object in this many is mutated. In generation 2 every fault in a signature object leads to status 500,
+ * so a few are enough.
+ */
 const SPOILT_ONE_IN = 6;
 
 /**
- * Whether a real node of generation 3 may end itself over it: it takes a transaction with an unsigned amount that is no number into
- * its pool, and fails when it sums up what the sender of two transactions spends.
+ * Whether a transaction may crash a real node of generation 3. The node accepts a transaction into its pool even if an
+ * amount that no signature covers is not a number. The node crashes when it adds up the spending of a sender with two
+ * transactions.
  */
 export function endsRealNode(body: string): boolean {
   const { type, asset } = JSON.parse(body) as { type?: unknown; asset?: { amount?: unknown } | null };
@@ -93,13 +97,13 @@ export class Submissions {
     const copy = structuredClone(document) as Record<string, unknown>;
     if (isSpoilt) mutate(copy, below);
     const body = textOf(copy, below);
-    // Not for the one that is compared, but for all that come after it.
+    // Skip the request, because a crash of the node would make all later requests fail.
     if (endsRealNode(body)) return this.#posted(target, document, false, below);
     const extra = below(15) === 0 ? '?x=1&limit=' : '';
     return { method: 'POST', target: target + extra, body };
   }
 
-  /** Mostly of an account that has too little, so that pools do not fill. */
+  /** Returns a transaction, mostly from an account with too little balance, so that pools do not fill. */
   #transaction(below: RandomBelow): Untyped {
     const { wallet } = this.#lab;
     this.#made += 1;
@@ -130,8 +134,9 @@ export class Submissions {
   }
 
   /**
-   * Offset to a second that no other transaction has: two that are alike would be one, and the second refused where the first was
-   * taken. Every other second, for the next may begin before the transaction is made.
+   * Returns an offset to a second that no other transaction uses. Two equal transactions would have the same id, and a
+   * node would refuse the second one. Only every other second is used, because the clock may advance before the
+   * transaction is made.
    */
   #ownSecond(): number {
     return this.#startedS - 2 * this.#made - Math.floor(Date.now() / 1000);
@@ -144,7 +149,10 @@ export class Submissions {
     return { transactionId, publicKey, signature: pick(['ab', 'AB', '0f'], below).repeat(64) };
   }
 
-  /** Never a password that fits: a node that forges would leave the other behind. */
+  /**
+   * The password is always wrong. With the right one a node would start to forge, and its chain would differ from the
+   * other node's.
+   */
   #switch(below: RandomBelow): HttpRequest {
     const { delegates } = this.#lab.world;
     const publicKey = pick([delegates[0]?.publicKey ?? '', delegates[50]?.publicKey ?? '', 'ab'.repeat(32)], below);

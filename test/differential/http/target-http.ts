@@ -1,4 +1,7 @@
-/** Requests to a real node and to one of ours on the same chain. Equal are status, type of content, and the whole body. */
+/**
+ * Sends requests to a real node and to one of our nodes on the same chain. Compares the status, the content type, and
+ * the whole body.
+ */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Comparison } from '../comparison.ts';
@@ -10,12 +13,12 @@ import { Questions, type HttpRequest } from './questions.ts';
 import { Refusals } from './refusals.ts';
 import { Submissions } from './submissions.ts';
 
-/** None changes anything, and most of the time of one is spent in waiting. */
+/** Requests that run at once. They change nothing and mostly wait. */
 const QUESTIONS_AT_ONCE = 8;
-/** Times that a question with a difference is asked again. */
+/** Number of repetitions of a request that shows a difference. */
 const TRIES_MORE = 3;
 
-/** Questions in either dialect, and what is handed in. */
+/** Targets for requests in each dialect, and for submissions. */
 export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Promise<readonly Target[]> {
   const asked = { concurrency: QUESTIONS_AT_ONCE };
   const questions = new Questions(lab.generation, await factsOf(lab.real, oddGroupOf(lab.wallet)));
@@ -37,7 +40,7 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
       ...target(named('questions, joined dialect'), lab.real, lab.joined, false, (below) => questions.next(below)),
       ...asked,
     },
-    // Few, and behind the questions: what both take fills their pools.
+    // Few submissions, and after the questions, because the ones that both nodes accept fill their pools.
     { ...target(named('submissions'), lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.15 },
   ];
 }
@@ -52,7 +55,7 @@ function target(
 ): Target {
   const compareRequest = async (request: HttpRequest): Promise<Comparison> => {
     let found = await both(request);
-    // The two nodes may be asked on two sides of the end of a slot, on a busy machine more than once.
+    // The requests may reach the two nodes in different slots, on a busy machine more than once.
     for (let more = 0; more < TRIES_MORE && found.difference !== undefined && request.method === 'GET'; more += 1)
       found = await both(request);
     return found;

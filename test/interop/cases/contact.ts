@@ -1,11 +1,14 @@
-/** (a) One node of each kind. First ours dials, then the reference's: each must list the other and follow its news. */
+/**
+ * (a) A real node and one of ours connect to each other. First our node dials, then the reference's. Each must list the
+ * other and follow its blocks.
+ */
 
 import { ask, statusOf } from '../http.ts';
 import { makeNode, type InteropNode } from '../nodes.ts';
 import { eventually, untilHeight } from '../waiting.ts';
 import type { World } from '../world.ts';
 
-/** The reference looks for free slots to dial every ten seconds. */
+/** The reference dials for free slots every ten seconds. */
 const CONNECT_MS_MAX = 45_000;
 const BLOCKS_FOLLOWED = 4;
 const FOLLOW_MS_MAX = 60_000;
@@ -16,7 +19,7 @@ export async function contact(world: World): Promise<string> {
     const real = await makeNode(world, 'real');
     const ours = await makeNode(world, 'ours');
     const [acceptor, other] = dialler === 'ours' ? [real, ours] : [ours, real];
-    // Half of the delegates each, so that either has news for the other.
+    // Each node has half of the delegates, so both forge blocks.
     const half = Math.ceil(world.delegates.length / 2);
     await acceptor.start({ delegates: world.delegates.slice(0, half) });
     await other.start({ delegates: world.delegates.slice(half), peers: [acceptor.address] });
@@ -37,7 +40,7 @@ export async function contact(world: World): Promise<string> {
   return words.join(' ');
 }
 
-/** Resolves when a node lists the other as connected. */
+/** Resolves when `node` lists `other` as connected. */
 async function listed(world: World, node: InteropNode, other: InteropNode): Promise<void> {
   await eventually(`${node.name} lists ${other.name} as connected`, CONNECT_MS_MAX, async () => {
     const { data } = await ask(node.url, `peers?state=${world.generation === 2 ? 2 : 'connected'}&limit=100`);
@@ -47,7 +50,7 @@ async function listed(world: World, node: InteropNode, other: InteropNode): Prom
   });
 }
 
-/** Resolves when what a node says of the other is what the other says of itself. */
+/** Resolves when `node` reports the same tip for `other` as `other` itself. */
 async function tracked(world: World, node: InteropNode, other: InteropNode): Promise<void> {
   await eventually(`${node.name} knows where ${other.name} is`, FOLLOW_MS_MAX, async () => {
     const [{ data }, own] = await Promise.all([

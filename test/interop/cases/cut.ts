@@ -1,4 +1,4 @@
-/** (e) One side is cut off until the other is thirty blocks further, and returns: the shorter branch gives way. */
+/** (e) One side is cut off and returns when the other side is thirty blocks ahead. The shorter branch must be reverted. */
 
 import { blockIdAt, statusOf, tipOf, type Tip } from '../http.ts';
 import { blocksMs, type MixedNet } from '../mixed-net.ts';
@@ -6,15 +6,16 @@ import type { InteropNode } from '../nodes.ts';
 import { eventually, namesOf, untilCommonBlock, untilHeight } from '../waiting.ts';
 
 const BLOCKS_APART = 30;
-/** In a round all delegates of a side have voted, and no overlap of votes from before the cut is left to chance. */
+/** After a round all delegates of a side have voted, so that votes from before the cut do not decide. */
 const BETTER_BLOCKS_MAX = 101;
 /**
- * The reference takes up to ten seconds to dial again. Release 3.0.2 acts when a block comes; 2.3.8 looks around every ten
- * seconds when no block came for twenty, and takes back five of its own at most each time.
+ * Time for both sides to agree. The reference takes up to ten seconds to dial again. Release 3.0.2 acts when a block
+ * arrives. Release 2.3.8 checks every ten seconds after twenty seconds without a block, and reverts at most five blocks
+ * each time.
  */
 const MEET_MS_MAX = 300_000;
 
-/** Both roles: first the real nodes have the shorter branch, then two of ours. */
+/** Runs both roles: first the real nodes have the shorter branch, then two of ours. */
 export async function cut(net: MixedNet): Promise<string> {
   const [first, second, third, fourth, fifth] = net.nodes as [
     InteropNode,
@@ -56,8 +57,9 @@ async function cutOff(net: MixedNet, shorter: readonly InteropNode[], longer: re
 }
 
 /**
- * The tips of both sides once the second is preferred: by the height that two thirds of the delegates have prevoted where
- * there is such a thing, then by height. A side with more delegates may be behind in the former for a while.
+ * Returns the tips of both sides if the rules prefer the second one. In generation 3 the height that two thirds of the
+ * delegates have prevoted decides first, then the height of the tip. The side with more delegates may be behind in
+ * prevotes for a while.
  */
 async function inOrder(one: InteropNode, other: InteropNode): Promise<readonly [Tip, Tip]> {
   const [lost, kept] = await Promise.all([tipOf(one.url), tipOf(other.url)]);

@@ -1,7 +1,7 @@
 /**
- * (b) and (c): a node of one kind forges with all delegates, first alone in past slots, then beside a node of the other kind
- * that follows it, while transactions of every type enter at both. In the end a new node of that other kind takes the whole
- * chain from the forger alone.
+ * (b) and (c): a node of one kind forges with all delegates, first alone in past slots, then with a node of the other
+ * kind that follows it. Transactions of every type enter at both nodes. Finally a new node of the other kind downloads
+ * the whole chain from the forging node only.
  */
 
 import { compareNodes } from '../compare.ts';
@@ -12,9 +12,9 @@ import { untilHeight } from '../waiting.ts';
 import { Wallet } from '../wallet.ts';
 import type { World } from '../world.ts';
 
-/** Past the finality of the first rounds: 101 * 3 and some. */
+/** More slots than the first three rounds of 101, so that blocks have become final. */
 const PAST_SLOTS = 330;
-/** Slots that were missed on the way are made up for at the pace of the present. */
+/** A generous limit, because missed past slots are replaced by slots in real time. */
 const PAST_MS_MAX = 600_000;
 const LIVE_BLOCKS = 20;
 const SYNC_MS_MAX = 180_000;

@@ -1,6 +1,6 @@
 /**
- * (d) Two real nodes and three of ours share the delegates for three rounds and more, while transactions of every type enter
- * anywhere: one chain, equal answers, no fork, no ban, no penalty.
+ * (d) Two real nodes and three of ours share the delegates for more than three rounds. Transactions of every type enter
+ * at all nodes. The result must be one chain with equal answers, without a fork, a ban or a penalty.
  */
 
 import { blocksMs, type MixedNet } from '../mixed-net.ts';
@@ -15,7 +15,7 @@ const MEET_MS_MAX = 60_000;
 
 export async function mixed(net: MixedNet): Promise<string> {
   const { nodes, world } = net;
-  // The first to start forge alone until they have met the others.
+  // The nodes that start first forge alone until they have found the other nodes.
   await untilHeight(nodes[0], MET_HEIGHT, blocksMs(MET_HEIGHT));
   await untilCommonBlock(nodes, MET_HEIGHT, MEET_MS_MAX);
   const before = new Map(nodes.map((node) => [node, switchesOf(node).length]));

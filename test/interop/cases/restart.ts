@@ -1,4 +1,6 @@
-/** (f) Each kind is stopped and killed in the middle, and comes back to the chain that went on without it. */
+/**
+ * (f) A node of each kind is stopped or killed in the middle, and must return to the chain that continued without it.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { statusOf } from '../http.ts';
@@ -28,8 +30,8 @@ export async function restart(net: MixedNet): Promise<string> {
       `${node.name} was ${how === 'kill' ? 'killed' : 'stopped'}, and synced ${await cycle(net, node, how)} s after its start.`,
     );
     world.say(words.at(-1) ?? '');
-    // What comes back must take part again: a transaction through it reaches everybody. The sender is neither a group nor
-    // has it a second passphrase, whatever case (d) has done before.
+    // The restarted node must take part again, so a transaction that it receives must reach all nodes. Its sender has
+    // no group and no second passphrase, whatever case (d) has sent before.
     const wallet = new Wallet(world, [node, ...nodes.filter((other) => other !== node)]);
     const [from, to] = [wallet.account('account_6'), wallet.account('account_8')];
     await wallet.include([wallet.transfer(from, to, LSK + BigInt(words.length))]);

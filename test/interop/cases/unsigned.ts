@@ -1,7 +1,8 @@
 /**
- * (g) A real node and one of ours share the delegates, while transactions enter at both that no wallet writes: with amounts that
- * nobody signed (generation 3), groups that name a member in two letter cases or in capitals, and such members who send at the
- * same time. Each kind must have forged some of each that the other takes.
+ * (g) A real node and one of ours share the delegates. Transactions that no wallet creates enter at both: amounts that
+ * no signature covers (generation 3), groups that name a member in two letter cases or in upper case, and transactions
+ * of such members at the same time. Each node must forge transactions of each kind, and the other node must accept the
+ * blocks.
  */
 
 import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';
@@ -17,7 +18,10 @@ import type { World } from '../world.ts';
 const LSK = 100_000_000n;
 const MET_HEIGHT = 6;
 const MET_MS_MAX = 120_000;
-/** Each forges some half of each kind; that one forges none of a kind is chance one time in a million. */
+/**
+ * Largest number of rounds. Each node forges about half of each kind; that one forges none of a kind has a probability
+ * of about one in a million.
+ */
 const ROUNDS_MAX = 20;
 
 export async function unsigned(world: World): Promise<string> {
@@ -36,7 +40,7 @@ export async function unsigned(world: World): Promise<string> {
   let sent = 0;
   for (let round = 0; round < ROUNDS_MAX && !isWhole(forgedBy); round += 1) {
     const odd = await oddTransactions(world, wallet, round);
-    // They enter at the nodes in turn, and most often the one where they enter forges them.
+    // Reverse the order every second round, because a transaction is mostly forged by the node at which it entered.
     await wallet.include(round % 2 === 0 ? [...odd.values()] : [...odd.values()].reverse());
     sent += odd.size;
     for (const [kind, { id }] of odd) await note(forgedBy, kind, id, nodes, half);
@@ -53,8 +57,8 @@ export async function unsigned(world: World): Promise<string> {
 }
 
 /**
- * What our pool refuses and real nodes forge: amounts that nobody signed and that cancel out in a block, and an asset that nests
- * deep. The blocks must be ours too.
+ * Includes transactions that our pool refuses but real nodes forge: uncovered amounts that cancel out in a block, and a
+ * deeply nested asset. Our node must accept the blocks.
  */
 async function takenByRealNodesAlone(wallet: Wallet, real: InteropNode, ours: InteropNode): Promise<number> {
   const rich = wallet.account('account_1');
@@ -119,7 +123,7 @@ function groupOf(wallet: Wallet, { passphrase }: KnownAccount, keysgroup: readon
   return wallet.make('registerMultisignature', { passphrase, keysgroup, lifetime: 24, minimum: 1 });
 }
 
-/** Takes note of the kind of node that forged a transaction: the real one has the first delegates. */
+/** Records which kind of node forged a transaction. The real node has the first delegates. */
 async function note(
   forgedBy: Map<string, Set<string>>,
   kind: string,

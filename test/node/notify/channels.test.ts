@@ -1,4 +1,4 @@
-/** Receivers: a web server and a program. */
+/** Receivers of events: a web server and a program. */
 
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Events reach receivers that fail, each once under one id. */
+/** Delivery of events to receivers that fail. Each event is delivered once, with one id. */
 
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -13,7 +13,7 @@ const ALICE = 'aa'.repeat(32);
 
 interface Receiver extends Channel {
   readonly taken: Notice[];
-  /** Deliveries that fail from now on. */
+  /** Number of the next deliveries that fail. */
   fail: number;
 }
 
@@ -32,7 +32,7 @@ function receiver(): Receiver {
   };
 }
 
-/** Timers fire when they are told to, and their delays are kept. */
+/** A clock whose timers the test fires. The clock records the delays of its timers. */
 function handClock() {
   const delays: number[] = [];
   let due: (() => void)[] = [];

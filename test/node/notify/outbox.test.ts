@@ -1,4 +1,4 @@
-/** Events on the disk until they are delivered. */
+/** Events are stored on disk until they are delivered. */
 
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ test('wherever a kill ends the file, each event that was flushed before is there
     const found = await Outbox.open(copy, SILENT);
     const flushed = lengths.filter((each) => each <= length).length;
     t.deepEqual(ids(found), ['a', 'b', 'c'].slice(0, flushed));
-    // What was left half written does not swallow what comes next.
+    // A partial line at the end of the file must not damage the next event.
     found.add(event('d'));
     await found.close();
     const again = await Outbox.open(copy, SILENT);

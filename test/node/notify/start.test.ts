@@ -1,4 +1,4 @@
-/** What a node tells its receivers from its options on. */
+/** The notifier of a node with different options. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -25,7 +25,7 @@ async function started(t: ExecutionContext, notify: object) {
   const { world } = await ScriptedWorld.begin({ nodes: 1 });
   const { engine, store } = world.node(0);
   const directory = temporaryFolder(t);
-  // As the start of a node tells it, before there is anybody to be told.
+  // A node logs this event during its start, before the notifier exists.
   engine.diagnostics
     .listenIn(SILENT)
     .module('forge')
@@ -55,7 +55,7 @@ for (const name of ['', 'node of the north']) {
     await started(t, { webhook: url, name, events: ['all'] });
     await until(() => bodies.length > 0);
     t.is(bodies[0]?.node, name === '' ? hostname() : name);
-    // And what was told before there was a notifier is told too.
+    // The notifier also delivers an event from before its own start.
     t.true(bodies.some(({ code }) => code === 'FORGING_WATCH'));
   });
 }

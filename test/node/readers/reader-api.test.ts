@@ -1,4 +1,4 @@
-/** What a reader answers beside the node: the same, over a channel that carries plain data alone. */
+/** Checks that a reading process gives the same answers as the node, over a channel that carries only plain data. */
 
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -24,7 +24,7 @@ const HEIGHT = 30;
 const KEPT = 25;
 const { maker, network, blocks } = madeChain(HEIGHT);
 
-/** A node over a store on the disk, and a reader of the same store: both answer HTTP. */
+/** A node with a store on disk and a reader of the same store. Both serve HTTP. */
 async function setUpReaders(t: ExecutionContext) {
   const place = placeIn(join(temporaryFolder(t), 'data'), network);
   await storeChain(place, blocks.slice(0, KEPT));
@@ -39,7 +39,7 @@ async function setUpReaders(t: ExecutionContext) {
   const reader = new ChainReader({ directory: chainDirectory(place), codec: rules.codec, params }, systemClock);
   t.teardown(() => reader.close());
   const asked: FromReader[] = [];
-  // As between processes: nothing passes that is no plain data, and not at once.
+  // Simulates a channel between processes: it carries only plain data, and not at once.
   const toNode = (message: FromReader): void => {
     const copy = structuredClone(message);
     asked.push(copy);

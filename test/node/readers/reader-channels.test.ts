@@ -1,4 +1,4 @@
-/** What a reader does while its node answers nothing. */
+/** Behaviour of a reading process while its node does not respond. */
 
 import test from 'ava';
 import { LimitChannel } from '../../../src/node/readers/limit-channel.ts';
@@ -10,7 +10,7 @@ import {
 } from '../../../src/node/readers/messages.ts';
 import { NodeChannel } from '../../../src/node/readers/node-channel.ts';
 
-/** A clock that a test moves, and what was sent. */
+/** A clock that a test moves, and a list of the sent messages. */
 function setUpChannels() {
   let nowMs = 0;
   const timers = new Map<object, { readonly atMs: number; readonly work: () => void }>();
@@ -42,7 +42,8 @@ test('questions about limits end in time while the node says nothing, later ones
   t.deepEqual(new Set(await Promise.all([asked, ...waiting])), new Set(['NODE_SILENT']));
   t.is(await channel.take('late', 1).catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
-  // The node wakes: it counted the connection, which is gone, and is asked nothing that nobody waits for.
+  // The node responds again. The node counted a connection that has closed since, so the reader reports the end of the
+  // connection and no stale question.
   channel.answered([null]);
   pass(10);
   const last = sent.at(-1);

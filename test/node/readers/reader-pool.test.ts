@@ -1,4 +1,7 @@
-/** Processes that answer HTTP beside a node: they are replaced when they end or hang, and end with their node. */
+/**
+ * Reading processes that answer HTTP for a node. A reading process that ends or hangs is replaced. All reading
+ * processes end with their node.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { Agent, get } from 'node:http';
@@ -13,7 +16,7 @@ import type { Untyped } from '../../support/untyped.ts';
 
 const WITHIN_MS = 60_000;
 
-/** Numbers of the processes that answer for a node. */
+/** Process ids of the reading processes of a node. */
 function readersOf(node: OneNode): readonly number[] {
   const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(node.process.pid)], { encoding: 'utf8' });
   return children.split('\n').flatMap((line) => (line.includes('reader-program') ? [Number.parseInt(line, 10)] : []));
@@ -36,7 +39,7 @@ async function heightOf(node: OneNode): Promise<number> {
   return Number((await fetch(`${node.url}/api/blocks?limit=1`)).headers.get('x-height'));
 }
 
-/** Statuses of requests from an address that nobody trusts, on as many connections. */
+/** Statuses of requests from an untrusted address, over the given number of connections. */
 async function strangersStatuses(node: OneNode, connections: number, each: number): Promise<readonly number[]> {
   const ask = (agent: Agent): Promise<number> =>
     new Promise((resolve) => {
@@ -95,7 +98,7 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
     began.each.map(({ reader }: Untyped) => reader),
     [1, 2],
   );
-  // Each by itself would let it have as many.
+  // Both processes share one limit. With separate limits the address would get more answers.
   const statuses = await strangersStatuses(node, 30, 3);
   t.is(statuses.filter((status) => status === 200).length, STRANGERS_MAX, statuses.join());
 

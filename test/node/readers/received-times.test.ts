@@ -1,4 +1,4 @@
-/** The time at which a transaction arrived is the same from each process that answers. */
+/** Checks that each process reports the same arrival time for a transaction. */
 
 import test from 'ava';
 import { setUpEvents } from '../../http/event-fixture.ts';
@@ -6,7 +6,10 @@ import { waitFor } from '../../support/devnet.ts';
 import { watchForks } from '../../support/forked-readers.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
-/** Every third transaction came with a block, and the time of its arrival is not known. */
+/**
+ * Returns the arrival time of a transaction. The time is unknown for every third transaction, as if a block had brought
+ * the transaction.
+ */
 function receivedAtOf(id: string): number | undefined {
   const number = Number(BigInt(id) % 1_000n);
   return number % 3 === 0 ? undefined : 1_700_000_000_000 + number;

@@ -1,4 +1,4 @@
-/** Limits of an address hold for all processes that answer together, whichever of them it comes to. */
+/** Limits for an address hold for all processes together, whichever process receives the requests. */
 
 import test, { type ExecutionContext } from 'ava';
 import { REFUSALS_MAX } from '../../../src/http/admission/limits.ts';
@@ -15,7 +15,7 @@ import { waitFor } from '../../support/devnet.ts';
 const PUBLIC = { access: { public: true, whiteList: ['127.0.0.1'] } };
 const { limits } = HTTP_DEFAULTS;
 
-/** Two servers whose limits are counted in one place, behind a channel that carries plain data alone, and not at once. */
+/** Two servers that count their limits in one place, over a channel that carries only plain data, and not at once. */
 async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
   const options = { ...PUBLIC, limits: { ...limits, ...changed } };
   const channels = new Map<number, LimitChannel>();
@@ -27,7 +27,7 @@ async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['l
     for (const reader of channels.keys()) tell(reader, message);
   });
   const dials: Dial[] = [];
-  /** What the readers told a node that does not come to it. */
+  /** Messages of the readers to a node that hangs. Undefined while the node responds. */
   let unheard: (() => void)[] | undefined;
   const hang = (): void => void (unheard = []);
   const wake = (): void => {
@@ -73,7 +73,7 @@ test('an address has one rate at two processes, and a refused one is told when t
     t.is(statuses.filter((status) => status === 200).length, 30, from);
     t.is(statuses.filter((status) => status === 429).length, 50, from);
     for (const client of clients) t.regex(client.received, /Retry-After: [1-9]/);
-    // The last that was let in had nothing left.
+    // The last accepted request has used up the limit.
     t.is([...(clients[0]?.received ?? '').matchAll(/X-RateLimit-Limit: 30/g)].length, 40);
   }
 });
@@ -108,7 +108,7 @@ test('an address has so many connections at two processes together, and again as
     },
     30_000,
   );
-  // One process ends with all of its connections: they count no more.
+  // One process ends with all its connections, which then no longer count.
   const held = await Promise.all(Array.from({ length: 6 }, () => first()));
   await Promise.all(held.map((client) => statusOf(client)));
   t.not(await statusOf(await second()), 200);
@@ -121,7 +121,7 @@ test('an address that is shut out of one process is shut out of the other, and i
   const elsewhere = await second();
   t.is(await statusOf(elsewhere), 200);
   const offender = await first();
-  // Each process by itself would take twice as many.
+  // With separate limits, each process would accept twice as many requests.
   for (let count = 0; count <= REFUSALS_MAX && !offender.isClosed; count += 1) {
     const client = count % 2 === 0 ? offender : elsewhere;
     client.write(requestBytes('GET /api/nothing'));
@@ -156,13 +156,13 @@ test('while the node that counts hangs, strangers are told to come back, and non
   t.is(await statusOf(kept), 200);
   hang();
   const newcomer = await second();
-  // One asks on a connection that stands, the other one has not been counted yet.
+  // One request uses an open connection. The other connection has not been counted yet.
   const statuses = await Promise.all([statusOf(kept), newcomer.until(({ isEnded, isClosed }) => isEnded || isClosed)]);
   t.is(statuses[0], 503);
   t.regex(kept.received, /Retry-After: [1-9]/);
   t.deepEqual(newcomer.statuses, [503]);
   t.regex(newcomer.received, /Retry-After: [1-9]/);
-  // From then on nobody waits.
+  // From now on, requests are refused without waiting.
   t.is(await statusOf(kept), 503);
   wake();
   await waitFor(
@@ -173,7 +173,7 @@ test('while the node that counts hangs, strangers are told to come back, and non
     },
     30_000,
   );
-  // The newcomer that was turned away was counted late, and given back: three more may come.
+  // The refused newcomer was counted late and then removed, so three more connections are allowed.
   await waitFor(
     'three connections beside the first',
     async () => {
@@ -193,7 +193,7 @@ test('an address with many connections at one process gives up an idle one for a
   for (const hog of hogs) t.is(await statusOf(hog), 200);
   const small = await Promise.all([first('127.0.0.10'), first('127.0.0.10')]);
   for (const client of small) t.is(await statusOf(client), 200);
-  // A tenth of the 20 places is reserved: these 18 are all that strangers have.
+  // A tenth of the 20 connections is reserved, so all strangers together can have only 18.
   const newcomer = await first('127.0.0.11');
   t.is(await statusOf(newcomer), 200);
   t.is(hogs.filter(({ isClosed, isEnded }) => isClosed || isEnded).length, 1);

@@ -15,10 +15,10 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 
 const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
 const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
-/** Kills of the only reader; more of them by `READER_KILLS=50`. */
+/** Number of times that the only reader is killed, by default 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
-/** On a connection of its own. */
+/** Sends a request on a connection of its own. */
 function ask(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, { agent: false }, (response) => {
@@ -72,7 +72,7 @@ test.serial('a reader is told of blocks that came before it could hear, and of a
     for (const listener of listeners) listener.chainChanged?.();
   };
   let taken = 0;
-  // Told as soon as the process is there, and its program is not.
+  // The node tells the reader as soon as its process exists, before its program runs.
   watchForks(t, (child) => {
     setImmediate(tell);
     child.on('message', (message) => {
@@ -127,7 +127,7 @@ test.serial('no client is refused while the only reader is replaced again and ag
   }
   progress.isOver = true;
   await Promise.all(clients);
-  // A killed reader takes the connections with it that it has accepted, at most one of each client.
+  // A killed reader closes its accepted connections, at most one for each client.
   t.deepEqual(
     errors.filter((code) => code !== 'ECONNRESET'),
     [],

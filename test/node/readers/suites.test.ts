@@ -1,4 +1,7 @@
-/** Suites of the HTTP interface with a process that reads beside the node, in short; `HTTP_PROCESSES=2` runs them at length. */
+/**
+ * Short runs of the HTTP test suites with a reading process beside the node. `HTTP_PROCESSES=2` runs the whole suites
+ * with processes.
+ */
 
 import test from 'ava';
 import { rebuildChain } from '../../http/event-fixture.ts';

@@ -44,7 +44,8 @@ test('a process that was stopped for an hour and goes on, or a machine that slep
 
 test('on a machine that is too busy for the watchdog itself a main thread that got no turn either is not ended', (t) => {
   const life = new Life({ isBeating: false });
-  // Samples ten seconds apart instead of a quarter: five of them are no fifty seconds of standing still.
+  // The samples are ten seconds apart instead of a quarter of a second. Five such samples do not prove that the main
+  // thread hung for fifty seconds.
   for (let times = 0; times < 5; times += 1) {
     life.sleep(10_000);
     t.is(life.pass(SAMPLE_INTERVAL_MS), undefined);
@@ -96,7 +97,7 @@ test('a node that does little but collect garbage is ended, one that collects ha
   t.true(tookMs >= LIMITS.blockedMsMax && tookMs < LIMITS.blockedMsMax + 1000, `${tookMs}`);
 });
 
-/** A process that is sampled. */
+/** A simulated process whose health is sampled. */
 class Life {
   isBeating = true;
   isArmed = true;
@@ -117,7 +118,7 @@ class Life {
     this.#judge();
   }
 
-  /** Time passes; what ends the process, if anything does. */
+  /** Moves the time forward and takes the samples that are due. Returns the verdict that ends the process, if there is one. */
   pass(timeMs: number): Verdict | undefined {
     for (const endMs = this.#atMs + timeMs; this.#atMs < endMs;) {
       const verdict = this.#step();
@@ -133,7 +134,7 @@ class Life {
     return this.#atMs - fromMs;
   }
 
-  /** Nothing runs, the watchdog neither. */
+  /** Moves the time forward while neither the process nor the watchdog runs. */
   sleep(timeMs: number): void {
     this.#atMs += timeMs - SAMPLE_INTERVAL_MS;
     const verdict = this.#step(0);

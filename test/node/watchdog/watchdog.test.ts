@@ -1,4 +1,7 @@
-/** Real nodes that are hurt by a part that only tests load: each ends by itself with a last word, and is started again. */
+/**
+ * Real nodes are damaged by a module that only tests load. Each node must end by itself with a last message, and must
+ * be started again.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,12 +17,12 @@ import { temporaryFolder } from '../../support/network-folder.ts';
 import { freePortRanges } from '../../support/ports.ts';
 
 const HARMFUL_PART = new URL('../../support/harmful-part.js', import.meta.url).href;
-/** Far more than it takes: a machine with other work to do is no fault of the node. */
+/** A generous limit, because the node is not at fault if the machine is busy. */
 const END_MS_MAX = 120_000;
 const BLOCKED_MAX_S = 2;
 
 test.serial('a node whose memory leaks ends with the documented code and says why', async (t) => {
-  // On a slow machine the event loop stands still while the memory fills.
+  // Disable this limit, because on a slow machine the event loop hangs while the memory fills.
   const { node, output, hurt } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
   hurt('leak');
   t.deepEqual(await endOf(node), { code: EXIT.unhealthy, signal: null }, output());
@@ -83,7 +86,8 @@ test.serial('the supervisor of a devnet starts a node again whose heap was fille
     });
   await told(/2 of 2 nodes answer/);
   writeFileSync(harmFile, 'fill');
-  // The limits are the defaults here, and a slow machine can fill the heap for longer than the event loop may stand still.
+  // This node uses the default limits. On a slow machine, filling the heap may block the event loop for longer than its
+  // limit.
   await told(
     /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop stood still) .*: started again in 1 s/,
   );
@@ -100,11 +104,11 @@ interface Running {
   readonly node: ChildProcess;
   readonly client: NodeClient;
   readonly output: () => string;
-  /** As `test/support/harmful-part.ts` has it. */
+  /** Harms the node with a function of `test/support/harmful-part.ts`. */
   hurt(how: 'leak' | 'fill' | 'block'): void;
 }
 
-/** A node alone, with the smallest ceiling. */
+/** Starts a single node with the smallest ceiling. */
 async function startNode(t: ExecutionContext, variables: Readonly<Record<string, string>> = {}): Promise<Running> {
   t.timeout(3 * END_MS_MAX);
   const { http } = await freePortRanges(1);
@@ -131,7 +135,9 @@ async function startNode(t: ExecutionContext, variables: Readonly<Record<string,
   return { node, client, output, hurt: (how) => void writeFileSync(harmFile, how) };
 }
 
-/** V8's own limit lies above the ceiling on any machine, so that the watchdog is what ends the node. */
+/**
+ * Environment in which the heap limit of V8 is above the ceiling on every machine, so that the watchdog ends the node.
+ */
 function environment(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const options = `--max-old-space-size=6000 --import ${HARMFUL_PART}`;
   return { ...process.env, ...variables, NODE_OPTIONS: options };
