@@ -1,5 +1,7 @@
 /** Reads the chain of a data folder as the source of a sink. A node may write to the folder at the same time. */
 
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { finalizedHeightOf } from '../engine/commit.ts';
 import { createRules } from '../protocol/generations.ts';
@@ -27,6 +29,9 @@ const BLOCKS_AT_ONCE = 200;
 /** Maximum of blocks in one read during a backfill. Between two reads, the sink inserts the previous range. */
 const FINAL_BLOCKS_AT_ONCE = 25;
 
+/** File of the store in its folder. A restored copy is another file of this name. */
+const DATA_FILE = 'data.mdb';
+
 /** Calls `work` with the present chain; the store must not be used after the call. */
 export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 
@@ -36,8 +41,17 @@ export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 export function openStoreSource(place: ChainPlace, options: StoreSourceOptions): ChainSource {
   const rules = createRules(place.network.params);
   const directory = chainDirectory(place);
-  const reader = openLmdbReader(directory, systemClock);
+  const file = join(directory, DATA_FILE);
+  let inode = inodeOf(file);
+  let reader = openLmdbReader(directory, systemClock);
   const look: LookAtStore = async (work) => {
+    const present = inodeOf(file);
+    // When a copy of the chain is restored, the open file is gone from the folder, and never changes again.
+    if (present !== undefined && present !== inode) {
+      await reader.close();
+      inode = present;
+      reader = openLmdbReader(directory, systemClock);
+    }
     const keys = reader.snapshot();
     try {
       return work(readChainStore(keys, { codec: rules.codec, params: rules.params, directory }));
@@ -47,6 +61,11 @@ export function openStoreSource(place: ChainPlace, options: StoreSourceOptions):
     }
   };
   return { ...storeSource(place.network.name, rules, look, options), close: () => reader.close() };
+}
+
+/** Number of a file in its file system; undefined while there is no such file. */
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
 /** Makes a source from any open store. */

@@ -133,6 +133,7 @@ class SinkWriter {
         if (signal.aborted || (await source.finalHeight()) < span.toHeight) break;
         const parts: Rows[] = [];
         for await (const block of source.blocks(span.fromHeight, span.toHeight)) parts.push(this.#maker.rowsOf(block));
+        this.#refuseShortRange(span);
         const lastBlockId = this.#maker.tip()?.id ?? '0';
         this.#settleBlocks(span.toHeight);
         await written;
@@ -146,6 +147,17 @@ class SinkWriter {
       throw error;
     }
     await written;
+  }
+
+  /** The chain may have become shorter since its final height was read. */
+  #refuseShortRange({ toHeight }: HeightSpan): void {
+    const height = this.#maker.tip()?.height ?? 0;
+    if (height === toHeight) return;
+    throw new ProtocolError(
+      'SINK_REVERTED_BELOW',
+      { height, settledHeight: toHeight },
+      `the chain ends at height ${height}, although block ${toHeight} counted as final: create the sink again with a larger --depth`,
+    );
   }
 
   async #writeRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {

@@ -1,9 +1,10 @@
 import test from 'ava';
+import { renameSync, rmSync } from 'node:fs';
 import { codeOf } from '../../src/primitives/errors.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { openStoreSource, storeSource } from '../../src/node/sink-source.ts';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
-import { openChain } from '../../src/node/chain-tool.ts';
+import { chainDirectory, openChain } from '../../src/node/chain-tool.ts';
 import { emptyMemorySink, MemorySink } from '../../src/sinks/memory-sink.ts';
 import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { runSink } from '../../src/sinks/run.ts';
@@ -84,6 +85,14 @@ test('the rows of a range are made while the sink writes the one before', async 
   t.deepEqual(sorted(sink.rows()), rowsOf(chain, chain.blocks));
 });
 
+test('a range that the chain no longer has whole is not written', async (t) => {
+  const content = emptyMemorySink();
+  const source = listSource(chain.maker.rules, { blocks: chain.blocks.slice(0, 2 * RANGE + 5), finalHeight: 33 });
+  const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(content), follows: false }));
+  t.is(codeOf(error), 'SINK_REVERTED_BELOW');
+  t.is(content.ranges.length, 2);
+});
+
 test('a reorganisation reverts the tail, and ranges follow as blocks become final', async (t) => {
   const content = emptyMemorySink();
   const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes: REORGANISATION });
@@ -150,6 +159,28 @@ for (const generation of [2, 3] as const) {
     t.is(sink.rows().blocks.length, 103);
   });
 }
+
+test('a sink of a data folder notices that its chain was replaced, as by a restored copy', async (t) => {
+  const lateBranch = fullChain(3, 61, 1, LATE_FORK);
+  const [place, copy] = [chain, lateBranch].map(({ network }) => placeIn(temporaryFolder(t), network));
+  if (place === undefined || copy === undefined) throw new Error('there are two places');
+  await storeChain(place, chain.blocks);
+  await storeChain(copy, lateBranch.blocks);
+  const source = openStoreSource(place, { depth: 20, pollMs: 1 });
+  const abort = new AbortController();
+  const tips: ChainChange[] = [];
+  for await (const change of source.changes(1, abort.signal)) {
+    tips.push(change);
+    if (change.kind === 'caughtUp') {
+      rmSync(chainDirectory(place), { recursive: true });
+      renameSync(chainDirectory(copy), chainDirectory(place));
+    }
+    if (change.kind === 'applied' && change.block.id === lateBranch.blocks.at(-1)?.id) abort.abort();
+  }
+  await source.close();
+  const reverted = tips.flatMap((change) => (change.kind === 'reverted' ? [change.height] : []));
+  t.deepEqual(reverted, [58, 57, 56, 55, 54]);
+});
 
 test('a sink follows a store whose chain grows and is reorganised', async (t) => {
   const { rules } = chain.maker;
