@@ -31,7 +31,7 @@ export const FAULTS = {
     'Correct forging.delegates or forging.defaultPassword. `bloomery keys encrypt` creates a new entry for a delegate.',
   ),
   FORGING_OPEN_TO_STRANGERS: warning(
-    'Everybody can try passwords to switch forging on or off.',
+    'Any other machine can try passwords to switch forging on or off.',
     'List single addresses in http.forgingWhitelist.',
   ),
   DATA_FOLDER_UNWRITABLE: error(
@@ -105,7 +105,7 @@ export const FAULTS = {
   ),
   NODE_LAGS: error(
     'The node is behind most of its peers and does not catch up.',
-    'Look at `bloomery why` for refused blocks and failed downloads; a version or exceptions of the network may be missing.',
+    'Look at `bloomery why` for refused blocks and failed downloads. The node may need a newer version, or the exceptions.json of the network.',
   ),
   NETWORK_STANDS_STILL: error(
     'Neither the node nor its peers have received a block for a long time.',
