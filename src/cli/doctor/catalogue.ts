@@ -113,7 +113,7 @@ export const FAULTS = {
   ),
   FINALITY_LAGS: warning(
     'No block has become final for several rounds.',
-    'More than a third of the delegates do not take part: wait for them, and do not rely on blocks that are not final.',
+    'More than a third of the delegates do not forge. Wait until they forge again, and do not rely on blocks that are not final.',
   ),
   NO_PEERS: error(
     'The node has no peer.',
@@ -140,8 +140,8 @@ export const FAULTS = {
     'Enable the delegates with `bloomery forging enable`, or set forging.force to forge after each start.',
   ),
   DELEGATE_NOT_ACTIVE: warning(
-    'A delegate that forges here is not among the delegates of this round.',
-    'The delegate needs more votes; new votes count from a later round on.',
+    'A delegate of this node is not among the active delegates of this round.',
+    'The delegate needs more votes. New votes take effect in a later round.',
   ),
   DELEGATE_ELSEWHERE: error(
     'A delegate of this node also signs on another machine, or its record was moved there.',
