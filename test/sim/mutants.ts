@@ -30,7 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'if (votes > limits.threshold)\n            next.finalized',
   },
   {
-    name: 'votes count for one height too many',
+    name: 'the votes of a header count for one height too many',
     file: BFT,
     from: 'range: 3 * delegates - 1',
     to: 'range: 3 * delegates',
@@ -97,13 +97,13 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'return false;',
   },
   {
-    name: 'a tie goes to the earlier slot',
+    name: 'in a tie, a block of an earlier slot replaces the tip',
     file: FORK_CHOICE,
     from: 'slotAt(tip.header.timestamp, params) < slotAt(received.header.timestamp, params)',
     to: 'slotAt(tip.header.timestamp, params) > slotAt(received.header.timestamp, params)',
   },
   {
-    name: 'a tie goes against a tip that arrived in time',
+    name: 'in a tie, a block replaces a tip that arrived in its slot',
     file: FORK_CHOICE,
     from: '!wasReceivedInSlot(tip, params)',
     to: 'true',
@@ -140,7 +140,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: '0n',
   },
   {
-    name: 'earnings do not raise vote weights',
+    name: 'the earnings of a delegate do not raise vote weights',
     file: 'protocol/payout.js',
     from: 'addVoteWeight(state, vote, earned);',
     to: ';',
@@ -305,7 +305,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'store.block(height + answer.length)',
   },
   {
-    name: 'the node answers with the lowest common block',
+    name: 'the node answers with the lowest common block instead of the highest',
     file: 'engine/serve.js',
     from: 'highest = Math.max(highest, store.heightOf(id) ?? 0)',
     to: 'highest = highest || (store.heightOf(id) ?? 0)',

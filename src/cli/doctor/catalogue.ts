@@ -31,7 +31,7 @@ export const FAULTS = {
     'Correct forging.delegates or forging.defaultPassword. `bloomery keys encrypt` creates a new entry for a delegate.',
   ),
   FORGING_OPEN_TO_STRANGERS: warning(
-    'Everybody can try passwords to switch forging on or off.',
+    'Any other machine can try passwords to switch forging on or off.',
     'List single addresses in http.forgingWhitelist.',
   ),
   DATA_FOLDER_UNWRITABLE: error(
@@ -105,7 +105,7 @@ export const FAULTS = {
   ),
   NODE_LAGS: error(
     'The node is behind most of its peers and does not catch up.',
-    'Look at `bloomery why` for refused blocks and failed downloads; a version or exceptions of the network may be missing.',
+    'Look at `bloomery why` for refused blocks and failed downloads. The node may need a newer version, or the exceptions.json of the network.',
   ),
   NETWORK_STANDS_STILL: error(
     'Neither the node nor its peers have received a block for a long time.',
@@ -113,7 +113,7 @@ export const FAULTS = {
   ),
   FINALITY_LAGS: warning(
     'No block has become final for several rounds.',
-    'More than a third of the delegates do not take part: wait for them, and do not rely on blocks that are not final.',
+    'More than a third of the delegates do not forge. Wait until they forge again, and do not rely on blocks that are not final.',
   ),
   NO_PEERS: error(
     'The node has no peer.',
@@ -140,8 +140,8 @@ export const FAULTS = {
     'Enable the delegates with `bloomery forging enable`, or set forging.force to forge after each start.',
   ),
   DELEGATE_NOT_ACTIVE: warning(
-    'A delegate that forges here is not among the delegates of this round.',
-    'The delegate needs more votes; new votes count from a later round on.',
+    'A delegate of this node is not among the active delegates of this round.',
+    'The delegate needs more votes. New votes take effect in a later round.',
   ),
   DELEGATE_ELSEWHERE: error(
     'A delegate of this node also signs on another machine, or its record was moved there.',
