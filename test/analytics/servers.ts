@@ -122,7 +122,7 @@ function startZooKeeper(folder: string, port: number): ChildProcess {
 }
 
 const USERS = `<yandex>
-<profiles><default><max_memory_usage>6000000000</max_memory_usage></default></profiles>
+<profiles><default><max_memory_usage>6000000000</max_memory_usage><enable_optimize_predicate_expression>1</enable_optimize_predicate_expression></default></profiles>
 <users><default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users>
 <quotas><default></default></quotas>
 </yandex>
