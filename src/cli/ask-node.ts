@@ -41,6 +41,11 @@ interface Answer {
   readonly reasons: readonly string[];
 }
 
+interface Exchange {
+  readonly response: Response;
+  readonly answer: Answer;
+}
+
 /** An address without scheme: an IPv6 address in brackets, an IPv4 address or a name; then a port and a path. */
 const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
 /** Usual HTTP port of Lisk networks. */
@@ -75,15 +80,18 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const base = baseOf(url);
   const isBlocked = isPortBlocked(Number(new URL(base).port));
 
-  async function exchange(
-    path: string,
-    init: RequestInit,
-    allowedMs: number,
-  ): Promise<{ readonly response: Response; readonly answer: Answer }> {
-    try {
-      return await within(allowedMs, async (signal) => {
+  async function exchange(path: string, init: RequestInit, allowedMs: number): Promise<Exchange> {
+    const once = (): Promise<Exchange> =>
+      within(allowedMs, async (signal) => {
         const response = await fetch(`${base}${prefix}/${path}`, { ...init, signal });
         return { response, answer: answerIn(await boundedText(response)) };
+      });
+    try {
+      return await once().catch((error: unknown) => {
+        // The node closes idle connections, and the question may have met such a moment. A question changes nothing, so
+        // it is sent again.
+        if (init.method !== undefined || !isConnectionLost(error)) throw error;
+        return once();
       });
     } catch (error) {
       throw unreachable(error);
@@ -235,6 +243,13 @@ function withScheme(text: string): string | undefined {
   if (text.includes('://')) return text;
   const [, host, port = `:${DEFAULT_PORT}`, path = ''] = BARE_ADDRESS.exec(text) ?? [];
   return host === undefined ? undefined : `http://${host}${port}${path}`;
+}
+
+/** True if the node ended the connection before its answer was complete. */
+function isConnectionLost(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
+  const code = cause?.code;
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET';
 }
 
 /** Returns the cause of an error with the message "fetch failed". */

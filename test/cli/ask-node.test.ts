@@ -28,6 +28,23 @@ for (const [name, listener] of [
   });
 }
 
+test('a question over a connection that the node has just closed is asked again, and a command is not', async (t) => {
+  const used = new WeakSet();
+  let requests = 0;
+  const url = await serve(t, (request, response) => {
+    requests += 1;
+    if (used.has(request.socket)) return void request.socket.destroy();
+    used.add(request.socket);
+    response.end('{"data":{}}');
+  });
+  const asker = nodeAsker(url);
+  for (let times = 0; times < 3; times += 1) await t.notThrowsAsync(asker.ask('node/anything'));
+  const asked = requests;
+  const error = await t.throwsAsync(asker.send('POST', 'transactions', {}), { instanceOf: ProtocolError });
+  t.is(error?.code, 'NODE_UNREACHABLE');
+  t.is(requests, asked + 1);
+});
+
 test('an answer that is no JSON, or lacks its data, is not taken for one', async (t) => {
   for (const body of ['<html>', '{}', '']) {
     const asker = nodeAsker(await serve(t, (_request, response) => response.end(body)));
