@@ -1,4 +1,4 @@
-/** The commands of devnets: they run one, or control a running one. */
+/** The commands that run a devnet or control a running devnet. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { beddowsOfLskText } from '../primitives/amount.ts';

@@ -92,7 +92,7 @@ export function createStepProgress({ isQuiet, ...options }: StepProgressOptions)
   };
 }
 
-/** The line of progress: it is written at limited intervals, and cleared on a terminal at the end. */
+/** Writes a progress line at limited intervals. On a terminal, the line is cleared when the work ends. */
 function createLine({
   output = STANDARD_ERROR,
   clock = systemClock,

@@ -24,7 +24,7 @@ const OTHER_ENDING_SIGNALS = [
 ] as const satisfies readonly NodeJS.Signals[];
 
 export interface StopRequest {
-  /** A signal, or another reason for the end. */
+  /** The signal or other event that makes the process end. */
   readonly by: string;
   /** Exit code of an orderly end. When the end was not requested, the code makes a supervisor restart the program. */
   readonly exitCode: ExitCode;

@@ -134,8 +134,8 @@ export class BlockImporter {
   }
 
   /**
-   * Validates the block, then appends the block to the chain or replaces the tip by the block. Step 2 of the import has
-   * verified the signatures.
+   * Validates the block, then appends the block to the chain or replaces the tip with the block. Step 2 of the import
+   * has verified the signatures.
    *
    * @throws BranchRejected
    */

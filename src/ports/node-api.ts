@@ -205,7 +205,7 @@ export interface SlotRange {
 }
 
 interface OldOrder extends SlotRange {
-  /** Height whose order of forgers determined the owner. */
+  /** The node took the owners of these slots from the order of forgers at this height. */
   readonly height: number;
 }
 

@@ -164,7 +164,7 @@ const ROWS: readonly Row[] = [
   ['probe', ['ping', 'ping'], PROBES, PROBES],
 ];
 
-/** The rates of all messages and calls that are counted, for both generations. */
+/** The rates of both generations for all messages and calls that the node counts. */
 export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, words, own, reference, relayed]) =>
   ([2, 3] as const).flatMap((generation) => {
     const name = words[generation - 2];

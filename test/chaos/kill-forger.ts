@@ -29,7 +29,7 @@ export interface KillReport {
   readonly contradictions: readonly string[];
   /** Errors that the processes reported, and tips that were lost in a restart. */
   readonly complaints: readonly string[];
-  /** What is wrong with the store at the end. */
+  /** Description of a fault in the final store; undefined if the store has no fault. */
   readonly deviation: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What every command does when its output cannot be written. */
+/** Tests the behaviour of every command when its output cannot be written. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -146,8 +146,8 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   });
   await includeWithSignatures(wallet, fromGroup, members);
 
-  // All nodes must report the same chain. A node may first have to leave a branch whose last blocks contain the same
-  // transactions.
+  // All nodes must report the same chain. The wait is needed, because a node may still be on another branch. The last
+  // blocks of that branch contain the same transactions.
   let stories: readonly Untyped[] = [];
   const isSaid = async (): Promise<boolean> => {
     stories = await Promise.all(

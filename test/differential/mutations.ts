@@ -200,7 +200,7 @@ function withCapital(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** Returns a value that rarely or never belongs into a document. */
+/** Returns a value that rarely or never occurs in a valid document. */
 export function oddValue(below: RandomBelow): unknown {
   return structuredClone(pick(VALUES, below));
 }

@@ -1,4 +1,4 @@
-/** All targets that need no real node. Targets for HTTP requests need one: they are in `http/target-http.ts`. */
+/** All targets that need no real node. The targets in `http/target-http.ts` need a real node. */
 
 import type { ReferencePackage } from './reference.ts';
 import type { Handlers } from './reference-node.ts';

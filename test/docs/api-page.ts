@@ -136,7 +136,7 @@ function typeTextOf(tag: ts.JSDocTag): string {
   return ts.isJSDocThrowsTag(tag) && tag.typeExpression !== undefined ? tag.typeExpression.getText() : '';
 }
 
-/** Whether a comment belongs to the file: it is the first one, and a blank line follows it. */
+/** Whether a comment describes the file. Such a comment is the first of the file, and a blank line follows it. */
 function isOfFile(comment: ts.JSDoc): boolean {
   return comment.pos === 0 && /^\r?\n\s*\r?\n/.test(comment.getSourceFile().text.slice(comment.end));
 }

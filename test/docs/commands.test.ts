@@ -44,7 +44,10 @@ interface Places {
   readonly signed: string;
 }
 
-/** Commands that this test runs in this order, as the docs show them, with their placeholders replaced. */
+/**
+ * The commands of the docs that this test runs, in this order. Each function returns the arguments with values in place
+ * of the placeholders.
+ */
 const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   'node bin/bloomery.js --help': () => ['--help'],
   'bloomery --help': () => ['--help'],

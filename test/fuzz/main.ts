@@ -1,7 +1,7 @@
 /**
  * `npm run fuzz -- [--inputs N | --seconds N] [--seed S] [--only NAME] [--keep]`: runs every decoder on mutated inputs.
- * Prints the seed, a table, and a corpus line for each finding. `--keep` replaces the kept corpus by the smallest input
- * of each outcome. Exits with code 1 if there is a finding.
+ * Prints the seed, a table, and a corpus line for each finding. `--keep` replaces the kept corpus with the smallest
+ * input of each outcome. Exits with code 1 if there is a finding.
  */
 
 import { parseArgs } from 'node:util';

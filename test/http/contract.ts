@@ -14,7 +14,7 @@ export interface Exchange {
   /** Path and query as requested. */
   readonly target: string;
   readonly status: number;
-  /** Content type with its parameters. Undefined without the header. */
+  /** Content type with its parameters; undefined if the answer has no such header. */
   readonly contentType: string | undefined;
   /** Parsed body if it is JSON, otherwise text. */
   readonly body: unknown;

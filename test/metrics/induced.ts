@@ -51,7 +51,10 @@ const FOR = '6s';
 /** Window without a finalized block in the copy of the rules, instead of half an hour. */
 const FINALITY_WINDOW = '1m';
 const CEILING_MB = 1280;
-/** Size of an additional buffer. With the node's own memory it makes up between 85 % and 100 % of the ceiling. */
+/**
+ * Size of a buffer that the test allocates in the node. The buffer and the node's own memory together take between 85 %
+ * and 100 % of `CEILING_MB`.
+ */
 const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
 

@@ -36,7 +36,10 @@ export interface FaultyTransportOptions {
 
 const NONE: LinkFaults = { isCut: false, delayMs: 0, loss: 0 };
 const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
-/** Maximum of delayed messages of a peer. A node sends fewer messages during the longest delay. */
+/**
+ * Maximum number of delayed messages of one peer in one direction. Even with the longest delay, the messages of a node
+ * stay below this number.
+ */
 const WAITING_MAX = 2_000;
 
 interface Question {

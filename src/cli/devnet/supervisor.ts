@@ -1,4 +1,4 @@
-/** Runs the nodes of a devnet: it starts them, watches them, and ends all their processes at the end. */
+/** Runs the nodes of a devnet: starts and watches their processes, and ends all processes when the devnet ends. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from '../../config/network.ts';

@@ -80,8 +80,8 @@ const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
 /**
- * Codes of slots that passed without a check of the clock. The doctor reports the reason for unseen slots as another
- * fault.
+ * Codes of slots that passed without a check of the clock. The doctor does not count these slots as missed slots. It
+ * reports the cause of such slots as a separate fault.
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);

@@ -265,7 +265,7 @@ export class Live {
   }
 }
 
-/** Returns the 200 latest blocks, newest first. They span the present round and most of the round before it. */
+/** Returns the 200 latest blocks, newest first: the blocks of the present round and most blocks of the round before. */
 async function latestBlocks(): Promise<readonly Block[]> {
   const newer = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`);
   // The second page is requested after the first page. If a block arrives between the requests, the pages overlap, so

@@ -157,8 +157,8 @@ function isChunked({ headers }: GatedRequest): boolean {
 }
 
 /**
- * Number of bytes up to the end of a head. If the end has not arrived, the gate holds back the last bytes if they may
- * be the beginning of the end. So the passed bytes never reach into the next request.
+ * Number of bytes up to the end of a head. If the end mark of the head has not arrived, the gate holds back the last
+ * bytes that may be the start of the mark. Therefore the passed bytes never contain bytes of the next request.
  */
 function upToHeadEnd(bytes: Buffer): number {
   const end = bytes.indexOf(HEAD_END);

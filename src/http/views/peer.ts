@@ -26,7 +26,7 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
   const { broadhash, nonce } = info;
   if (dialect.generation === 2) {
     const own = given({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
-    // Peers of generation 2 identify the same network by its nethash.
+    // A peer of generation 2 may send the nethash of its network instead of the network identifier.
     const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
     return joined(dialect, own, given({ networkId }));
   }

@@ -1,6 +1,6 @@
 /**
- * Updates the delegates of generation 3 for a block. Each block changes the counts of blocks. The last block of a round
- * also causes the payout and freezes the next list.
+ * Updates the delegates of generation 3 for a block. Each block changes the counts of blocks. After the last block of a
+ * round, the code also pays the earnings of the round and freezes the next delegate list.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

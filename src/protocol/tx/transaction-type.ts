@@ -49,7 +49,7 @@ export interface TransactionLayout {
   /**
    * @param bytes the basic bytes, possibly followed by other bytes
    * @param length length of the basic bytes
-   * @param detail result of `detail` when the transaction was stored
+   * @param detail the stored result of `detail` for this transaction
    * @throws ProtocolError `TRANSACTION_BYTES_INVALID`
    */
   decodeBasic(bytes: Buffer, length: number, detail?: Buffer): BasicFields;

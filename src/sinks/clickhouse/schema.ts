@@ -5,7 +5,7 @@
  * A process that lost its lease must not write final rows or markers. Therefore final rows and markers go through a
  * fence: a table that stores nothing, with a materialized view behind it. The view passes rows with the token of the
  * lease's holder, and refuses an insert with any other token. Rows of the tail need no fence: they are invisible
- * without their marker, and a repeated insert replaces them by equal rows.
+ * without their marker, and a repeated insert replaces them with equal rows.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range carry the id of
  * the attempt to write the range, and the marker names the valid attempt. So rows on a cluster need no fence either.
@@ -48,7 +48,7 @@ export const RANGE_ID_COLUMN = 'range_id';
 const RANGES = 'from_height UInt32, to_height UInt32, last_block_id UInt64, written DateTime';
 const TAIL_MARKERS = 'height UInt32, block_id UInt64, sign Int8';
 
-/** Where the tables of a sink are. */
+/** The place of a sink's tables. */
 export interface TablesPlace {
   readonly database: string;
   readonly rangeBlocks: number;

@@ -98,7 +98,7 @@ export class BlockQueries {
     return pageWith(items, length, from, sort.field);
   }
 
-  /** A page of an index that has exactly the requested blocks. */
+  /** Reads a page of index entries with a prefix. The blocks of these entries are exactly the requested blocks. */
   #indexed(prefix: Buffer, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { tables } = this.#store;
     const range = prefixRange(prefix);

@@ -18,7 +18,7 @@ const QUESTIONS_AT_ONCE = 8;
 /** Number of repetitions of a request that shows a difference. */
 const TRIES_MORE = 3;
 
-/** Targets for requests in each dialect, and for submissions. */
+/** Returns the targets for queries in each dialect, and the target for submitted transactions. */
 export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Promise<readonly Target[]> {
   const asked = { concurrency: QUESTIONS_AT_ONCE };
   const questions = new Questions(lab.generation, await factsOf(lab.real, oddGroupOf(lab.wallet)));
