@@ -71,7 +71,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^both accept, another result at \.asset\.data$/,
     input: LONE_SURROGATE,
     reference: 'The reference keeps half of a surrogate pair in the data of a transfer until it stores the transfer.',
-    here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transfer.',
+    here: 'This node replaces half of a surrogate pair with U+FFFD when it reads the transfer.',
     reason:
       'The signed UTF-8 bytes already contain U+FFFD. The reference stores the signed bytes, and therefore also shows U+FFFD after it has stored the transfer.',
   },
@@ -89,7 +89,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,
     target: /headers/,
     reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
-    here: 'This node replaces the total by the sum of the transactions if the total and the sum are the same JSON number.',
+    here: 'This node uses the sum of the transactions as the total if the sum, rounded to a double, equals the received number.',
     reason:
       'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split such nodes from this node. This node passes the block on with the total as a string.',
   },
@@ -99,7 +99,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     input: LONE_SURROGATE,
     reference:
       'In the strings of an application (type 5, only in old blocks), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
-    here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transaction.',
+    here: 'This node replaces half of a surrogate pair with U+FFFD when it reads the transaction.',
     reason:
       'No chain contains a string with half of a surrogate pair, and nobody can add a transaction of type 5 any more.',
   },
