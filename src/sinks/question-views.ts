@@ -1,22 +1,37 @@
-/** Defines views over the tables for frequent queries. All engines of ClickHouse's family accept these queries. */
+/**
+ * Defines views over the tables for frequent queries. All engines of ClickHouse's family accept these queries. A day is
+ * a day in UTC.
+ */
 
 /**
  * @param prefix text before the name of a table: empty, or the database and a dot
  */
 type Select = (prefix: string) => string;
 
-export const QUESTION_VIEWS: Readonly<Record<string, Select>> = {
+/**
+ * SELECT of the sum of the balance changes for each day and address, with the number of changes by transfers.
+ *
+ * @param changes table, view or subquery with the balance changes
+ */
+export function changesPerDay(changes: string): string {
+  return (
+    "SELECT toDate(time, 'UTC') AS day, address, sum(amount) AS amount, countIf(cause = 'transfer') AS transfers " +
+    `FROM ${changes} GROUP BY day, address`
+  );
+}
+
+/** The views read `balance_changes_per_day`, which each sink defines. */
+export const QUESTION_VIEWS = {
   volume_per_day: (prefix) =>
-    `SELECT toDate(time) AS day, count() AS transfers, sum(amount) AS volume, sum(fee) AS fees FROM ${prefix}transactions ` +
-    "WHERE kind = 'transfer' GROUP BY day",
+    "SELECT toDate(time, 'UTC') AS day, count() AS transfers, sum(amount) AS volume, sum(fee) AS fees " +
+    `FROM ${prefix}transactions WHERE kind = 'transfer' GROUP BY day`,
   active_addresses_per_day: (prefix) =>
-    `SELECT toDate(time) AS day, uniqExact(address) AS addresses FROM ${prefix}balance_changes ` +
-    "WHERE cause = 'transfer' GROUP BY day",
-  balances: (prefix) => `SELECT address, sum(amount) AS balance FROM ${prefix}balance_changes GROUP BY address`,
+    `SELECT day, count() AS addresses FROM ${prefix}balance_changes_per_day WHERE transfers > 0 GROUP BY day`,
+  balances: (prefix) => `SELECT address, sum(amount) AS balance FROM ${prefix}balance_changes_per_day GROUP BY address`,
   flows: (prefix) =>
     'SELECT sender, recipient, count() AS transfers, sum(amount) AS volume, max(time) AS latest ' +
     `FROM ${prefix}transactions WHERE kind = 'transfer' GROUP BY sender, recipient`,
   delegate_productivity_per_day: (prefix) =>
-    'SELECT delegate, toDate(time) AS day, sum(forged) AS blocks, sum(missed) AS missed_rounds, sum(rewards) AS reward, ' +
-    `sum(fees) AS fee FROM ${prefix}rounds GROUP BY delegate, day`,
-};
+    "SELECT delegate, toDate(time, 'UTC') AS day, sum(forged) AS blocks, sum(missed) AS missed_rounds, " +
+    `sum(rewards) AS reward, sum(fees) AS fee FROM ${prefix}rounds GROUP BY delegate, day`,
+} as const satisfies Readonly<Record<string, Select>>;

@@ -61,7 +61,7 @@ export function clickHouseEngine(url: string, database: string, cluster?: string
       const server = openServer(url, database, systemClock);
       // Questions of the guide name no database.
       const tables = /\b(FROM|IN) (blocks|transactions|balance_changes|votes|rounds|signatures|balances|flows)\b/g;
-      const views = /\b(FROM) ((?:volume|active_addresses|delegate_productivity)_per_day)\b/g;
+      const views = /\b(FROM) ((?:volume|active_addresses|delegate_productivity|balance_changes)_per_day)\b/g;
       const within = (sql: string): string =>
         sql.replace(tables, `$1 ${database}.$2`).replace(views, `$1 ${database}.$2`);
       return Promise.resolve({

@@ -59,11 +59,20 @@ function placeAt(finalHeight: number, tailHeight: number, of = blocks): SinkPlac
   return { final: places[finalHeight - 1], tail: places.slice(finalHeight, tailHeight) };
 }
 
-/** Stores one of the ranges of the contract's chain, the first of which has number 1. */
-export async function putRange(sink: Sink, number: number): Promise<void> {
+/**
+ * Stores one of the ranges of the contract's chain, the first of which has number 1.
+ *
+ * @param change changes the rows before they are stored
+ */
+export async function putRange(sink: Sink, number: number, change = (rows: Rows): Rows => rows): Promise<void> {
   const span = rangeAfter((number - 1) * RANGE, RANGE);
   const part = blocks.slice(span.fromHeight - 1, span.toHeight);
-  await sink.putRange(span, part.at(-1)?.blockId ?? '', joinedRows(part.map(({ rows }) => rows)));
+  await sink.putRange(span, part.at(-1)?.blockId ?? '', change(joinedRows(part.map(({ rows }) => rows))));
+}
+
+/** Blocks of the contract's chain between two heights; both belong to them. */
+export function blocksOf(fromHeight: number, toHeight: number): readonly SinkBlock[] {
+  return blocks.slice(fromHeight - 1, toHeight);
 }
 
 type Tester = (title: string, work: (t: ExecutionContext) => Promise<void>) => void;

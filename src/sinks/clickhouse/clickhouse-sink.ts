@@ -18,6 +18,7 @@ import {
   refuseOtherCluster,
   runOnCluster,
 } from './cluster.ts';
+import { DaySums } from './day-sums.ts';
 import { ClickHouseLease } from './lease.ts';
 import {
   FENCED_SUFFIX,
@@ -52,7 +53,8 @@ export class ClickHouseSink implements Sink {
   readonly #clock: Clock;
   readonly #lease: ClickHouseLease;
   readonly #cluster: string | undefined;
-  /** Number of ranges that this process began to write. */
+  readonly #daySums: DaySums;
+  /** Number of attempts of this process to write a range or the sums of days. */
   #attempts = 0;
   #rangeBlocks = 0;
   #finalHeight = 0;
@@ -65,6 +67,13 @@ export class ClickHouseSink implements Sink {
     this.#cluster = cluster;
     this.#clock = clock;
     this.#lease = new ClickHouseLease(server, clock, holder);
+    this.#daySums = new DaySums({
+      server,
+      cluster,
+      attemptId: () => this.#attemptId(),
+      keepLease: () => this.#lease.keep(),
+      mark: (table, columns, line) => this.#insert(table, columns, [line]),
+    });
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
@@ -90,6 +99,7 @@ export class ClickHouseSink implements Sink {
     this.#finalHeight = final?.height ?? 0;
     await this.#dropUnmarked();
     await this.#dropOldTail();
+    await this.#losing(this.#daySums.begin(this.#finalHeight));
     const standing = await this.#server.rows<PlaceRow>(
       `SELECT height, toString(block_id) AS id FROM ${database}.sink_tail WHERE height > ${this.#finalHeight} ` +
         'GROUP BY height, block_id HAVING sum(sign) > 0 ORDER BY height',
@@ -108,9 +118,7 @@ export class ClickHouseSink implements Sink {
   async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
     await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
-      const rangeId = await this.#insertRange(rows).catch(async (error: unknown) => {
-        throw await this.#lease.reasonOf(error);
-      });
+      const rangeId = await this.#losing(this.#insertRange(rows));
       const written = Math.floor(this.#clock.nowMs() / 1000);
       const values = [fromHeight, toHeight, lastBlockId, written, ...rangeId];
       const columns = ['from_height', 'to_height', 'last_block_id', 'written', ...rangeId.map(() => RANGE_ID_COLUMN)];
@@ -119,6 +127,21 @@ export class ClickHouseSink implements Sink {
     }
     this.#tail = this.#tail.filter(({ height }) => height > this.#finalHeight);
     await this.#dropOldTail();
+    const last = rows.blocks.at(-1);
+    if (last !== undefined) await this.#losing(this.#daySums.rangeAdded(this.#finalHeight, last.time));
+  }
+
+  /** Waits for a write. If the write fails, the error is the loss of the lease when the process lost the lease. */
+  async #losing<T>(write: Promise<T>): Promise<T> {
+    return write.catch(async (error: unknown) => {
+      throw await this.#lease.reasonOf(error);
+    });
+  }
+
+  /** Id of a new attempt to write rows. */
+  #attemptId(): string {
+    this.#attempts += 1;
+    return rangeIdOf(this.#lease.token, this.#attempts);
   }
 
   /**
@@ -135,8 +158,7 @@ export class ClickHouseSink implements Sink {
       );
       return [];
     }
-    this.#attempts += 1;
-    const id = rangeIdOf(this.#lease.token, this.#attempts);
+    const id = this.#attemptId();
     await allEnded(
       tables.map((table) =>
         this.#server.insert(

@@ -15,7 +15,7 @@
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
-import { QUESTION_VIEWS } from '../question-views.ts';
+import { changesPerDay, QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 
 /** Sort order of each table, chosen for the usual queries of the table. */
@@ -47,6 +47,17 @@ export const RANGE_ID_COLUMN = 'range_id';
 
 const RANGES = 'from_height UInt32, to_height UInt32, last_block_id UInt64, written DateTime';
 const TAIL_MARKERS = 'height UInt32, block_id UInt64, sign Int8';
+
+/** View with the sum of the balance changes for each day and address. */
+const DAYS_VIEW = 'balance_changes_per_day';
+/** Table behind the view: the sums of the days whose blocks are all in complete ranges. */
+export const DAYS_TABLE = `${DAYS_VIEW}${FINAL_SUFFIX}`;
+/** Part of the table of sums on one shard of a cluster. */
+export const DAYS_SHARD = `${DAYS_VIEW}${SHARD_SUFFIX}`;
+const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, address String, amount Int64, transfers UInt64`;
+/** Table of the markers of the sums. A marker makes the sums of the days up to a height visible. */
+export const DAY_MARKERS = 'sink_days';
+const DAY_MARKER_COLUMNS = `to_height UInt32, ${RANGE_ID_COLUMN} UInt64`;
 
 /** The place of a sink's tables. */
 export interface TablesPlace {
@@ -89,10 +100,6 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
       `CREATE TABLE IF NOT EXISTS ${database}.sink_ranges (${ranges}) ENGINE = MergeTree ORDER BY to_height`,
       `CREATE TABLE IF NOT EXISTS ${database}.sink_tail (${TAIL_MARKERS}) ENGINE = ` +
         `CollapsingMergeTree(sign) PARTITION BY intDiv(height - 1, ${rangeBlocks}) ORDER BY (height, block_id)`,
-      ...SINK_TABLE_NAMES.map((table) => viewOf(database, table, cluster)),
-      ...Object.entries(QUESTION_VIEWS).map(
-        ([name, select]) => `CREATE VIEW IF NOT EXISTS ${database}.${name} AS ${select(`${database}.`)}`,
-      ),
     ],
     [
       ...SINK_TABLE_NAMES.flatMap((table) =>
@@ -101,7 +108,21 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
       ...fence(database, 'sink_ranges', ranges),
       ...fence(database, 'sink_tail', TAIL_MARKERS),
     ],
+    [
+      ...dayTables({ database, rangeBlocks, cluster }),
+      // The views of earlier versions are dropped: their days were days of the server's time zone, and on a cluster a
+      // query that began just before the marker of a range could count the range twice.
+      ...SINK_TABLE_NAMES.flatMap((table) => [dropView(database, table), viewOf(database, table, cluster)]),
+      ...Object.entries(QUESTION_VIEWS).flatMap(([name, select]) => [
+        dropView(database, name),
+        `CREATE VIEW IF NOT EXISTS ${database}.${name} AS ${select(`${database}.`)}`,
+      ]),
+    ],
   ];
+}
+
+function dropView(database: string, name: string): string {
+  return `DROP TABLE IF EXISTS ${database}.${name}`;
 }
 
 /** Part of a statement that makes every server of a cluster run it. */
@@ -109,22 +130,72 @@ export function onCluster(cluster: string): string {
   return ` ON CLUSTER '${cluster}'`;
 }
 
+function finalTable(place: TablesPlace, table: SinkTable): readonly string[] {
+  const { rangeBlocks, cluster } = place;
+  return spreadTable(place, {
+    name: table,
+    columns: `${cluster === undefined ? '' : `${RANGE_ID_COLUMN} UInt64, `}${columnList(table)}`,
+    order: `PARTITION BY intDiv(height, ${PARTITION_HEIGHTS}) ORDER BY ${ORDERS[table]}`,
+    shard: `intDiv(height - 1, ${rangeBlocks})`,
+  });
+}
+
+interface SpreadTable {
+  /** Name without suffix. */
+  readonly name: string;
+  /** Names of the columns with their types. */
+  readonly columns: string;
+  /** Partition and sort order. */
+  readonly order: string;
+  /** Expression that chooses the shard of a row. */
+  readonly shard: string;
+}
+
 /**
- * On a cluster: a replicated table on each shard, and a table on the first server that reads and writes the tables of
- * all shards.
+ * On one server: one table. On a cluster: a replicated table on each shard, and a table on the first server that reads
+ * and writes the tables of all shards.
  */
-function finalTable({ database, rangeBlocks, cluster }: TablesPlace, table: SinkTable): readonly string[] {
-  const name = `${database}.${table}${FINAL_SUFFIX}`;
-  const order = `PARTITION BY intDiv(height, ${PARTITION_HEIGHTS}) ORDER BY ${ORDERS[table]}`;
-  if (cluster === undefined)
-    return [`CREATE TABLE IF NOT EXISTS ${name} (${columnList(table)}) ENGINE = MergeTree ${order}`];
-  const columns = `(${RANGE_ID_COLUMN} UInt64, ${columnList(table)})`;
-  const part = `${table}${SHARD_SUFFIX}`;
+function spreadTable(
+  { database, cluster }: TablesPlace,
+  { name, columns, order, shard }: SpreadTable,
+): readonly string[] {
+  const table = `${database}.${name}${FINAL_SUFFIX}`;
+  if (cluster === undefined) return [`CREATE TABLE IF NOT EXISTS ${table} (${columns}) ENGINE = MergeTree ${order}`];
+  const part = `${name}${SHARD_SUFFIX}`;
   return [
-    `CREATE TABLE IF NOT EXISTS ${database}.${part}${onCluster(cluster)} ${columns} ENGINE = ` +
+    `CREATE TABLE IF NOT EXISTS ${database}.${part}${onCluster(cluster)} (${columns}) ENGINE = ` +
       `ReplicatedMergeTree('/clickhouse/tables/{shard}/${database}/${part}', '{replica}') ${order}`,
-    `CREATE TABLE IF NOT EXISTS ${name} ${columns} ENGINE = ` +
-      `Distributed('${cluster}', ${database}, ${part}, intDiv(height - 1, ${rangeBlocks}))`,
+    `CREATE TABLE IF NOT EXISTS ${table} (${columns}) ENGINE = Distributed('${cluster}', ${database}, ${part}, ${shard})`,
+  ];
+}
+
+/**
+ * The sums of the balance changes of each day and address. The sums of an attempt become visible with the marker of the
+ * attempt. The view computes the sums of the days without a marker from the balance changes.
+ */
+function dayTables(place: TablesPlace): readonly string[] {
+  const { database, cluster } = place;
+  const markers = `${database}.${DAY_MARKERS}`;
+  const marked = `(SELECT max(to_height) FROM ${markers})`;
+  const rest = visibleRows(
+    database,
+    'balance_changes',
+    cluster,
+    ['time', 'address', 'amount', 'cause'],
+    ` AND height > ${marked}`,
+  );
+  return [
+    ...spreadTable(place, {
+      name: DAYS_VIEW,
+      columns: DAY_COLUMNS,
+      order: 'PARTITION BY toYear(day) ORDER BY (address, day)',
+      shard: 'cityHash64(address)',
+    }),
+    `CREATE TABLE IF NOT EXISTS ${markers} (${DAY_MARKER_COLUMNS}) ENGINE = MergeTree ORDER BY to_height`,
+    ...fence(database, DAY_MARKERS, DAY_MARKER_COLUMNS),
+    `CREATE VIEW IF NOT EXISTS ${database}.${DAYS_VIEW} AS SELECT day, address, amount, transfers FROM ${database}.${DAYS_TABLE} ` +
+      `WHERE to_height <= ${marked} AND ${RANGE_ID_COLUMN} ${global(cluster)}IN (SELECT ${RANGE_ID_COLUMN} FROM ${markers}) ` +
+      `UNION ALL ${changesPerDay(`(${rest})`)}`,
   ];
 }
 
@@ -150,20 +221,36 @@ function columnList(table: SinkTable): string {
  * reverted.
  */
 function viewOf(database: string, table: SinkTable, cluster: string | undefined): string {
-  const columns = columnsOf(table)
-    .map(([name]) => name)
-    .join(', ');
+  const columns = columnsOf(table).map(([name]) => name);
+  return `CREATE VIEW IF NOT EXISTS ${database}.${table} AS ${visibleRows(database, table, cluster, columns, '')}`;
+}
+
+/** @param condition further condition on the rows, which begins with ` AND `; empty for all rows */
+function visibleRows(
+  database: string,
+  table: SinkTable,
+  cluster: string | undefined,
+  columns: readonly string[],
+  condition: string,
+): string {
+  const names = columns.join(', ');
   const finalHeight = `(SELECT max(to_height) FROM ${database}.sink_ranges)`;
   const standing = `(SELECT block_id FROM ${database}.sink_tail GROUP BY height, block_id HAVING sum(sign) > 0)`;
-  // GLOBAL: only the first server has the markers, and it sends the ids in the markers to the shards.
-  const marked =
-    cluster === undefined
-      ? `height <= ${finalHeight}`
-      : `${RANGE_ID_COLUMN} GLOBAL IN (SELECT ${RANGE_ID_COLUMN} FROM ${database}.sink_ranges)`;
   return (
-    `CREATE VIEW IF NOT EXISTS ${database}.${table} AS ` +
-    `SELECT ${columns} FROM ${database}.${table}${FINAL_SUFFIX} WHERE ${marked} UNION ALL ` +
-    `SELECT ${columns} FROM ${database}.${table}${TAIL_SUFFIX} FINAL ` +
-    `WHERE height > ${finalHeight} AND block_id IN ${standing}`
+    `SELECT ${names} FROM ${database}.${table}${FINAL_SUFFIX} WHERE height <= ${finalHeight}${markedRanges(database, cluster)}${condition} ` +
+    `UNION ALL SELECT ${names} FROM ${database}.${table}${TAIL_SUFFIX} FINAL ` +
+    `WHERE height > ${finalHeight} AND block_id IN ${standing}${condition}`
   );
+}
+
+/** Condition that the marker of a row's range exists, which begins with ` AND `; empty for tables on one server. */
+export function markedRanges(database: string, cluster: string | undefined): string {
+  return cluster === undefined
+    ? ''
+    : ` AND ${RANGE_ID_COLUMN} ${global(cluster)}IN (SELECT ${RANGE_ID_COLUMN} FROM ${database}.sink_ranges)`;
+}
+
+/** On a cluster, only the first server has the markers, and GLOBAL sends the ids in the markers to the shards. */
+function global(cluster: string | undefined): string {
+  return cluster === undefined ? '' : 'GLOBAL ';
 }

@@ -19,7 +19,7 @@ export interface ClickHouseServer {
    * Runs a statement that changes rows. Like an insert, a statement that changes rows has a query id by which it can be
    * found while it runs.
    */
-  change(statement: string): Promise<void>;
+  change(statement: string, options?: WriteOptions): Promise<void>;
   /** Runs a SELECT and returns its rows; integers of 64 bits come as text. */
   rows<T>(select: string): Promise<readonly T[]>;
   /**
@@ -27,16 +27,20 @@ export interface ClickHouseServer {
    *
    * @param lines rows in the format TabSeparated, with their values in the order of the columns
    */
-  insert(table: string, columns: readonly string[], lines: Iterable<string>, options?: InsertOptions): Promise<void>;
+  insert(table: string, columns: readonly string[], lines: Iterable<string>, options?: WriteOptions): Promise<void>;
   close(): Promise<void>;
 }
 
-interface InsertOptions {
+interface WriteOptions {
   /**
    * True to end the insert only when the shards of a Distributed table have the rows. By default, the insert ends when
    * the first server has the rows.
    */
   readonly isWaitingForShards?: true;
+}
+
+function settingsOf(options: WriteOptions = {}): Pick<ExecParams, 'clickhouse_settings'> {
+  return options.isWaitingForShards === true ? { clickhouse_settings: { insert_distributed_sync: 1 } } : {};
 }
 
 /**
@@ -116,8 +120,8 @@ export function openServer(
     run: async (statement) => {
       await execute(statement);
     },
-    change: async (statement) => {
-      await execute(statement, { query_id: nextQueryId() });
+    change: async (statement, options) => {
+      await execute(statement, { query_id: nextQueryId(), ...settingsOf(options) });
     },
     rows: async <T>(select: string) => {
       // JSON has an end, so rows that are missing at the end are noticed.
@@ -131,7 +135,7 @@ export function openServer(
       const answer = await execute(`INSERT INTO ${database}.${table} (${columns.join(', ')}) FORMAT TabSeparated`, {
         values: Readable.from(chunks(lines), { objectMode: false }),
         query_id: nextQueryId(),
-        ...(options?.isWaitingForShards === true ? { clickhouse_settings: { insert_distributed_sync: 1 } } : {}),
+        ...settingsOf(options),
       });
       if (answer !== '') throw refusalOf(shown, new Error(NO_ANSWER), password);
     },

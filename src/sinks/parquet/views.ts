@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ENGINE_TYPES } from '../engine-types.ts';
-import { QUESTION_VIEWS } from '../question-views.ts';
+import { changesPerDay, QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 import { checkedFinalHeight, RANGES, TAIL } from './parquet-folder.ts';
 
@@ -22,7 +22,11 @@ export async function viewStatements(folder: string): Promise<readonly string[]>
     const parts = final.length + tail.length === 0 ? [emptySelect(table)] : [...final, ...tail];
     return `CREATE VIEW ${table} AS ${parts.join(' UNION ALL ')}`;
   });
-  return [...tables, ...Object.entries(QUESTION_VIEWS).map(([name, select]) => `CREATE VIEW ${name} AS ${select('')}`)];
+  return [
+    ...tables,
+    `CREATE VIEW balance_changes_per_day AS ${changesPerDay('balance_changes')}`,
+    ...Object.entries(QUESTION_VIEWS).map(([name, select]) => `CREATE VIEW ${name} AS ${select('')}`),
+  ];
 }
 
 /** True when a part has rows of the table. The engine refuses a pattern that matches no file. */

@@ -1,0 +1,130 @@
+/**
+ * Keeps the sums of the balance changes for each day and address. The server computes the sums of a day when all blocks
+ * of the day are in complete ranges. The sums carry the id of the attempt to compute them, and the marker of the attempt
+ * makes them visible. Sums without a marker are never visible, so they can be removed at any time.
+ */
+
+import { changesPerDay } from '../question-views.ts';
+import {
+  DAY_MARKERS,
+  DAYS_SHARD,
+  DAYS_TABLE,
+  FINAL_SUFFIX,
+  markedRanges,
+  onCluster,
+  RANGE_ID_COLUMN,
+} from './schema.ts';
+import type { ClickHouseServer } from './server.ts';
+
+/** Number of heights whose sums one statement computes, unless a day is longer. It bounds the memory of the server. */
+const HEIGHTS_AT_ONCE = 50_000;
+const DAY_S = 86_400;
+const DAY_OF_BLOCK = "toDate(time, 'UTC')";
+
+/** The parts of a sink that the sums need. */
+export interface DaySumsSink {
+  readonly server: ClickHouseServer;
+  readonly cluster: string | undefined;
+  /** Id of a new attempt to write rows. */
+  attemptId(): string;
+  /** @throws ProtocolError `SINK_LEASE_LOST` */
+  keepLease(): Promise<void>;
+  /** Inserts the marker of an attempt, unless the process has lost its lease. */
+  mark(table: string, columns: readonly string[], line: string): Promise<void>;
+}
+
+export class DaySums {
+  readonly #sink: DaySumsSink;
+  /** Height of the last block in the marked sums. */
+  #height = 0;
+  /** Day since 1970 of the last block in the complete ranges, when the sums were last computed. */
+  #day = 0;
+
+  constructor(sink: DaySumsSink) {
+    this.#sink = sink;
+  }
+
+  /**
+   * Removes sums of attempts without a marker, and computes sums that are missing, for example in a database of an
+   * earlier version.
+   *
+   * @param finalHeight last height of the complete ranges
+   */
+  async begin(finalHeight: number): Promise<void> {
+    const { server } = this.#sink;
+    const [marked] = await server.rows<{ readonly height: number }>(
+      `SELECT max(to_height) AS height FROM ${server.database}.${DAY_MARKERS}`,
+    );
+    this.#height = marked?.height ?? 0;
+    await this.#dropUnmarked();
+    await this.#addDays(finalHeight);
+  }
+
+  /**
+   * Computes the sums of the days that ended.
+   *
+   * @param finalHeight last height of the complete ranges
+   * @param timeS Unix time of the block at this height, in seconds
+   */
+  async rangeAdded(finalHeight: number, timeS: number): Promise<void> {
+    const day = Math.floor(timeS / DAY_S);
+    if (day === this.#day) return;
+    await this.#addDays(finalHeight);
+    this.#day = day;
+  }
+
+  async #addDays(finalHeight: number): Promise<void> {
+    for (;;) {
+      await this.#sink.keepLease();
+      const toHeight = await this.#endOfDays(finalHeight);
+      if (toHeight <= this.#height) return;
+      await this.#add(toHeight);
+      this.#height = toHeight;
+    }
+  }
+
+  /** Last height of the next days whose blocks are all in complete ranges; 0 when there is no such day. */
+  async #endOfDays(finalHeight: number): Promise<number> {
+    const { server, cluster } = this.#sink;
+    const blocks = `${server.database}.blocks${FINAL_SUFFIX}`;
+    const marked = markedRanges(server.database, cluster);
+    const dayAt = (height: number): string =>
+      `(SELECT max(${DAY_OF_BLOCK}) FROM ${blocks} WHERE height = ${height}${marked})`;
+    const [found] = await server.rows<{ readonly end: number }>(
+      `SELECT max(height) AS end FROM ${blocks} WHERE height > ${this.#height} AND height <= ${finalHeight}${marked} ` +
+        `AND ${DAY_OF_BLOCK} < ${dayAt(finalHeight)} ` +
+        `AND (height <= ${this.#height + HEIGHTS_AT_ONCE} OR ${DAY_OF_BLOCK} = ${dayAt(this.#height + 1)})`,
+    );
+    return found?.end ?? 0;
+  }
+
+  async #add(toHeight: number): Promise<void> {
+    const { server, cluster } = this.#sink;
+    const { database } = server;
+    const id = this.#sink.attemptId();
+    const rows =
+      `(SELECT time, address, amount, cause FROM ${database}.balance_changes${FINAL_SUFFIX} ` +
+      `WHERE height > ${this.#height} AND height <= ${toHeight}${markedRanges(database, cluster)})`;
+    await server.change(
+      `INSERT INTO ${database}.${DAYS_TABLE} (${RANGE_ID_COLUMN}, to_height, day, address, amount, transfers) ` +
+        `SELECT toUInt64(${id}), toUInt32(${toHeight}), day, address, amount, transfers FROM (${changesPerDay(rows)})`,
+      { isWaitingForShards: true },
+    );
+    await this.#sink.mark(DAY_MARKERS, ['to_height', RANGE_ID_COLUMN], `${toHeight}\t${id}\n`);
+  }
+
+  async #dropUnmarked(): Promise<void> {
+    const { server, cluster } = this.#sink;
+    const { database } = server;
+    const unmarked = await server.rows<{ readonly id: string }>(
+      `SELECT DISTINCT toString(${RANGE_ID_COLUMN}) AS id FROM ${database}.${DAYS_TABLE} ` +
+        `WHERE ${RANGE_ID_COLUMN} ${cluster === undefined ? '' : 'GLOBAL '}NOT IN ` +
+        `(SELECT ${RANGE_ID_COLUMN} FROM ${database}.${DAY_MARKERS})`,
+    );
+    if (unmarked.length === 0) return;
+    const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
+    await server.change(
+      `ALTER TABLE ${database}.${table} DELETE WHERE ${RANGE_ID_COLUMN} IN (${unmarked.map(({ id }) => id).join(', ')})`,
+    );
+  }
+}

@@ -1,0 +1,208 @@
+/** Run where a server is given: `npm run analytics`. The sums of the balance changes for each day and address. */
+
+import test from 'ava';
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../src/node/system.ts';
+import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
+import { openServer, type ClickHouseServer } from '../../src/sinks/clickhouse/server.ts';
+import type { SinkBlock } from '../../src/sinks/sink.ts';
+import { SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
+import { blocksOf, IDENTITY, putRange } from './contract.ts';
+import { dropDatabase } from './drop-database.ts';
+
+const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
+/** Cluster that the server knows. */
+const clusterName = process.env['BLOOMERY_TEST_CLICKHOUSE_CLUSTER'];
+
+/** Noon of a day, as Unix time in seconds. The time zone of no server makes another day of it. */
+const FIRST_BLOCK_S = Date.UTC(2016, 4, 24, 12) / 1000;
+/** A range of ten blocks is 30 hours long. */
+const BLOCK_TIME_S = 3 * 3_600;
+
+/** The same rows with times that are three hours apart. */
+function overDays(rows: Rows): Rows {
+  return Object.fromEntries(
+    SINK_TABLE_NAMES.map((table) => [
+      table,
+      rows[table].map((row) => ({ ...row, time: FIRST_BLOCK_S + (row.height - 1) * BLOCK_TIME_S })),
+    ]),
+  ) as unknown as Rows;
+}
+
+function tail(fromHeight: number, toHeight: number): readonly SinkBlock[] {
+  return blocksOf(fromHeight, toHeight).map((block) => ({ ...block, rows: overDays(block.rows) }));
+}
+
+interface Site {
+  readonly server: ClickHouseServer;
+  open(of?: Partial<ClickHouseServer>): ClickHouseSink;
+  /** Rows of the view, and the same sums from the balance changes themselves. */
+  sums(): Promise<readonly [view: readonly object[], changes: readonly object[]]>;
+  /** Heights of the markers. */
+  markers(): Promise<readonly number[]>;
+}
+
+let databases = 0;
+
+if (url === undefined) {
+  test('without BLOOMERY_TEST_CLICKHOUSE_URL no sums are tried: a day begins at midnight in UTC', (t) => {
+    const [block] = tail(9, 9);
+    t.is(block?.rows.blocks[0]?.time, Date.UTC(2016, 4, 25, 12) / 1000);
+  });
+} else {
+  tryDays(url, undefined);
+  if (clusterName !== undefined) tryDays(url, clusterName);
+}
+
+function tryDays(at: string, cluster: string | undefined): void {
+  const using = (title: string, work: (t: import('ava').ExecutionContext, site: Site) => Promise<void>): void =>
+    test.serial(`${cluster === undefined ? 'clickhouse' : 'clickhouse cluster'}: ${title}`, async (t) => {
+      databases += 1;
+      const database = `bloomery_days_${process.pid}_${databases}`;
+      const server = openServer(at, database, systemClock);
+      t.teardown(async () => {
+        await server.close();
+        await dropDatabase(at, database, cluster);
+      });
+      await work(t, siteOf(server, cluster));
+    });
+
+  using('the sums of the days that ended are stored, and the view adds the other days', async (t, site) => {
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    // The day of block 1 ends with block 4, the next days with blocks 12, 20 and 28.
+    for (const [number, markers] of [
+      [1, [4]],
+      [2, [4, 12]],
+      [3, [4, 12, 28]],
+    ] as const) {
+      await putRange(sink, number, overDays);
+      t.deepEqual(await site.markers(), markers);
+      const [view, changes] = await site.sums();
+      t.deepEqual(view, changes);
+    }
+    await sink.putTail(tail(31, 34));
+    const [view, changes] = await site.sums();
+    t.deepEqual(view, changes);
+    t.true(view.length > 20);
+    await sink.end();
+    const again = site.open();
+    await again.begin(IDENTITY);
+    t.deepEqual(await site.markers(), [4, 12, 28]);
+    await again.end();
+  });
+
+  using('a view of the balances and of the active addresses counts each change once', async (t, site) => {
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    for (const number of [1, 2, 3]) await putRange(sink, number, overDays);
+    await sink.putTail(tail(31, 34));
+    const { server } = site;
+    t.deepEqual(
+      await server.rows(`SELECT address, balance FROM ${server.database}.balances ORDER BY address`),
+      await server.rows(
+        `SELECT address, sum(amount) AS balance FROM ${server.database}.balance_changes GROUP BY address ORDER BY address`,
+      ),
+    );
+    t.deepEqual(
+      await server.rows(`SELECT day, addresses FROM ${server.database}.active_addresses_per_day ORDER BY day`),
+      await server.rows(
+        `SELECT toDate(time, 'UTC') AS day, uniqExact(address) AS addresses FROM ${server.database}.balance_changes ` +
+          "WHERE cause = 'transfer' GROUP BY day ORDER BY day",
+      ),
+    );
+    await sink.end();
+  });
+
+  using('sums of an attempt without a marker are never visible, and the next process removes them', async (t, site) => {
+    const { server } = site;
+    let isDead = false;
+    const sink = site.open({
+      insert: async (table, ...insertion) => {
+        if (table.startsWith('sink_days')) isDead = true;
+        if (isDead) throw new Error('killed');
+        await server.insert(table, ...insertion);
+      },
+    });
+    await sink.begin(IDENTITY);
+    await t.throwsAsync(putRange(sink, 1, overDays), { message: /killed/ });
+    await sink.end();
+    const stored = `SELECT count() AS count FROM ${server.database}.balance_changes_per_day_final`;
+    const [before] = await server.rows<{ readonly count: string }>(stored);
+    t.true(Number(before?.count) > 0);
+    t.deepEqual(...(await site.sums()));
+    const again = site.open();
+    await again.begin(IDENTITY);
+    t.deepEqual(await site.markers(), [4]);
+    t.deepEqual(...(await site.sums()));
+    let left: unknown;
+    for (let look = 0; look < 100 && left !== before?.count; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      [left] = (await server.rows<{ readonly count: string }>(stored)).map(({ count }) => count);
+    }
+    t.is(left, before?.count, 'the rows of the second attempt alone');
+    await again.end();
+  });
+
+  using('a database of version 2 gets the sums of its days', async (t, site) => {
+    const { server } = site;
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    for (const number of [1, 2, 3]) await putRange(sink, number, overDays);
+    await sink.end();
+    const on = cluster === undefined ? '' : ` ON CLUSTER '${cluster}'`;
+    const parts = cluster === undefined ? [] : [`balance_changes_per_day_shard${on}`];
+    for (const table of [
+      'balance_changes_per_day',
+      'sink_days_fence',
+      'sink_days_fenced',
+      'sink_days',
+      'balance_changes_per_day_final',
+      ...parts,
+    ])
+      await server.run(`DROP TABLE ${server.database}.${table}`);
+    await server.run(`ALTER TABLE ${server.database}.sink DELETE WHERE version = 3`);
+    const version = `SELECT max(version) AS version FROM ${server.database}.sink`;
+    for (let look = 0; look < 100; look += 1) {
+      const [made] = await server.rows<{ readonly version: number }>(version);
+      if (made?.version === 2) break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const again = site.open();
+    await again.begin(IDENTITY);
+    t.deepEqual(await server.rows(version), [{ version: 3 }]);
+    t.deepEqual(await site.markers(), [28]);
+    t.deepEqual(...(await site.sums()));
+    await again.end();
+  });
+
+  function siteOf(server: ClickHouseServer, on: string | undefined): Site {
+    const { database } = server;
+    const sums = "sum(amount) AS amount, countIf(cause = 'transfer') AS transfers";
+    return {
+      server,
+      open: (of) =>
+        new ClickHouseSink(
+          { ...server, ...of, close: () => Promise.resolve() },
+          systemClock,
+          { owner: 'process 1', token: randomUUID().replaceAll('-', '') },
+          on,
+        ),
+      sums: async () => [
+        await server.rows(
+          `SELECT day, address, amount, transfers FROM ${database}.balance_changes_per_day ORDER BY day, address`,
+        ),
+        await server.rows(
+          `SELECT toDate(time, 'UTC') AS day, address, ${sums} FROM ${database}.balance_changes ` +
+            'GROUP BY day, address ORDER BY day, address',
+        ),
+      ],
+      markers: async () =>
+        (
+          await server.rows<{ readonly to_height: number }>(
+            `SELECT to_height FROM ${database}.sink_days ORDER BY to_height`,
+          )
+        ).map(({ to_height }) => to_height),
+    };
+  }
+}
