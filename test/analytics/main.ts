@@ -28,7 +28,7 @@ import { makeChain, TRANSFERS_PER_BLOCK } from '../bench/chains.ts';
 import { runBackfill } from './backfill.ts';
 import { goldenChain, goldenDifferences } from './golden.ts';
 import { chdbFolder, clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
-import { questionsOfGuide } from './questions.ts';
+import { exampleValues, questionsOfGuide, withExamples } from './questions.ts';
 import { sameTables } from './same-tables.ts';
 import { askPanels } from './panels.ts';
 import { killSink, type ServerOfEngine } from './kills.ts';
@@ -291,10 +291,11 @@ async function askAll(
   const times = new Map<string, number>();
   const questions = questionsOfGuide();
   const asked = await engine.ask();
+  const examples = await exampleValues((sql) => asked.rows(sql));
   for (const { title, sql } of questions) {
     const startMs = performance.now();
     try {
-      const rows = await asked.rows(sql);
+      const rows = await asked.rows(withExamples(sql, examples));
       const ms = Math.round(performance.now() - startMs);
       times.set(title, ms);
       const text = JSON.stringify(rows);

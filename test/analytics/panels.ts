@@ -2,8 +2,8 @@
 
 import { messageOf } from '../../src/primitives/errors.ts';
 import { panelOf, sentSql, VARIABLE_QUERIES, type PanelInput } from '../deploy/grafana-analytics.ts';
-import type { Answers, Engine } from './engines.ts';
-import { questionsOfGuide } from './questions.ts';
+import type { Engine } from './engines.ts';
+import { exampleValues, questionsOfGuide, type ExampleValues } from './questions.ts';
 
 export interface AskedPanels {
   readonly asked: number;
@@ -25,10 +25,11 @@ export async function askPanels(engine: Engine, answers: ReadonlyMap<string, str
       return [];
     }
   };
+  const examples = await exampleValues((sql) => asked.rows(sql));
   for (const question of questionsOfGuide()) {
     const panel = panelOf(question);
     const values = new Map<PanelInput, string | number>();
-    for (const input of panel.inputs) values.set(input, await valueOf(asked, input));
+    for (const input of panel.inputs) values.set(input, valueOf(examples, input));
     const sql = sentSql(panel, (input) => values.get(input) ?? '');
     const text = JSON.stringify(await rowsOf(panel.title, sql));
     if (text !== answers.get(question.title)) differences.push(`${panel.title}: ${text}`);
@@ -40,11 +41,9 @@ export async function askPanels(engine: Engine, answers: ReadonlyMap<string, str
   return { asked: count, differences };
 }
 
-async function valueOf(answers: Answers, { example }: PanelInput): Promise<string | number> {
-  const [, moment] = /^toDateTime\('([^']+)'/.exec(example) ?? [];
-  if (moment !== undefined) return Date.parse(`${moment.replace(' ', 'T')}Z`) / 1000;
-  const [, text] = /^'(.*)'$/.exec(example) ?? [];
-  if (text !== undefined) return text;
-  const [row = {}] = await answers.rows(example.slice(1, -1));
-  return String(Object.values(row)[0]);
+function valueOf(examples: ExampleValues, { example }: PanelInput): string | number {
+  const [, moment] = /^toDate(?:Time)?\('([^']+)'/.exec(example) ?? [];
+  if (moment !== undefined) return Date.parse(`${moment.replace(' ', 'T')}${moment.includes(' ') ? 'Z' : ''}`) / 1000;
+  const text = example.slice(1, -1);
+  return examples.get(text) ?? text;
 }

@@ -24,21 +24,15 @@ export interface Panel {
 const quoted = (name: string): string => `\${${name}:singlequote}`;
 export const CHOICES = { address: quoted('address'), delegate: quoted('delegate'), text: quoted('text') };
 const [FROM, TO] = ['$__fromTime', '$__toTime'];
+const TIME_MACRO = /\$__(?:from|to)Time/;
 
 const EXAMPLES: readonly PanelInput[] = [
-  {
-    example: "(SELECT recipient FROM transactions WHERE kind = 'transfer' ORDER BY height, position LIMIT 1)",
-    choice: CHOICES.address,
-  },
-  {
-    example:
-      "(SELECT sender FROM transactions WHERE kind = 'transfer' AND height > 1 ORDER BY height, position LIMIT 1)",
-    choice: CHOICES.address,
-  },
-  { example: '(SELECT delegate FROM votes ORDER BY height, position LIMIT 1)', choice: CHOICES.delegate },
+  { example: "'ADDRESS'", choice: CHOICES.address },
+  { example: "'DELEGATE'", choice: CHOICES.delegate },
   { example: "'at 2'", choice: CHOICES.text },
 ];
-const MOMENT = /toDateTime\('[^']+', 'UTC'\)/g;
+/** A time, or a day. */
+const MOMENT = /toDateTime\('[^']+', 'UTC'\)|toDate\('[^']+'\)/g;
 
 /** SQL queries that list the values of the dashboard's variables. */
 export const VARIABLE_QUERIES: Readonly<Record<string, string>> = {
@@ -56,7 +50,10 @@ export function panelOf({ title, sql }: Question): Panel {
   const inputs = [
     ...EXAMPLES.filter(({ example }) => sql.includes(example)),
     // The last time of a query is the end of the shown range. An earlier time is the start of the range.
-    ...moments.map((example, index) => ({ example, choice: index === moments.length - 1 ? TO : FROM })),
+    ...moments.map((example, index) => {
+      const choice = index === moments.length - 1 ? TO : FROM;
+      return { example, choice: example.startsWith('toDate(') ? `toDate(${choice}, 'UTC')` : choice };
+    }),
   ];
   const chosen = inputs.reduce((text, { example, choice }) => text.replaceAll(example, choice), sql);
   return { title: title.replace(/^[0-9]+\. /, ''), sql: chosen, inputs };
@@ -112,7 +109,10 @@ export function dashboardJson(): string {
 export function sentSql({ sql, inputs }: Panel, valueOf: (input: PanelInput) => string | number): string {
   return inputs.reduce((text, input) => {
     const value = valueOf(input);
-    const written = typeof value === 'number' ? `toDateTime(${value})` : `'${value.replaceAll("'", "\\'")}'`;
+    const written =
+      typeof value === 'number'
+        ? input.choice.replace(TIME_MACRO, `toDateTime(${value})`)
+        : `'${value.replaceAll("'", "\\'")}'`;
     return text.replaceAll(input.choice, written);
   }, sql);
 }
