@@ -104,7 +104,7 @@ function operationOf(route: Route): Operation {
     tags: [route.path.split('/')[1] || 'index'],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: bodyOf(route) }),
-    responses: { ...answersOf(route), ...refusalsOf(route) },
+    responses: joined(answersOf(route), refusalsOf(route)),
   };
 }
 
@@ -168,6 +168,31 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
   return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
+/** Joins the answers of a route and its refusals. A status may belong to both, for example the 503 of a health check. */
+function joined(
+  answers: Record<string, ResponseObject>,
+  refusals: Record<string, ResponseObject>,
+): Record<string, ResponseObject> {
+  const both = Object.entries(refusals).map(([status, refusal]) => {
+    const answer = answers[status];
+    return [status, answer === undefined ? refusal : eitherOf(answer, refusal)] as const;
+  });
+  return { ...answers, ...Object.fromEntries(both) };
+}
+
+function eitherOf(one: ResponseObject, other: ResponseObject): ResponseObject {
+  const content = { ...one.content };
+  for (const [type, { schema }] of Object.entries(other.content)) {
+    const known = content[type]?.schema;
+    content[type] = { schema: known === undefined ? schema : { anyOf: [known, schema] } };
+  }
+  return { description: `${one.description} ${other.description}`, content };
+}
+
+/** Description of the 503 of every route. */
+const UNAVAILABLE =
+  'The node is busy or stopping, or its height is below `minHeight`. Repeat the request after the time in `Retry-After`.';
+
 /** Returns the refusals that every route has, and the refusals that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
@@ -176,14 +201,18 @@ function refusalsOf(route: Route): Record<string, ResponseObject> {
     405: json('The path does not support the method. The header `Allow` lists the supported methods.', problem.SIMPLE),
     429: json('The client exceeded the rate limit.', problem.SIMPLE),
     500: json('The node failed.', problem.SIMPLE),
+    503: json(UNAVAILABLE, problem.UNAVAILABLE),
   };
   if (route.body !== undefined) {
     refusals['413'] = json('The body is too large.', problem.UNREADABLE);
     refusals['415'] = json('The body has an unknown character set or encoding.', problem.UNREADABLE);
   }
   for (const [status, description] of Object.entries(route.errors)) {
-    const schema = status === '409' ? problem.REJECTED : status === '403' ? problem.REFUSED : problem.SIMPLE;
-    refusals[status] = json(description, schema);
+    if (status === '503') refusals[status] = json(`${description} ${UNAVAILABLE}`, problem.UNAVAILABLE);
+    else {
+      const schema = status === '409' ? problem.REJECTED : status === '403' ? problem.REFUSED : problem.SIMPLE;
+      refusals[status] = json(description, schema);
+    }
   }
   return refusals;
 }

@@ -56,12 +56,17 @@ async function listen(t: ExecutionContext, server: Server): Promise<string> {
   return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
 }
 
-function scripted(t: ExecutionContext, answers: Record<string, Untyped>): Promise<string> {
+/** Answer of a closed node, for paths that are not in the list of answers. */
+const CLOSED = { status: 403, body: { message: 'API access denied' } };
+
+/** @param refusal status and body for each path that has no answer */
+function scripted(t: ExecutionContext, answers: Record<string, Untyped>, refusal = CLOSED): Promise<string> {
   const server = createServer((request, response) => {
     const path = (request.url ?? '').replace(/^\//, '').replace(/\?.*/, '');
     const data = answers[path];
-    response.writeHead(data === undefined ? 403 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(data === undefined ? { message: 'API access denied' } : { meta: {}, data }));
+    const { status, body } = data === undefined ? refusal : { status: 200, body: { meta: {}, data } };
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body));
   });
   return listen(t, server);
 }
@@ -229,6 +234,17 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
 for (const [code, changes] of Object.entries(nodeFaults)) {
   test.serial(`${code} is named, and nothing else, when the node shows it`, async (t) => {
     t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...changes })), [code as FaultCode]);
+  });
+}
+
+for (const [reason, code] of [
+  ['NODE_SILENT', 'NODE_SILENT'],
+  [undefined, 'NODE_REFUSES'],
+] as const) {
+  test.serial(`a 503 with the reason ${reason ?? 'left out'} is ${code}`, async (t) => {
+    const its = await setUpNode(t, 'silent');
+    const body = { message: 'Ask again later.', ...(reason === undefined ? {} : { reason }) };
+    t.deepEqual(await found(t, { ...its, url: await scripted(t, {}, { status: 503, body }) }), [code]);
   });
 }
 

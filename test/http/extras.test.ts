@@ -12,6 +12,7 @@ import {
   transactionOf,
   type Envelope,
 } from './fake-node.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
 import { furnished } from './furnished-node.ts';
 import type { Untyped } from '../support/untyped.ts';
 
@@ -242,4 +243,21 @@ test('the status tells how the processes beside the node do, where there are som
   });
   const strict = await serve(t, fake, { strictDialect: true });
   t.false('readers' in ((await strict('/api/node/status')).body as { data: object }).data);
+});
+
+test('a 503 of a node that does not answer its HTTP processes has a reason, and a 503 of a busy node has none', async (t) => {
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake);
+  const answers = [
+    ['NODE_SILENT', { message: 'later', reason: 'NODE_SILENT' }],
+    ['NODE_BUSY', { message: 'later' }],
+  ] as const;
+  for (const [code, body] of answers) {
+    fake.api.status = () => {
+      throw new ProtocolError(code, {}, 'later');
+    };
+    const answer = await ask('/api/node/status');
+    t.is(answer.status, 503, code);
+    t.deepEqual(answer.body, body);
+  }
 });

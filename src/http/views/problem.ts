@@ -5,6 +5,9 @@ import { FLAG, INTEGER, listOf, objectOf, TEXT } from './shapes.ts';
 
 export const SIMPLE: Schema = objectOf({ message: TEXT });
 
+/** Answer while the node cannot answer; `reason` is a code for programs. */
+export const UNAVAILABLE: Schema = objectOf({ message: TEXT, reason: TEXT }, ['reason']);
+
 /** Refusal by an access rule; `errors` has the reason. */
 export const REFUSED: Schema = objectOf({ message: TEXT, errors: listOf(TEXT) }, ['errors']);
 
