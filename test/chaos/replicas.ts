@@ -1,7 +1,7 @@
 /**
  * Three nodes that do not forge run behind HAProxy with the file of docs/deploy, and clients read through HAProxy. The
  * test kills, stops, freezes and cuts off the nodes, and causes reorgs. No client may see a height or a balance go
- * back. Every request must get an answer after at most one retry of the balancer.
+ * back. Every request must get an answer after at most two retries of the balancer.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

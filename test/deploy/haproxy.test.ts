@@ -1,10 +1,15 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { HEIGHT_WAIT_MS_MAX, RETRY_AFTER_S } from '../../src/http/read-place.ts';
 import { READINESS_ROUTE } from '../../src/http/routes/health.ts';
-import { complaintAbout, deployedConfig, haproxyProgram } from '../chaos/haproxy.ts';
+import { complaintAbout, deployedConfig, haproxyProgram, startHaproxy } from '../chaos/haproxy.ts';
+import { asking } from '../chaos/replica-clients.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { freePort, freePorts } from '../support/ports.ts';
 
 /** Lines of each section without comments, by the first line of the section. */
 function sections(): ReadonlyMap<string, readonly string[]> {
@@ -49,7 +54,7 @@ test('the balancer asks a path that says whether a node is ready, and sends agai
   t.true(nodes.includes('http-check expect status 200'));
   t.true(nodes.includes('http-request disable-l7-retry unless { method GET HEAD OPTIONS }'));
   const defaults = found.get('defaults') ?? [];
-  for (const line of ['retries 1', 'option redispatch 1']) t.true(defaults.includes(line), line);
+  for (const line of ['retries 2', 'option redispatch 1']) t.true(defaults.includes(line), line);
   t.true(
     defaults.some((line) => line.startsWith('http-error status 503') && line.endsWith(`Retry-After ${RETRY_AFTER_S}`)),
   );
@@ -63,4 +68,49 @@ test('both kinds of requests go to the same three nodes, and nothing binds a cli
   t.is(servers('backend nodes').length, 3);
   t.deepEqual(servers('backend streams'), servers('backend nodes'));
   t.notRegex(deployedConfig(), /^ *(cookie|stick|balance source|balance hdr)/m);
+});
+
+test('a client gets an answer although the node with the fewest open requests ends during the request', async (t) => {
+  const program = haproxyProgram();
+  if (program === undefined) {
+    t.log('HAProxy is not installed: only the number of repetitions is checked');
+    t.true((sections().get('defaults') ?? []).includes('retries 2'));
+    return;
+  }
+  const first = await freePorts(3);
+  const ports = [first, first + 1, first + 2];
+  const open: ServerResponse[] = [];
+  const servers: Server[] = [];
+  for (const [index, port] of ports.entries()) {
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
+      if (request.url?.startsWith('/api/readyz')) response.end('{}');
+      else if (request.url === '/api/wait') open.push(response);
+      else if (request.url === '/api/end' && index === 2) {
+        servers[index]?.close();
+        request.socket.destroy();
+      } else response.end(JSON.stringify({ node: index + 1 }));
+    };
+    const server = createServer(answer).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    servers.push(server);
+  }
+  const own = await freePort();
+  const haproxy = await startHaproxy(program, temporaryFolder(t), { own, nodes: ports });
+  t.teardown(async () => {
+    await haproxy.stop();
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+  const ask = asking(own);
+  // The other two nodes have more open requests than the third node.
+  const waiting = Array.from({ length: 5 }, () => asking(own)('/api/wait'));
+  while (open.length < 5) await new Promise((resolve) => setTimeout(resolve, 10));
+  // HAProxy answers 502 to the first request of a connection, and closes the connection at a later request.
+  t.is((await ask('/api/node/status')).status, 200);
+  const answer = await ask('/api/end');
+  t.is(answer.status, 200, `${answer.body}\n${haproxy.log()}`);
+  for (const response of open) response.end('{}');
+  await Promise.all(waiting);
 });
