@@ -1,4 +1,7 @@
-/** Answers of servers, and of programs in front of them, that do not do what they were asked to do. */
+/**
+ * The ClickHouse client against servers and proxies that answer with an error, with half an answer or with another
+ * page.
+ */
 
 import test, { type ExecutionContext } from 'ava';
 import { createServer, type ServerResponse } from 'node:http';

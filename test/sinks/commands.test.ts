@@ -1,4 +1,4 @@
-/** `bloomery sink parquet` and `bloomery query` as a person runs them. */
+/** Runs `bloomery sink` and `bloomery query` as processes, as a user runs the two commands. */
 
 import test from 'ava';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -124,7 +124,7 @@ test('bloomery query runs no package of the working folder or of one above, but 
     await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
     t.false(existsSync(proof), cwd);
   }
-  // A folder that is told is that folder alone, and none above it.
+  // `--engine` names one folder: the command does not search the folders above it.
   const above = await runCli(['query', 'SELECT 1', '--from', sink, '--engine', below]);
   t.is(above.code, 1);
   t.true(isProblemLine(above.stderr), above.stderr);
@@ -137,7 +137,7 @@ test('bloomery query runs no package of the working folder or of one above, but 
     const { code, stdout, stderr } = await runCli([...query, ...rest], { env });
     t.is(code, 0, stderr);
     t.is(stdout, 'planted\n');
-    // With FORMAT in the query, the engine answers in that format, here the number of a CSV line.
+    // A query with FORMAT makes the engine answer in that format. The answer 885 stands for a line of CSV.
     for (const answer of ['885\\n', 'planted']) {
       writeFileSync(engine, engineThatSays(answer));
       const mixed = await runCli([...query, ...rest, '--json'], { env });
@@ -165,7 +165,7 @@ test('a folder of files that a process writes to is refused to another, with one
 
 test('a password for a server comes from a file or the environment, is warned about in the URL, and never told', async (t) => {
   const seen: string[] = [];
-  // Repeats what it is sent, as a proxy in front of a server may.
+  // This server repeats the password in its error text, as a proxy in front of a server may do.
   const server = createServer((request, response) => {
     const given = Buffer.from((request.headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString();
     seen.push(given);

@@ -94,7 +94,10 @@ test('a node of another network is refused', async (t) => {
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Answers what `answers` takes up itself, and hands on the rest to the node. */
+/**
+ * Starts a proxy in front of a node. The proxy passes a request on unless `answers` returns true, which means it
+ * answered.
+ */
 async function inFrontOf(t: ExecutionContext, nodeUrl: string, answers: Answering): Promise<string> {
   const server = createServer((request, response) => {
     if (answers(request, response)) return;

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { viewStatements } from '../../src/sinks/parquet/views.ts';
 import { IDENTITY, sinkContract } from './contract.ts';
 
-/** All rows of the files under a folder, read by another program than the one that wrote them. */
+/** Reads all rows of the Parquet files under a folder, with a library that shares no code with the writer. */
 async function rowsIn(folder: string): Promise<Rows> {
   const parts: Rows[] = [joinedRows([])];
   for (const kind of ['ranges', 'tail']) {
@@ -40,7 +40,7 @@ async function rowsIn(folder: string): Promise<Rows> {
   return joinedRows(parts);
 }
 
-/** As the lock of the command, but for owners that share this process; the command's own is tried in commands.test. */
+/** A folder lock whose owners are names in this process. `commands.test.ts` tests the lock of the command itself. */
 function lockOf(owner: string): TakeFolderLock {
   return (folder, name) => {
     const file = join(folder, `${name}.${randomUUID()}`);
@@ -55,7 +55,7 @@ function openSink(folder: string): ParquetSink {
   return new ParquetSink(folder, lockOf('process 1'));
 }
 
-/** Opens a sink, and closes it. */
+/** Opens a sink, reads which heights it holds, and closes the sink. */
 async function placeOf(folder: string): Promise<SinkPlace> {
   const sink = openSink(folder);
   try {
@@ -107,7 +107,7 @@ test('a tail with a gap keeps what is below the gap, ranges with a gap are refus
 test('a tail with two blocks of one height keeps what is below that height', async (t) => {
   const folder = temporaryFolder(t);
   await placeOf(folder);
-  // As in a copy of the folder that was made again after a reorganisation, without removing what was gone.
+  // Such a tail results when a folder is copied twice, before and after a reorg, and old files stay in the copy.
   for (const name of ['0000000001-5', '0000000002-6', '0000000002-7', '0000000003-8'])
     mkdirSync(join(folder, 'tail', name));
   const { tail } = await placeOf(folder);

@@ -19,7 +19,7 @@ import { Crash, crashingSink, listSource } from './list-source.ts';
 
 const RANGE = 10;
 const FORK = 41;
-/** Above what is final when the chain is whole. */
+/** Height of a fork above the finalized height of the whole chain. */
 const LATE_FORK = 54;
 const chain = fullChain(3, 58);
 const branch = fullChain(3, 61, 1, FORK);
@@ -30,7 +30,7 @@ function rowsOf({ maker }: FullChain, blocks: readonly Block[]): unknown {
   return sorted(joinedRows(blocks.map((block) => rows.rowsOf(block))));
 }
 
-/** From the chain to the branch, and on with it. */
+/** Reverts the blocks of `chain` down to the fork, then applies the blocks of `branch`. */
 const REORGANISATION: readonly ChainChange[] = [
   ...chain.blocks
     .slice(FORK - 1)
