@@ -189,7 +189,7 @@ test.serial(
   },
 );
 
-test.serial('what a chain does not have is a wrong use, said in one line', async (t) => {
+test.serial('a question for data that a chain lacks is a usage error in one line', async (t) => {
   const { run, file, data, network: networkFolder } = setUpCommands(t);
   const none = await run('verify');
   t.is(none.code, 2);
@@ -216,7 +216,7 @@ test.serial('what a chain does not have is a wrong use, said in one line', async
   t.is((await runCli(['verify', '--data-dir', join(networkFolder, 'none')])).code, 2);
 });
 
-test.serial('a store is read while a node holds it, and changed by nobody else', async (t) => {
+test.serial('a store can be read while a node has it open, and only the node can write to it', async (t) => {
   const { run, file, data, network: networkFolder } = setUpCommands(t);
   await run('import', file);
   const args = ['start', '--data-dir', data, '--network', networkFolder, '--http-port', '0', '--no-peers'];
@@ -238,7 +238,7 @@ test.serial('a store is read while a node holds it, and changed by nobody else',
   t.deepEqual(await once(node, 'exit'), [0, null]);
 });
 
-test.serial('a file that is there is replaced by nobody unless --force says so', async (t) => {
+test.serial('an existing file is replaced only with --force', async (t) => {
   const { run, file, data, network: networkFolder } = setUpCommands(t);
   await run('import', file);
   const mine = `${file}.mine`;

@@ -177,7 +177,7 @@ for (const [index, table] of TABLE_NAMES.entries()) {
 }
 
 test.serial(
-  'a flipped byte in an account is told by all that go by the state, and named by verify, with the remedy',
+  'every command that uses the state, and verify, reports a flipped byte in an account with the remedy',
   async (t) => {
     const [account] = network.accounts;
     const name = Buffer.from(addressOf(hexOf(account?.publicKey ?? new Uint8Array())));

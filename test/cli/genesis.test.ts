@@ -57,7 +57,7 @@ test.serial('without a seed two networks of the same name differ', async (t) => 
   t.is(a.params.blockTimeS, 10);
 });
 
-test.serial('a folder that holds something is not written to', async (t) => {
+test.serial('genesis create does not write to a folder that is not empty', async (t) => {
   const out = join(temporaryFolder(t), 'out');
   mkdirSync(out);
   writeFileSync(join(out, 'mine'), 'x');
