@@ -102,7 +102,7 @@ test('no term stands in the glossary twice', (t) => {
   t.deepEqual(names, [...new Set(names)]);
 });
 
-test('no word that a term of the glossary replaced stands in src, docs or test any more', (t) => {
+test('no word that a glossary term replaced is left in src, docs or test', (t) => {
   const known = new Set(terms().flatMap(({ term }) => [term, ...term.split(', ')]));
   const found: string[] = [];
   for (const [now, before] of REPLACED) {
@@ -120,7 +120,7 @@ test('no word that a term of the glossary replaced stands in src, docs or test a
   t.deepEqual(found, []);
 });
 
-test('the glossary is found from the first pages of the documentation', (t) => {
+test('the first pages of the documentation link to the glossary', (t) => {
   for (const page of ['README.md', 'architecture.md']) {
     t.regex(readFileSync(join(ROOT, 'docs', page), 'utf8'), /\]\(glossary\.md\)/);
   }

@@ -4,7 +4,7 @@ import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-test('the header of a block is in the journal before anybody hears of the block', async (t) => {
+test('the header of a block is in the journal before the block is announced', async (t) => {
   const { scheduler, chain, signed, pass } = setUpForging();
   let blocks = 0;
   chain.listen({
