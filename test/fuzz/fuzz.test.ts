@@ -43,7 +43,7 @@ test('an error that no decoder declares is a finding, with the input that leads 
   t.is((await outcomeOf(TOUCHY, Buffer.from('{'))).fault, undefined);
 });
 
-test('a seed makes the same inputs again', (t) => {
+test('a seed generates the same inputs again', (t) => {
   const make = (seed: number) => {
     const below = belowOf(seed);
     return Array.from({ length: 200 }, () => mutated(TOUCHY.seeds, ['word'], below).toString('base64'));
