@@ -137,7 +137,7 @@ test.serial('no client is refused while the only reader is replaced again and ag
 });
 
 test.serial(
-  'a reader with too much memory answers until its replacement does, and loses no request',
+  'a reader with too much memory answers until its replacement does, and no client loses a request',
   async (t) => {
     t.timeout(300_000);
     const { api } = fakeNode(3);
