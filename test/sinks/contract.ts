@@ -96,7 +96,7 @@ type Using = (title: string, work: (t: ExecutionContext, site: OpenSite) => Prom
 
 /** Tests the rows and the heights that a sink holds after each call. */
 function contentContract(using: Using): void {
-  using('a new sink is empty, and tells where it stands when it is opened again', async (t, site) => {
+  using('a new sink is empty, and reports its heights when it is opened again', async (t, site) => {
     const sink = site.open();
     t.deepEqual(await sink.begin(IDENTITY), { final: undefined, tail: [] });
     t.deepEqual(sorted(await site.rows()), rowsTo(0));
@@ -111,7 +111,7 @@ function contentContract(using: Using): void {
     await again.end();
   });
 
-  using('a range that is stored again, as after a crash, changes nothing', async (t, site) => {
+  using('a range written twice, as after a crash, changes nothing', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -126,7 +126,7 @@ function contentContract(using: Using): void {
     await again.end();
   });
 
-  using('a range takes the place of the blocks of the tail that are in it', async (t, site) => {
+  using('a range replaces the tail blocks at its heights', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await sink.putTail(blocks.slice(0, 13));
@@ -137,7 +137,7 @@ function contentContract(using: Using): void {
     t.deepEqual(await site.open().begin(IDENTITY), placeAt(10, 13));
   });
 
-  using('blocks of the tail that are stored again change nothing', async (t, site) => {
+  using('tail blocks written twice change nothing', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -148,7 +148,7 @@ function contentContract(using: Using): void {
     t.deepEqual(await site.open().begin(IDENTITY), placeAt(10, 17));
   });
 
-  using('reverted blocks go, and others of their heights come', async (t, site) => {
+  using('reverted blocks are removed, and others of their heights added', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -165,7 +165,7 @@ function contentContract(using: Using): void {
     t.deepEqual(await site.open().begin(IDENTITY), placeAt(30, 33, otherBlocks));
   });
 
-  using('a branch that comes back after another is there once', async (t, site) => {
+  using('a branch that returns after another one is stored once', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -179,7 +179,7 @@ function contentContract(using: Using): void {
     await sink.end();
   });
 
-  using('a sink is refused for another chain, and for ranges of another size', async (t, site) => {
+  using('a sink refuses another chain, and ranges of another size', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -194,7 +194,7 @@ function contentContract(using: Using): void {
 
 /** Tests that only one process at a time writes to a sink. */
 function leaseContract(using: Using): void {
-  using('a second process is refused and told who has the sink; the first goes on', async (t, site) => {
+  using('a second process is refused with the name of the first, which continues', async (t, site) => {
     const first = site.open('process 4711 on host-a');
     await first.begin(IDENTITY);
     await putRange(first, 1);
@@ -246,7 +246,7 @@ export function pausedContract(test: Tester, name: string, open: () => Promise<S
     'a revert': (sink) => sink.revertTail(22),
   };
   for (const [what, write] of Object.entries(writes)) {
-    test(`${name}: ${what} written by a process that stood still meanwhile changes nothing`, async (t) => {
+    test(`${name}: ${what} written by a paused process changes nothing`, async (t) => {
       let paused = 0;
       while (await tryPause(t, await open(), write, paused + 1)) paused += 1;
       t.true(paused > 0);

@@ -30,7 +30,7 @@ for (const generation of [2, 3] as const) {
   const chain = fullChain(generation, 58);
   const branch = fullChain(generation, 61, 1, FORK);
 
-  test(`generation ${generation}: a node tells a sink of all its blocks, and the sink goes on at its place`, async (t) => {
+  test(`generation ${generation}: a sink reads all blocks of a node, and continues where it stopped`, async (t) => {
     const { url, append } = await serveChain(t, chain.maker.rules, chain.blocks.slice(0, 44));
     const source = await openNodeSource(url, networkOf(chain.network), { depth: 10, signal: running, pauseMs: 5 });
     const content = emptyMemorySink();
@@ -176,7 +176,7 @@ for (const [what, [answers, code, message]] of Object.entries(REFUSALS)) {
   }
 }
 
-test('a sink asks a node again that is busy or cuts its connection, not before Retry-After, and says so once', async (t) => {
+test('a sink retries a busy node, or a lost connection, not before Retry-After, and logs this once', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const askedMs: number[] = [];
   const refusals: readonly Answering[] = [
@@ -213,7 +213,7 @@ test('a sink asks a node again that is busy or cuts its connection, not before R
   t.regex(lines[1] ?? '', /is back$/);
 });
 
-test('a sink that waits for a node ends when it is stopped', async (t) => {
+test('a sink that waits for a node ends on a stop', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const abort = new AbortController();
   const front = await inFrontOf(t, url, (request, response) => {
@@ -228,7 +228,7 @@ test('a sink that waits for a node ends when it is stopped', async (t) => {
   t.is(await ended.catch((error: unknown) => error), abort.signal.reason);
 });
 
-test('a sink that finds another network behind the address of its node ends', async (t) => {
+test('a sink ends when it finds another network at the address of its node', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   let isOther = false;
   const front = await inFrontOf(t, url, (request, response) => {
