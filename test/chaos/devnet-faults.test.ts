@@ -2,7 +2,7 @@ import test from 'ava';
 import { FAULT_KINDS, drawFaults, gapsOf } from './devnet-faults.ts';
 import { chanceOf } from './killed-nodes.ts';
 
-test('each fault comes once, within the run and far enough from the others of its node', (t) => {
+test('each fault occurs once, within the run and at a distance from the other faults of its node', (t) => {
   const span = { fromMs: 100_000, toMs: 400_000 };
   const orders = new Set<string>();
   for (let seed = 0; seed < 200; seed += 1) {

@@ -46,7 +46,7 @@ function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
 }
 
 test.serial(
-  'a store of an earlier layout is brought up to this one by a command, as often as it is asked for',
+  'a store of an earlier layout is brought up to this one by a command, and again any number of times',
   async (t) => {
     const { run, file, data, network: networkFolder } = setUpCommands(t);
     t.is((await run('upgrade')).code, 2, 'there is no store yet');
@@ -149,7 +149,7 @@ test.serial('a refused block ends the import with exit code 1 and one line that 
 });
 
 test.serial(
-  'an import that is killed in the middle leaves a sound chain, and the next goes on from there',
+  'an import killed in the middle leaves an intact chain, and the next one continues from there',
   async (t) => {
     const long = madeChain(1100);
     const lines = long.blocks.map((block) => `${lineOfBlock(block, long.maker.rules.codec)}\n`);

@@ -145,7 +145,7 @@ test('a cut at one end lets no message in or out at that end', async (t) => {
   t.deepEqual([a.heard, b.heard], [[], []]);
 });
 
-test('nobody dials across a cut', async (t) => {
+test('no node dials across a cut link', async (t) => {
   const { clock, a, set } = await twoNodes();
   set({ isCut: true });
   const across = outcomeOf(a.transport.connect({ ip: '127.0.0.1', wsPort: PORTS[1] }));

@@ -86,7 +86,7 @@ for (const [kind, what] of [
   });
 }
 
-test.serial('a passphrase comes through a pipe of the shell', async (t) => {
+test.serial('a passphrase can be read from a pipe of the shell', async (t) => {
   const writer = execFileSync('sh', ['-c', `(cat ${work.passphrase} > ${join(folder, 'pipe')} &) > /dev/null 2>&1`]);
   t.is(writer.length, 0);
   const { code, stdout, stderr } = await runCli(['keys', 'show', '--passphrase-file', join(folder, 'pipe')]);

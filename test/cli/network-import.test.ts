@@ -33,7 +33,7 @@ for (const [network, generation] of [
   ['devnet', 3],
 ] as const) {
   test.serial(
-    `a configuration folder of generation ${generation} becomes a network that is found by its name`,
+    `a configuration folder of generation ${generation} becomes a network that commands find by its name`,
     async (t) => {
       const home = temporaryFolder(t);
       const env = { BLOOMERY_HOME: home };
@@ -58,7 +58,7 @@ for (const [network, generation] of [
   );
 }
 
-test.serial('an imported network starts without peers from its genesis block, and asks nobody for names', async (t) => {
+test.serial('an imported network starts without peers from its genesis block, and makes no name lookup', async (t) => {
   const folder = temporaryFolder(t);
   const from = foreignFolder(t, 'devnet-gen2');
   editJson(from, 'config.json', (config) => {

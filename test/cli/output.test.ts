@@ -107,7 +107,7 @@ for (const [sink, open] of Object.entries(SINKS)) {
     });
   }
 
-  test.serial(`--help with ${sink} as its output fails likewise`, async (t) => {
+  test.serial(`--help fails with one error line when its output is ${sink}`, async (t) => {
     const { code, stderr } = await run('version', open(), ['--help']);
     t.is(code, 1);
     t.true(isProblemLine(stderr), stderr);

@@ -38,7 +38,7 @@ for (const args of [
   });
 }
 
-test.serial('devnet with one taken port names it before anything starts', async (t) => {
+test.serial('devnet names a port in use before it starts anything', async (t) => {
   const taken = await takePort(t);
   const { ws } = await freePortRanges(4);
   const data = join(temporaryFolder(t), 'data');
@@ -106,7 +106,7 @@ test.serial('a configuration file with a misspelt key is refused with file and k
   t.deepEqual(readdirSync(folder), ['config.json5']);
 });
 
-test.serial('a data directory that is a file is refused', async (t) => {
+test.serial('a file in the place of the data directory is refused', async (t) => {
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, '');
   const ports = ['--http-port', '0', '--ws-port', '0'];

@@ -44,7 +44,7 @@ test('a scenario has a devnet of four nodes by default', (t) => {
   });
 });
 
-test('actions become what the commands ask a running devnet', (t) => {
+test('actions become the same requests that the commands send to a devnet', (t) => {
   const operation = (name: string, parameters: object) => ({ kind: 'operation', operation: name, parameters });
   t.deepEqual(works('mine', 'mine: 5', 'heal', 'freeze: ', 'resume', 'resume: 1', 'add', 'restart: 3'), [
     operation('mine', { slots: 1 }),
@@ -121,7 +121,7 @@ test('expectations have bounds, nodes and a time limit', (t) => {
   ]);
 });
 
-test('a revert needs a snapshot of that name in an earlier step', (t) => {
+test('a revert needs an earlier step that makes its snapshot', (t) => {
   t.is(works('snapshot: one', 'snapshot: two', 'revert: one', 'revert: two', 'revert: one').length, 5);
   for (const lines of [
     ['revert: nevermade'],

@@ -224,7 +224,7 @@ test('a resumed devnet continues with its last clock, and never before its newes
   t.is(timekeeper.nowMs(), tipMs);
 });
 
-test('when no node answers, mining says so', async (t) => {
+test('when no node answers, mining fails with that reason', async (t) => {
   const devnet = await devnetOf(t);
   await devnet.timekeeper.begin(undefined);
   for (const node of devnet.nodes) node.isRunning = false;

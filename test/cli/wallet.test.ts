@@ -101,7 +101,7 @@ const CASES: readonly (readonly [args: readonly string[], second: boolean, make2
 
 for (const [args, hasSecond, make2, make3] of CASES) {
   test.serial(
-    `${args.slice(0, 2).join(' ')}${hasSecond ? ' with a second passphrase' : ''}, signed offline, is what the reference signs`,
+    `${args.slice(0, 2).join(' ')}${hasSecond ? ' with a second passphrase' : ''}, signed offline, equals the reference's`,
     async (t) => {
       const env = { ...ENV, ...(hasSecond ? { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase } : {}) };
       for (const [network, make] of [

@@ -163,7 +163,7 @@ for (const [what, content, message] of wrongFiles) {
   });
 }
 
-test('a configuration file that is missing or broken is named', (t) => {
+test('a missing or invalid configuration file is named', (t) => {
   const broken = file(t, '{ http: ');
   t.regex(
     t.throws(() => loadConfig({ network, environment: {}, file: broken })).message,

@@ -27,7 +27,7 @@ for (const ed25519 of backends) {
     });
   }
 
-  test(`${backend} signs as RFC 8032 says and knows its own signature`, (t) => {
+  test(`${backend} signs as RFC 8032 specifies and accepts its own signature`, (t) => {
     // RFC 8032, section 7.1, test 2
     const { publicKey, privateKey } = ed25519.keyPairOfSeed(
       bytesOfHex('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'),

@@ -33,7 +33,7 @@ test('blocks of a reverted branch leave the list', (t) => {
   t.deepEqual(withAnswered(chain(12, 1), other), other);
 });
 
-test('blocks that an answer from before a reorg brought back count as missed at the next block', (t) => {
+test('a late answer with reverted blocks leaves a gap, which the next block shows', (t) => {
   const told = withApplied(chain(12, 1), block(12, 'b'));
   const late = withAnswered(told, chain(12, 3));
   t.false(hasGap(late));

@@ -48,7 +48,7 @@ for (const name of readdirSync(EXAMPLES)) {
 }
 
 test.serial(
-  'a scenario that fails names the step with what was expected and found, keeps the logs and leaves no node',
+  'a scenario that fails names the step with the expected and the found value, keeps the logs and leaves no node',
   async (t) => {
     t.timeout(RUN_MS_MAX + 50_000);
     const file = written(

@@ -69,7 +69,7 @@ test.serial('nodes whose supervisor was killed stop by themselves', async (t) =>
   t.pass();
 });
 
-test.serial('a node that is killed is started again, and the devnet goes on', async (t) => {
+test.serial('a killed node is started again, and the devnet continues', async (t) => {
   const { supervisor, pids, output, data, clients } = await startDevnet(t);
   process.kill(pids[1] ?? 0, 'SIGKILL');
   await waitFor(

@@ -82,7 +82,7 @@ function terms(): readonly { readonly term: string; readonly names: readonly str
   });
 }
 
-test('each term of the glossary has a meaning, an origin, and a name that stands in the source', (t) => {
+test('each glossary term has a meaning, an origin, and a name that occurs in the source', (t) => {
   const all = terms();
   t.true(all.length > 40, `${all.length} terms`);
   for (const { term, names, row } of all) {
@@ -97,7 +97,7 @@ test('each term of the glossary has a meaning, an origin, and a name that stands
   }
 });
 
-test('no term stands in the glossary twice', (t) => {
+test('no term is in the glossary twice', (t) => {
   const names = terms().map(({ term }) => term);
   t.deepEqual(names, [...new Set(names)]);
 });

@@ -399,7 +399,7 @@ test('a body of 1 KB and more is compressed for clients that accept it', async (
   t.is((await ask('/api/delegates/forgers', { headers })).headers.get('content-encoding'), null);
 });
 
-test('an error inside the node gives 500 with a fixed text, and a log line, and the server goes on', async (t) => {
+test('an error inside the node gives 500 with a fixed text, and a log line, and the server continues', async (t) => {
   const lines: [string, LogFields | undefined][] = [];
   const observer: Observer = { ...SILENT, log: (_level, code, _message, fields) => lines.push([code, fields]) };
   const fake = fakeNode(3);
@@ -414,7 +414,7 @@ test('an error inside the node gives 500 with a fixed text, and a log line, and 
   t.is((await ask('/api/node/status')).status, 200);
 });
 
-test('a taken port is named', async (t) => {
+test('a port in use is named in the error', async (t) => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   t.teardown(() => other.close());

@@ -109,7 +109,7 @@ test('lines longer than a read chunk stay whole, and bytes are counted as on the
   t.is(chainFile.bytesRead(), 4_048_584);
 });
 
-test('a file that is missing, cut off or not compressed is refused by its name', async (t) => {
+test('a file that is missing, truncated or not compressed is refused by name', async (t) => {
   const folder = temporaryFolder(t);
   const missing = t.throws(() => openChainFile(join(folder, 'none')), { instanceOf: ProtocolError });
   t.is(missing.code, 'CHAIN_FILE_UNREADABLE');

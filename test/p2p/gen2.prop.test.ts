@@ -22,7 +22,7 @@ const MEMBERS = ['data', 'event', 'procedure', 'success', 'blocks', 'peers', 'co
 
 const overTheWire = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-test('nothing that is read from the wire throws', (t) => {
+test('no input from the wire makes the decoder throw', (t) => {
   const anything = fc.oneof(
     fc.jsonValue(),
     fc.dictionary(

@@ -71,7 +71,7 @@ const nearFrame = fc.oneof(
   fc.record({ rid: fc.oneof(fc.nat(), anything), data: anything, error: anything }, { requiredKeys: ['rid'] }),
 );
 
-test('nothing that is read from the wire throws', (t) => {
+test('no input from the wire makes the decoder throw', (t) => {
   fc.assert(
     fc.property(nearFrame, fc.constantFrom('acceptor', 'dialer'), (value, role) => {
       const text = JSON.stringify(value) ?? '';

@@ -242,7 +242,7 @@ test('when the engine evicts nobody, the newcomer is refused', async (t) => {
   await closeAll(a, b, c);
 });
 
-test('a taken port is named', async (t) => {
+test('a port in use is named in the error', async (t) => {
   const a = await startNode();
   const error = await t.throwsAsync(startNode({}, { wsPort: a.address.wsPort }));
   t.like(error, { code: 'PORT_IN_USE', data: { port: a.address.wsPort, host: HOST } });

@@ -138,7 +138,7 @@ const REFUSALS: Readonly<Record<string, readonly [Answering, string, RegExp]>> =
     'NODE_ANSWER_UNEXPECTED',
     /no such height/,
   ],
-  'what is no JSON': [
+  'an event that is not JSON': [
     (request, response) => isStream(request) && told(response, ['blocks/new', '{"height":']),
     'NODE_ANSWER_MALFORMED',
     /carries no JSON/,
@@ -159,7 +159,7 @@ const REFUSALS: Readonly<Record<string, readonly [Answering, string, RegExp]>> =
 
 for (const [what, [answers, code, message]] of Object.entries(REFUSALS)) {
   for (const phase of ['backfill', 'live'] as const) {
-    test(`a node that tells a sink ${what} ends it with one line that says so (${phase})`, async (t) => {
+    test(`a sink that gets ${what} from its node ends with one line that says so (${phase})`, async (t) => {
       const { url } = await serveChain(t, short.maker.rules, short.blocks);
       const front = await inFrontOf(t, url, answers);
       const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: running, pauseMs: 5 });

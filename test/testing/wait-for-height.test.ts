@@ -35,7 +35,7 @@ test('waiting for a height ends when the last node has it', async (t) => {
   }
 });
 
-test('blocks that come by themselves are waited for, and closing the devnet ends a wait', async (t) => {
+test('a wait includes blocks that come by themselves, and ends when the devnet is closed', async (t) => {
   t.timeout(300_000);
   const net = await startDevnet({ mine: 'interval', delegates: 5 });
   try {

@@ -36,7 +36,7 @@ test('a thread reads lines by itself, without help of the main thread', async (t
 });
 
 for (const name of ['devnet', 'devnet-gen2']) {
-  test(`a thread takes the parameters of ${name}, and known deviations too`, async (t) => {
+  test(`a thread gets the parameters of ${name}, and its exceptions, too`, async (t) => {
     const exceptions: Exceptions = {
       ...NO_EXCEPTIONS,
       signatures: new Set(['1']),

@@ -119,7 +119,7 @@ test('a thread that dies with pending jobs costs no answer and is reported once'
   await pool.close();
 });
 
-test('a thread whose program does not load, or that answers too little, costs no answer', async (t) => {
+test('a thread that cannot load its program, or answers too little, loses no answer', async (t) => {
   const broken = programOf(t, `throw new Error('not today');`);
   const { observer, codes } = listen();
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer, threadProgram: broken });

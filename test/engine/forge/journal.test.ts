@@ -22,9 +22,9 @@ test('the header of a block is in the journal before the block is announced', as
 
 for (const [what, error, code] of [
   ['refuses', new ProtocolError('JOURNAL_UNWRITABLE', {}, 'no space left on the device'), 'JOURNAL_UNWRITABLE'],
-  ['breaks down under', new Error('EIO'), 'FORGING_FAILED'],
+  ['fails to write', new Error('EIO'), 'FORGING_FAILED'],
 ] as const) {
-  test(`no block has a header that the journal ${what}, and the slot is logged with the reason`, async (t) => {
+  test(`no block is made when the journal ${what} its header, and the slot is logged with the reason`, async (t) => {
     const { scheduler, chain, breakJournal, pass, logged } = setUpForging();
     breakJournal(error);
     scheduler.start();

@@ -42,7 +42,7 @@ test('a draw from an empty list uses the other list', (t) => {
   t.is(selectToDial(ids('n', 5), [], 3, seeded(2), ANYWHERE).length, 3);
 });
 
-test('a crowd of addresses in one netgroup takes one outbound place, and more only when nobody else is left', (t) => {
+test('a crowd of addresses in one netgroup gets more than one outbound place only when nobody else is left', (t) => {
   const peers = [...ids('a', 128), ...ids('b', 30)].map((id) => ({
     id,
     group: id.startsWith('a') ? 0 : Number(id.slice(1)) + 1,

@@ -17,7 +17,7 @@ test('a queue lists the oldest arrival first', (t) => {
   t.deepEqual(queues.oldest('received', -3), []);
 });
 
-test('an id that is in any queue is not added again', (t) => {
+test('an id in any queue is not added again', (t) => {
   const queues = new PoolQueues(10);
   queues.add('verified', pooled('1'));
   t.false(queues.add('received', pooled('1')));

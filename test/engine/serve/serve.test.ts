@@ -53,7 +53,7 @@ test('the tip is served with its transactions', async (t) => {
   t.deepEqual(ids(tip.transactions), [transaction.id]);
 });
 
-test('blocks after an id come in ascending order, up to the tip', async (t) => {
+test('blocks after an id are returned in ascending order, up to the tip', async (t) => {
   t.deepEqual(heights(await serve(5).ask({ kind: 'blocksAfter', blockId: '2' })), [3, 4, 5]);
   t.deepEqual(heights(await serve(5).ask({ kind: 'blocksAfter', blockId: '5' })), []);
 });
@@ -107,7 +107,7 @@ test('without ids the pool is shared, at most 25 transactions', async (t) => {
   t.deepEqual(ids(await ask({ kind: 'transactions' })), submitted.slice(0, 25));
 });
 
-test('named transactions come from the pool, then from the chain, whole; unknown ones are missing', async (t) => {
+test('named transactions are taken from the pool, then from the chain; unknown ones are left out', async (t) => {
   const maker = new PoolWorld();
   const confirmedJson = maker.transfer(bob, alice);
   const { world, ask } = serve(2, [maker.read(confirmedJson)]);

@@ -427,10 +427,10 @@ test('a stranger with a branch that no other peer has is followed to the end', a
 });
 
 for (const [name, ageS, isSyncing] of [
-  ['as new as there can be is no synchronisation any more', 0, false],
-  ['that is a minute old is one, as there must be more', 60, true],
+  ['that is as new as possible does not count as syncing', 0, false],
+  ['that is a minute old counts as syncing', 60, true],
 ] as const) {
-  test(`waiting for more after a block ${name}`, async (t) => {
+  test(`a wait for more blocks after one ${name}`, async (t) => {
     const { bench: b, rival } = await bench(5, 0, 5);
     const blocks = blocksOf(rival, 5).map((block) => rival.rules.codec.blockToJson(block));
     let endOfChain: () => void = () => undefined;

@@ -77,7 +77,7 @@ test('weights change only at the end of the round, to the balances of the voters
   t.deepEqual(maker.rules.forgers(maker.state, 102), shuffled(maker.state.roundList(2) ?? [], 2));
 });
 
-test('the end of a round pays fees and rewards by block, the rest to the last forger, and counts who missed it', (t) => {
+test('a round end pays fees and rewards by block, the rest to the last forger, and counts missed blocks', (t) => {
   const maker = new ChainMaker(network);
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(delta)}`], amount: 0n } as const;
   maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(bob, alice, LSK)] });

@@ -32,7 +32,7 @@ test('the genesis block freezes the first list, funds its accounts and counts fo
   t.is(maker.rules.maxHeightPrevoted(maker.state), 0);
 });
 
-test('the end of a round pays fees and rewards by block, the rest to the last forger, and counts who missed it', (t) => {
+test('a round end pays fees and rewards by block, the rest to the last forger, and counts missed blocks', (t) => {
   const maker = new ChainMaker(network);
   // Alice votes for the first delegate. Her fee is paid to forgers like all other fees.
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(network.delegates[0] as KeyPair)}`], amount: 0n } as const;

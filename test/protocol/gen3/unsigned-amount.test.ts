@@ -68,7 +68,7 @@ function refused(
   t.is(error.code, code);
 }
 
-test('an amount that nobody signed counts in the total of its block, but its sender keeps the balance', (t) => {
+test('an amount that nobody signed counts in the total of its block, but is not taken from the balance', (t) => {
   const maker = setUpChain();
   const transaction = registration(maker, alice, 'alice', { amount: '7' });
   t.notThrows(() => apply(maker, blockWith(maker, 7n, transaction)));

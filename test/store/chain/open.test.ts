@@ -153,7 +153,7 @@ for (const [what, layout, advice] of [
   ],
   ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that one\.$/],
 ] as const) {
-  test(`a store of ${what} layout is refused with both versions and advice, and left as it is`, async (t) => {
+  test(`a store of ${what} layout is refused with both versions and advice, and left unchanged`, async (t) => {
     await inFolder(async (directory) => {
       await (await openIn(directory)).close();
       const raw = openLmdb(directory, true);
@@ -172,7 +172,7 @@ for (const [what, layout, advice] of [
 
 const STATE_TABLE_NAMES = ['accounts', 'votes', 'delegates', 'roundLists', 'ledger', 'facts'] as const;
 for (const table of STATE_TABLE_NAMES) {
-  test(`a flipped bit in a value of ${table} is found when the store is opened, and told with the remedy`, async (t) => {
+  test(`a flipped bit in a value of ${table} is found when the store is opened, and reported with the remedy`, async (t) => {
     await inFolder(async (directory) => {
       const store = await openIn(directory);
       followHistory(store, 60);
@@ -205,7 +205,7 @@ test('a store that was just checked is not checked again', async (t) => {
   });
 });
 
-test('a flipped bit in an undo record is found when the store is opened, and told with the remedy', async (t) => {
+test('a flipped bit in an undo record is found when the store is opened, and reported with the remedy', async (t) => {
   for (let height = 2; height <= 30; height += 7) {
     await inFolder(async (directory) => {
       const store = await openIn(directory);
@@ -319,7 +319,7 @@ for (const [what, spoil] of [
   ['a database that lost its end', (file: string) => truncateSync(file, 5 * 4096)],
   ['zeros instead of a database', (file: string) => writeFileSync(file, Buffer.alloc(16_384))],
 ] as const) {
-  test(`${what} is refused and left as it is`, async (t) => {
+  test(`${what} is refused and left unchanged`, async (t) => {
     await inFolder(async (directory) => {
       const store = await openIn(directory);
       followHistory(store, 30);
