@@ -1,6 +1,6 @@
 /**
- * How fast the whole command fills an empty database from a store, beside the rate at which the engine takes the same rows from a
- * file. Both run in turn on the same machine, so their ratio says more than either.
+ * Measures how fast a sink fills an empty database from a store, and how fast the engine inserts the same rows from a
+ * file. Both measurements run in turn on the same machine, so their ratio can be compared between machines.
  */
 
 import { spawn } from 'node:child_process';
@@ -18,18 +18,18 @@ export interface BackfillOptions {
   readonly url: string;
   readonly cluster: string | undefined;
   readonly rangeBlocks: number;
-  /** For the rows as files. */
+  /** Folder for the files of rows. */
   readonly folder: string;
 }
 
 export interface BackfillReport {
-  /** Rows of transactions and balance changes. */
+  /** Number of rows in the tables of transactions and balance changes. */
   readonly rows: number;
-  /** Processor time of this process, without that of the server. */
+  /** Processor time of this process in milliseconds; the server's time is not included. */
   readonly cpuMs: number;
   readonly ms: number;
   readonly rowsPerS: number;
-  /** The same rows from files in the format that the sink writes. */
+  /** Rows per second when the engine inserts the same rows from files. */
   readonly fileRowsPerS: number;
 }
 
@@ -79,7 +79,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillRep
 
 /** @returns time in milliseconds */
 async function insertFile(url: string, table: string, file: string): Promise<number> {
-  // The servers of `servers.ts` have the port of the client above that of HTTP.
+  // A server of `servers.ts` has its client port one above its HTTP port.
   const port = Number(new URL(url).port) + 1;
   const query = `INSERT INTO ${table} FORMAT TabSeparated`;
   const startedMs = performance.now();

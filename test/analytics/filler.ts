@@ -1,4 +1,4 @@
-/** The process of a sink that is killed: fills it as it is told. */
+/** The process that `kills.ts` starts and kills: it fills one sink as its task says. */
 
 import { systemClock } from '../../src/node/system.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';

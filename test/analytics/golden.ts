@@ -1,4 +1,4 @@
-/** The recorded chains of the reference, with the accounts as its database had them. */
+/** Chains recorded from the reference implementation, with the accounts from its database. */
 
 import { join } from 'node:path';
 import { createRules } from '../../src/protocol/generations.ts';
@@ -30,7 +30,7 @@ export function goldenChain(generation: 2 | 3, folder: string): GoldenChain {
   return { rules, blocks, accounts: linesOf(join(folder, 'accounts.ndjson.gz')) as RecordedAccount[] };
 }
 
-/** What the rows say otherwise than the reference did. */
+/** @returns a sentence for each account whose figures in the rows differ from the record */
 export function goldenDifferences({ rules, blocks, accounts }: GoldenChain): readonly string[] {
   const maker = new RowMaker(rules);
   const rows = joinedRows(blocks.map((block) => maker.rowsOf(block)));

@@ -1,4 +1,4 @@
-/** A sink whose process is killed again and again. */
+/** Kills the process of a sink again and again while it fills the sink. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,9 +13,9 @@ export interface KillsOptions {
   readonly place: ChainPlace;
   readonly kills: number;
   readonly rangeBlocks: number;
-  /** For files. */
+  /** Folder for the files of a Parquet sink. */
   readonly folder: string;
-  /** Of a ClickHouse engine. */
+  /** The ClickHouse server; undefined for a Parquet sink. */
   readonly server: ServerOfEngine | undefined;
 }
 
@@ -24,12 +24,12 @@ export interface ServerOfEngine {
   readonly cluster: string | undefined;
 }
 
-/** What the process of a sink is told. */
+/** The message that tells a process which sink to fill. */
 export interface FillerTask {
   readonly place: ChainPlace;
   readonly rangeBlocks: number;
   readonly target: FillerTarget;
-  /** Ends itself as by SIGKILL after so many milliseconds; undefined to go on to the end. */
+  /** The process kills itself by SIGKILL after this many milliseconds; undefined to fill the sink to the end. */
   readonly killAfterMs: number | undefined;
 }
 
@@ -43,10 +43,15 @@ export type FillerTarget =
     };
 
 const FILLER = fileURLToPath(new URL('./filler.js', import.meta.url));
-/** A run to the end takes a second or two; kills are spread over it. */
+/** Milliseconds over which the kills are spread. A whole run takes one to two seconds. */
 const KILL_SPAN_MS = 1500;
 
-/** Kills the process `kills` times at moments spread over its work, begins anew when it came to the end, then lets it end. */
+/**
+ * Starts the process `kills` times, each time with another moment of its kill, and at last lets one process fill the
+ * sink to the end. When a process fills the sink before its kill, the sink is removed for the next process.
+ *
+ * @returns the engine over the full sink, and how many processes were killed
+ */
 export async function killSink(options: KillsOptions): Promise<{ readonly engine: Engine; readonly count: number }> {
   const { place, rangeBlocks, kills } = options;
   const { engine, target, clear } = targetOf(options);
@@ -56,10 +61,10 @@ export async function killSink(options: KillsOptions): Promise<{ readonly engine
     const ended = await fill({ place, rangeBlocks, target, killAfterMs });
     if (ended === 'killed') {
       count += 1;
-      // In place of the half minute after which the lease of the killed counts no more.
+      // Without this the next process waits half a minute until the lease of the killed process expires.
       if (target.kind === 'clickhouse') await expireLease(target.url, target.database);
     }
-    // What is whole gives nothing to kill: it is begun anew.
+    // A full sink leaves the next process no work, so it could not be killed in the middle.
     else await clear();
   }
   await fill({ place, rangeBlocks, target, killAfterMs: undefined });

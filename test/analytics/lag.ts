@@ -1,6 +1,7 @@
 /**
- * The time from a block of a devnet's node until a reader of the tables sees it, while another sink reads the same node's store at
- * full speed, over and over. No slot of the devnet may stay without a block meanwhile.
+ * Measures the lag of a sink: the time from a block's arrival at a devnet node until the tables show the block.
+ * Meanwhile another sink reads the store of the same node at full speed, over and over, and the devnet must not miss a
+ * slot.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -15,13 +16,13 @@ import { startTestDevnet, waitFor } from '../support/devnet.ts';
 
 export interface LagReport {
   readonly blocks: number;
-  /** Milliseconds from the moment when the node has a block until the tables show it. */
+  /** Median of the lag: milliseconds from a block's arrival at the node until the tables show the block. */
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Slots between the first and the last block that have no block. */
+  /** Slots without a block, counted between the first and the last measured block. */
   readonly missedSlots: number;
-  /** Times that the other sink read the whole chain from the store. */
+  /** How often the second sink read the whole chain from the store. */
   readonly wholeReads: number;
 }
 
@@ -30,7 +31,11 @@ const START_MS_MAX = 150_000;
 const LOOK_MS = 20;
 const SEND_MS = 200;
 
-/** @param url of a ClickHouse server */
+/**
+ * Runs a devnet and measures the lag.
+ *
+ * @param url HTTP address of a ClickHouse server
+ */
 export async function runLag(url: string, minutes: number, folder: string): Promise<LagReport> {
   const devnet = await startTestDevnet({ nodes: 2 });
   const [node] = devnet.nodes;
@@ -45,7 +50,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     };
     const isFollowing = async (): Promise<boolean> => {
       const { height } = await node.client.status();
-      // The genesis block has no slot.
+      // The count of slots starts at block 2 at the earliest, because the genesis block has no slot.
       return height > 1 && (await shownHeight()) >= height;
     };
     await waitFor('the sink', isFollowing, START_MS_MAX);
@@ -72,7 +77,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     let shown = first;
     let top = first;
     const endMs = performance.now() + minutes * 60_000;
-    // Both looks go on side by side, so that a slow server does not delay the look at the node.
+    // The node and the server are polled independently, so a slow server does not delay the polls of the node.
     const looking = async (look: () => Promise<void>): Promise<void> => {
       while (performance.now() < endMs) {
         await look();
@@ -87,7 +92,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
       looking(async () => {
         const height = await shownHeight();
         for (; shown < height; shown += 1) {
-          // The sink may be faster than the look at the node.
+          // The tables can show a block before the next poll of the node; its lag then counts as 0.
           lagsMs.push(performance.now() - (cameMs.get(shown + 1) ?? performance.now()));
         }
       }),

@@ -1,6 +1,7 @@
 /**
- * A sink follows a node of a living devnet, which is cut off again and again, so that its blocks are reverted. Meanwhile sink, node
- * and server are each killed at random moments. At the end the tables must hold each row of the node's chain once.
+ * A sink follows a devnet node. The node is cut off from the network again and again, so its own blocks are reverted
+ * afterwards. Meanwhile the sink, the node and the server are killed at random moments. At the end the tables must hold
+ * each row of the node's chain exactly once.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -31,11 +32,11 @@ import { sameTables } from './same-tables.ts';
 import type { TestServer } from './servers.ts';
 
 export interface LiveKillsOptions {
-  /** Of each of the three: sink, node, server. */
+  /** Number of kills of the sink, of the node and of the server, each. */
   readonly kills: number;
-  /** Time over which they are spread. The run ends then, even with fewer kills. */
+  /** Time over which the kills are spread. The run ends after this time, even with fewer kills. */
   readonly minutes: number;
-  /** The sink writes to the first; each may be killed. */
+  /** The sink writes to the first server. Any of the servers can be killed. */
   readonly servers: readonly TestServer[];
   readonly cluster: string | undefined;
   readonly say: (line: string) => void;
@@ -45,8 +46,9 @@ export interface LiveKillsReport {
   readonly sinkKills: number;
   readonly nodeKills: number;
   readonly serverKills: number;
-  /** Times that the node was back from a branch of its own, and the blocks of those branches. */
+  /** How often the node reverted a branch that it forged while it was cut off. */
   readonly reorganisations: number;
+  /** Number of blocks in the reverted branches. */
   readonly revertedBlocks: number;
   readonly blocks: number;
   readonly finalHeight: number;
@@ -54,7 +56,9 @@ export interface LiveKillsReport {
   readonly differences: readonly string[];
 }
 
-/** Less than a third for the node that is cut off: nothing on a branch of its own becomes final. */
+/**
+ * Delegates of each node. The node that is cut off has fewer than a third, so no block of its own branch becomes final.
+ */
 const SHARES = [3, 8];
 const DELEGATES = 11;
 const RANGE_BLOCKS = 10;
@@ -66,7 +70,7 @@ const DOWN_MS_MAX = 800;
 const SEND_MS = 500;
 
 export async function runLiveKills(options: LiveKillsOptions): Promise<LiveKillsReport> {
-  // With few delegates blocks are final soon, so ranges are written among the kills.
+  // Few delegates make blocks final soon, so the sink also writes final ranges between the kills.
   const { network, dispose } = await chooseNetwork({ generation: 3, delegates: DELEGATES }, bloomeryHome(process.env));
   const devnet = await startTestDevnet({ networkFolder: network.directory, nodes: 2, shares: SHARES, hasWires: true });
   try {
@@ -96,7 +100,7 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
       await kill();
       counts[name] += 1;
       if (counts[name] % 20 === 0) say(`killed so far: ${JSON.stringify(counts)}, ${reverted.length} reorganisations`);
-      // A kill and a start take a part of the time between two kills.
+      // The time of the kill and the restart is part of the interval between two kills.
       await sleep(Math.max(0, Math.random() * 1.9 * meanMs - (Date.now() - startedMs)));
     }
   };
@@ -144,7 +148,7 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
   }
 }
 
-/** The command, which is started again when it ends, as a service manager does. */
+/** Runs the sink command and starts it again whenever it ends, as a service manager does. */
 class KeptSink {
   readonly #args: readonly string[];
   readonly #url: string;
@@ -160,7 +164,7 @@ class KeptSink {
     this.#kept = this.#keep();
   }
 
-  /** SIGKILL, in the midst of whatever it does; waits until there is one to kill. */
+  /** Kills the process of the sink by SIGKILL. Between two processes it waits for the next one to start. */
   async kill(): Promise<void> {
     while (this.#child === undefined) await sleep(20);
     const child = this.#child;
@@ -177,7 +181,7 @@ class KeptSink {
 
   async #keep(): Promise<void> {
     while (!this.#isEnding) {
-      // In place of the half minute after which the lease of the killed counts no more.
+      // Without this the next process waits half a minute until the lease of the killed process expires.
       await expireLease(this.#url, DATABASE).catch(() => undefined);
       const child = spawn(process.execPath, [CLI_ENTRY, ...this.#args], { stdio: 'ignore' });
       const ended = once(child, 'exit');
@@ -206,7 +210,7 @@ async function killServer(servers: readonly TestServer[]): Promise<void> {
 
 interface Cutting {
   isOver(): boolean;
-  /** Blocks of the node's own branch that are no longer in its chain. */
+  /** Called when the node has reverted its own branch, with the number of blocks of the branch. */
   onReverted(blocks: number): void;
 }
 
@@ -234,7 +238,7 @@ async function cutting(
   devnet.wires?.mend(port);
 }
 
-/** Newest blocks of the node that the other node does not have. */
+/** The newest blocks of `node` at heights where `other` has a different block. */
 async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly height: number; readonly id: string }[]> {
   const own: { height: number; id: string }[] = [];
   const tip = await node.client.status().then(
@@ -243,7 +247,7 @@ async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly he
   );
   for (let height = tip; height > 0; height -= 1) {
     const [id, theirs] = await Promise.all([idAt(node, height), idAt(other, height)]);
-    // A block that the other does not have yet may be its next one.
+    // Where `other` has no block at this height yet, it can still receive this one, so the block is not counted.
     if (id === undefined || id === theirs) return own;
     if (theirs !== undefined) own.push({ height, id });
   }
@@ -256,13 +260,13 @@ function idAt(node: TestNode, height: number): Promise<string | undefined> {
 
 async function sending({ network }: TestDevnet, node: TestNode, isOver: () => boolean): Promise<void> {
   for (let number = 0; !isOver(); number += 1) {
-    // A full pool refuses: another follows.
+    // A full transaction pool refuses the transaction; the next transaction follows anyway.
     await postTransaction(node.url, network, transfer(network, number, 50)).catch(() => undefined);
     await sleep(SEND_MS);
   }
 }
 
-/** Blocks of the whole present chain. */
+/** Reads all blocks of a chain, up to its tip at the time of the call. */
 async function blocksOf(source: ChainSource): Promise<readonly Block[]> {
   const blocks: Block[] = [];
   for await (const change of source.changes(1, new AbortController().signal)) {

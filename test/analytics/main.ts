@@ -1,17 +1,23 @@
 /**
- * `npm run analytics`: the sinks with the engines that are on this machine. Every question of docs/guides/analytics.md is asked, of
- * chains of both generations, and engines must agree; every panel of the dashboard must answer as its question does. Installs nothing; what is missing is named, and how to get it.
+ * `npm run analytics`: runs the sinks with the database engines that are installed on this machine. It writes a chain
+ * of each generation to every engine and runs all queries of docs/guides/analytics.md. All engines must return the same
+ * rows, and each panel of the dashboard must return the rows of its query. The program installs nothing: it names a
+ * missing engine and how to get it.
  *
- * `--golden DIR` writes the chains that `npm run golden` replays, too, and compares every account with what the reference recorded.
- * `--kills N` kills the command of each sink N times in the midst of its work, and then compares what it wrote with what the node has.
- * `--live-kills N --minutes M` kills sink, node and server N times each beside a devnet whose blocks are reverted; with `--spread` the
- * tables lie on the cluster, and any of its servers is killed.
- * `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every balance with those of
- * the node, and asks the questions three times; with `--spread` it does the same with the tables on the cluster, too.
- * `--lag M` measures for M minutes how long a new block of a devnet takes to be seen in the tables.
- * `--generated N` writes a made chain of N full blocks among 100,000 accounts to ClickHouse, and asks the questions three times; with
- * `--spread` it does the same with the tables on the cluster, too.
- * `--backfill N` fills a database with N full blocks, three times, beside the engine's own rate from a file.
+ * `--golden DIR` also writes the chains that `npm run golden` replays, and compares every account with the record of
+ * the reference.
+ * `--kills N` also kills the process of each sink N times at work, and then compares all rows with the rows of the
+ * chain.
+ * `--live-kills N --minutes M` runs a devnet with reorgs and kills the sink, the node and the server N times each. With
+ * `--spread` the tables lie on the cluster, and any server of the cluster can be killed.
+ * `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every
+ * balance with the node, and runs the queries three times. With `--spread` the run is repeated with the tables on the
+ * cluster.
+ * `--lag M` measures for M minutes how long a new block of a devnet takes until the tables show it.
+ * `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
+ * three times. With `--spread` the run is repeated with the tables on the cluster.
+ * `--backfill N` fills a database with N full blocks, three times, and measures the engine's own rate from a file for
+ * comparison.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -45,9 +51,9 @@ const HEIGHT = 103;
 const DIFFERENCES_SAID = 20;
 const GENERATED_ADDRESSES = 100_000;
 const GENERATED_RANGE_BLOCKS = 1_000;
-/** The engine reads from the disk the first time. */
+/** How often each query runs. The first run reads from the disk, later runs find the data in memory. */
 const QUESTION_TURNS = 3;
-/** Blocks of the golden chains that are left in the tail. */
+/** Number of blocks above the finalized height of a golden chain. The sink keeps them in its tail. */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
 
@@ -281,7 +287,7 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
   }
 }
 
-/** @returns milliseconds of each question that was answered */
+/** @returns time in milliseconds by title of each query that succeeded */
 async function askAll(
   engine: Engine,
   name: string,

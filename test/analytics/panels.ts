@@ -1,4 +1,4 @@
-/** Asks what the panels of docs/deploy/grafana-analytics.json ask, with the examples of the guide as choices. */
+/** Runs the queries of the panels of docs/deploy/grafana-analytics.json, with the example values of the guide. */
 
 import { messageOf } from '../../src/primitives/errors.ts';
 import { panelOf, sentSql, VARIABLE_QUERIES, type PanelInput } from '../deploy/grafana-analytics.ts';
@@ -7,11 +7,11 @@ import { exampleValues, questionsOfGuide, type ExampleValues } from './questions
 
 export interface AskedPanels {
   readonly asked: number;
-  /** A sentence for each query that failed, or answered otherwise than the question of the guide. */
+  /** A sentence for each query that failed, or whose rows differ from the rows of the guide's query. */
   readonly differences: readonly string[];
 }
 
-/** @param answers to the questions of the guide as JSON, by title */
+/** @param answers rows of the guide's queries as JSON, by title of the query */
 export async function askPanels(engine: Engine, answers: ReadonlyMap<string, string>): Promise<AskedPanels> {
   const asked = await engine.ask();
   const differences: string[] = [];

@@ -1,4 +1,4 @@
-/** Whether the tables of an engine hold exactly the rows of a chain. */
+/** Compares the tables of an engine with the rows of a chain; both must hold exactly the same rows. */
 
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
@@ -6,7 +6,7 @@ import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows, type SinkTable, valueIn } from '../../src/sinks/tables.ts';
 import type { Engine } from './engines.ts';
 
-/** Rows named of each kind. */
+/** How many surplus and how many missing rows a sentence names at most. */
 const ROWS_NAMED = 3;
 
 /** @returns a sentence for each table that differs */

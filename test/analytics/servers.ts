@@ -1,4 +1,7 @@
-/** ClickHouse servers and a ZooKeeper on the loopback interface, from the packages of the system, in folders of a test. */
+/**
+ * Starts ClickHouse servers and ZooKeeper on the loopback interface, from installed packages, with data in a test
+ * folder.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +9,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { freePorts } from '../support/ports.ts';
 
-/** Name of the cluster of the servers. */
+/** Name of the ClickHouse cluster that the test servers form. */
 export const CLUSTER = 'three';
 const SHARDS = 3;
 const START_MS = 120_000;
@@ -27,7 +30,7 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-/** What of the cluster is not on this machine, with the way to install it; undefined when all is there. */
+/** @returns which program of the cluster is missing and how to install it; undefined when none is missing */
 export function missingForCluster(): string | undefined {
   if (missingServer() !== undefined) return missingServer();
   if (programAt('java') === undefined || !existsSync(ZOOKEEPER_JAR))
@@ -35,14 +38,14 @@ export function missingForCluster(): string | undefined {
   return undefined;
 }
 
-/** Like `missingForCluster`, for one server without ZooKeeper. */
+/** @returns how to install `clickhouse-server`; undefined when it is installed */
 export function missingServer(): string | undefined {
   return programAt('clickhouse-server') === undefined
     ? 'clickhouse-server is missing: `apt-get install clickhouse-server`'
     : undefined;
 }
 
-/** Starts three servers, each of them a shard of a cluster. */
+/** Starts a cluster of three servers, each of which is one shard. */
 export async function startCluster(folder: string): Promise<TestCluster> {
   const zooKeeperPort = await freePorts(1);
   const zooKeeper = startZooKeeper(folder, zooKeeperPort);
@@ -68,7 +71,7 @@ export async function startCluster(folder: string): Promise<TestCluster> {
   return { servers, stop };
 }
 
-/** Starts one server. */
+/** Starts one ClickHouse server without a cluster. */
 export async function startServer(folder: string): Promise<TestServer> {
   const server = serverAt(folder, await freePorts(3), '');
   await server.start();
@@ -128,7 +131,7 @@ const USERS = `<yandex>
 </yandex>
 `;
 
-/** @param port of HTTP; the two after it are for queries and replicas */
+/** @param port HTTP port; the next two ports are for the native client and for replication */
 function configOf(folder: string, port: number, more: string): string {
   return `<yandex>
 <logger><level>warning</level><log>${folder}/log</log><errorlog>${folder}/errors</errorlog></logger>
@@ -164,7 +167,7 @@ function programAt(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
 }
 
-/** Answer of a server; empty when it does not answer. */
+/** @returns the server's answer to a query; empty when the server refuses or does not answer */
 async function answerOf(url: string, sql: string): Promise<string> {
   try {
     const response = await fetch(url, { method: 'POST', body: sql });

@@ -1,6 +1,7 @@
 /**
- * A long chain for questions about much data. Its blocks follow all rules of generation 3, but all signatures are zeros, because
- * real ones would take most of the time. The blocks are made while the sink reads them, and are nowhere stored.
+ * Generates a long chain for queries over many rows. Its blocks follow all rules of generation 3, except that all
+ * signatures are zeros: real signatures would take most of the time. Each block is generated when the sink reads it,
+ * and is not stored.
  */
 
 import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
@@ -19,19 +20,21 @@ import type { ChainSource } from '../../src/sinks/source.ts';
 import { LSK, makeNetwork, publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
 
 export const TRANSACTIONS_PER_BLOCK = 25;
-/** Funded in the genesis block; they pay the first transfer of all other addresses. */
+/** Number of accounts that the genesis block funds. They send each other account its first balance. */
 const FUNDED = 500;
 const FUNDED_BALANCE = 80_000n * LSK;
 const FIRST_AMOUNT = 200n * LSK;
-/** One transaction in so many is a vote. */
+/** Every 1000th transaction is a vote. */
 const VOTE_EVERY = 1_000;
-/** Different texts in the data field. */
+/** Number of different texts in the data field of transfers. */
 const TEXTS = 100_000;
 const NO_SIGNATURE = '00'.repeat(64);
 
 const unsigned: Ed25519 = { ...selectEd25519(), sign: () => Buffer.alloc(64), verify: () => true };
 
 /**
+ * Makes a chain source that generates its blocks.
+ *
  * @param blocks number of full blocks after the genesis block
  * @param addresses number of accounts that send and receive, at least 500
  */
@@ -81,7 +84,7 @@ class UnsignedMaker {
     this.#keyPairs = new Map(network.delegates.map((keyPair) => [publicKeyOf(keyPair), keyPair]));
     this.#delegates = [...this.#keyPairs.keys()];
     const funded = network.accounts.map(publicKeyOf);
-    // Nothing is signed, so the other keys need no key pair.
+    // The other accounts need no key pair, because nothing is signed.
     const others = Array.from({ length: addresses - FUNDED }, (_, index) => hexOf(sha256(utf8(`address ${index}`))));
     this.#senders = [...funded, ...others].map((publicKey) => ({ publicKey, address: addressOf(publicKey) }));
   }
@@ -136,7 +139,7 @@ class UnsignedMaker {
     return unsignedTransaction(sender, payload, timestamp);
   }
 
-  /** The funded accounts vote in turn. Each votes for a delegate and reverts the vote the next time. */
+  /** Makes a vote by the next funded account in turn. An account adds a vote, and removes the vote at its next turn. */
   #vote(number: number, timestamp: number): Transaction {
     const turn = Math.floor(number / FUNDED);
     const delegate = this.#delegates[Math.floor(turn / 2) % this.#delegates.length]!;

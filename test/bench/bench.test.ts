@@ -10,7 +10,7 @@ test('the bench makes a chain and applies it to a store on the disk', async (t) 
   t.true(seconds > 0 && storeBytes > 0);
 });
 
-test('the bench refuses a flag that it does not know, and two parts at once, before it measures anything', (t) => {
+test('the bench refuses an unknown flag, and two parts at once, before it measures anything', (t) => {
   const main = fileURLToPath(new URL('./main.js', import.meta.url));
   for (const flags of [['--nonsense'], ['extra'], ['--http', '--slots'], ['--cycles', 'x']]) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...flags], { encoding: 'utf8' });

@@ -2,7 +2,7 @@ import test from 'ava';
 import { FAULT_KINDS, drawFaults, gapsOf } from './devnet-faults.ts';
 import { chanceOf } from './killed-nodes.ts';
 
-test('each fault comes once, within the run and far enough from the others of its node', (t) => {
+test('each fault occurs once, within the run and at a distance from the other faults of its node', (t) => {
   const span = { fromMs: 100_000, toMs: 400_000 };
   const orders = new Set<string>();
   for (let seed = 0; seed < 200; seed += 1) {
@@ -19,7 +19,7 @@ test('each fault comes once, within the run and far enough from the others of it
   t.throws(() => drawFaults({ fromMs: 0, toMs: 100_000 }, 45_000, chanceOf(1)), { instanceOf: RangeError });
 });
 
-test('an empty slot is explained by an outage that touches it, and by nothing else', (t) => {
+test('an empty slot is explained only by an outage that overlaps it', (t) => {
   const whole = [0, 2000, 4000, 6000];
   const none = { emptySlots: 0, unexplainedSlots: 0, unexplainedInARow: 0 };
   t.deepEqual(gapsOf(whole, 2000, []), { slots: 4, longestMs: 2000, ...none });

@@ -4,7 +4,7 @@ import test from 'ava';
 
 const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
 
-test('chaos refuses in one line what it does not know, before it starts anything', (t) => {
+test('chaos refuses an unknown argument in one line, before it starts anything', (t) => {
   for (const flags of [
     ['--nonsense'],
     ['extra'],

@@ -2,7 +2,7 @@ import test from 'ava';
 import { runNotified } from './notified.ts';
 import { chanceOf } from './killed-nodes.ts';
 
-test('each missed slot is told once, although node and receiver are killed meanwhile', async (t) => {
+test('each missed slot is reported once, even when the node and the receiver are killed in between', async (t) => {
   t.timeout(600_000);
   const report = await runNotified({ kills: 8, chance: chanceOf(7), say: (line) => t.log(line) });
   t.log(`${report.missed.length} slots missed, ${report.repeated} events came again under their id`);

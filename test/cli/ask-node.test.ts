@@ -20,7 +20,7 @@ for (const [name, listener] of [
   ['never answers', () => undefined],
   ['answers half', (_request, response) => response.writeHead(200).write('{"data":')],
 ] as const satisfies readonly (readonly [string, RequestListener])[]) {
-  test(`a node that ${name} is given up after its time`, async (t) => {
+  test(`a request to a node that ${name} ends with its time-out`, async (t) => {
     const asker = nodeAsker(await serve(t, listener), { timeoutMs: 200 });
     const error = await t.throwsAsync(asker.ask('node/status'), { instanceOf: ProtocolError });
     t.is(error?.code, 'NODE_UNREACHABLE');
@@ -28,7 +28,7 @@ for (const [name, listener] of [
   });
 }
 
-test('a question over a connection that the node has just closed is asked again, and a command is not', async (t) => {
+test('a request over a connection that the node has just closed is repeated, but a command is not', async (t) => {
   const used = new WeakSet();
   let requests = 0;
   const url = await serve(t, (request, response) => {
@@ -45,7 +45,7 @@ test('a question over a connection that the node has just closed is asked again,
   t.is(requests, asked + 1);
 });
 
-test('an answer that is no JSON, or lacks its data, is not taken for one', async (t) => {
+test('an answer that is not JSON, or lacks its data, is refused', async (t) => {
   for (const body of ['<html>', '{}', '']) {
     const asker = nodeAsker(await serve(t, (_request, response) => response.end(body)));
     t.is(
@@ -55,7 +55,7 @@ test('an answer that is no JSON, or lacks its data, is not taken for one', async
   }
 });
 
-test('an address of a node needs no scheme, and has port 4000 unless it says another', (t) => {
+test('a node address needs no scheme, and its port is 4000 by default', (t) => {
   for (const [given, base] of [
     ['127.0.0.1:4001', 'http://127.0.0.1:4001'],
     ['10.0.0.7', 'http://10.0.0.7:4000'],

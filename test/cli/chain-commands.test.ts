@@ -46,7 +46,7 @@ function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
 }
 
 test.serial(
-  'a store of an earlier layout is brought up to this one by a command, as often as it is asked for',
+  'a store of an earlier layout is brought up to this one by a command, and again any number of times',
   async (t) => {
     const { run, file, data, network: networkFolder } = setUpCommands(t);
     t.is((await run('upgrade')).code, 2, 'there is no store yet');
@@ -149,7 +149,7 @@ test.serial('a refused block ends the import with exit code 1 and one line that 
 });
 
 test.serial(
-  'an import that is killed in the middle leaves a sound chain, and the next goes on from there',
+  'an import killed in the middle leaves an intact chain, and the next one continues from there',
   async (t) => {
     const long = madeChain(1100);
     const lines = long.blocks.map((block) => `${lineOfBlock(block, long.maker.rules.codec)}\n`);
@@ -189,7 +189,7 @@ test.serial(
   },
 );
 
-test.serial('what a chain does not have is a wrong use, said in one line', async (t) => {
+test.serial('a question for data that a chain lacks is a usage error in one line', async (t) => {
   const { run, file, data, network: networkFolder } = setUpCommands(t);
   const none = await run('verify');
   t.is(none.code, 2);
@@ -216,7 +216,7 @@ test.serial('what a chain does not have is a wrong use, said in one line', async
   t.is((await runCli(['verify', '--data-dir', join(networkFolder, 'none')])).code, 2);
 });
 
-test.serial('a store is read while a node holds it, and changed by nobody else', async (t) => {
+test.serial('a store can be read while a node has it open, and only the node can write to it', async (t) => {
   const { run, file, data, network: networkFolder } = setUpCommands(t);
   await run('import', file);
   const args = ['start', '--data-dir', data, '--network', networkFolder, '--http-port', '0', '--no-peers'];
@@ -238,7 +238,7 @@ test.serial('a store is read while a node holds it, and changed by nobody else',
   t.deepEqual(await once(node, 'exit'), [0, null]);
 });
 
-test.serial('a file that is there is replaced by nobody unless --force says so', async (t) => {
+test.serial('an existing file is replaced only with --force', async (t) => {
   const { run, file, data, network: networkFolder } = setUpCommands(t);
   await run('import', file);
   const mine = `${file}.mine`;

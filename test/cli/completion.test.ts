@@ -52,7 +52,7 @@ for (const shell of ['bash', 'zsh', 'fish'] as const satisfies readonly Shell[])
   });
 }
 
-test.serial('the command prints the script, and refuses a shell that it does not know', async (t) => {
+test.serial('the command prints the script, and refuses an unknown shell', async (t) => {
   const { code, stdout } = await runCli(['completion', 'bash']);
   t.is(code, 0);
   t.is(stdout, completionScript(createProgram(), 'bash', KNOWN));

@@ -8,7 +8,7 @@ import type { Untyped } from '../support/untyped.ts';
 const KEY = 'ab'.repeat(32);
 const ENTRY = `{ publicKey: '${KEY}', encryptedPassphrase: 'iterations=1&salt=aa&cipherText=bb&iv=cc&tag=dd&version=1' }`;
 
-test.serial('every option is shown with its value and its origin, and no secret', async (t) => {
+test.serial('each option is shown with its value and its origin; secrets are hidden', async (t) => {
   const file = join(temporaryFolder(t), 'node.json5');
   writeFileSync(
     file,
@@ -38,7 +38,7 @@ test.serial('every option is shown with its value and its origin, and no secret'
   );
 });
 
-test.serial('a wrong value is refused as a start refuses it: with file, key and expectation', async (t) => {
+test.serial('a wrong value is refused as by a start: with file, key and expected value', async (t) => {
   const file = join(temporaryFolder(t), 'node.json5');
   writeFileSync(file, '{ http: { port: "many" } }');
   const { code, stderr } = await runCli(['config', 'show', '--network', 'devnet', '--config', file]);

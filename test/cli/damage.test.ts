@@ -114,7 +114,7 @@ const RAW = /MDB_|Assertion|mdb_|lmdb error|defect of the program|\n {4}at /;
 
 for (let index = 0; index < FOLDERS; index += 1) {
   const kind = (['zeroed', 'garbled', 'cut off', 'another’s'] as const)[index % 4];
-  test.serial(`folder ${index}: a page that is ${kind} is told by every command, with the remedy`, async (t) => {
+  test.serial(`folder ${index}: a page that is ${kind} is reported by every command, with the remedy`, async (t) => {
     // The first folder damages the root page, each further folder a pseudo-random page.
     const page = pages[index === 0 ? 0 : pick(index, pages.length)] as PageInUse;
     const at = page.number * PAGE_BYTES;
@@ -177,7 +177,7 @@ for (const [index, table] of TABLE_NAMES.entries()) {
 }
 
 test.serial(
-  'a flipped byte in an account is told by all that go by the state, and named by verify, with the remedy',
+  'every command that uses the state, and verify, reports a flipped byte in an account with the remedy',
   async (t) => {
     const [account] = network.accounts;
     const name = Buffer.from(addressOf(hexOf(account?.publicKey ?? new Uint8Array())));

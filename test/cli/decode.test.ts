@@ -37,7 +37,7 @@ for (const generation of [2, 3] as const) {
     t.deepEqual(signer.fromBytes(Buffer.from('0800', 'hex')), []);
   });
 
-  test(`second signatures and those of members are told of generation ${generation}`, (t) => {
+  test(`second signatures and member signatures of generation ${generation} are decoded`, (t) => {
     if (second === undefined || sender === undefined) throw new Error('there are keys');
     const signed = signer.sign({ ...REQUEST, payload: TRANSFER, secondKeyPair: second });
     const [own, other] = [sender, second].map(({ publicKey }) => Buffer.from(publicKey).toString('hex'));
@@ -48,7 +48,7 @@ for (const generation of [2, 3] as const) {
     t.deepEqual(signer.signersAmong(asGroup, [own ?? '', other ?? '']), [other]);
   });
 
-  test.serial(`decode says what a transaction of generation ${generation} is, from bytes and from JSON`, async (t) => {
+  test.serial(`decode describes a transaction of generation ${generation}, from bytes and from JSON`, async (t) => {
     const transaction = signer.sign({ ...REQUEST, payload: TRANSFER });
     const bytes = Buffer.from(signer.toBytes(transaction)).toString('hex');
     const network = ['--network', generation === 3 ? 'devnet' : 'devnet-gen2'];
@@ -66,7 +66,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test.serial('decode tells a public key by its address, and a header by its members', async (t) => {
+test.serial('decode shows the address of a public key, and the members of a header', async (t) => {
   const key = await runCli(['decode', '0F'.repeat(32)]);
   t.regex(key.stdout, /^address +[0-9]+L$/m);
   const { blocks } = madeChain(3);
@@ -92,7 +92,7 @@ for (const [given, message] of [
   });
 }
 
-test.serial('tx verify names every fault of a transaction, and the members who have not signed', async (t) => {
+test.serial('tx verify names each fault of a transaction, and the members without a signature', async (t) => {
   const folder = temporaryFolder(t);
   const { maker, network, blocks } = madeChain(5);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
@@ -126,7 +126,7 @@ test.serial('tx verify names every fault of a transaction, and the members who h
   t.true(readFileSync(file).length > 0);
 });
 
-test('an event that is split over chunks is read whole, comments are passed over, and what is no event is refused', async (t) => {
+test('an event split over chunks is read whole, comments are skipped, and other data is refused', async (t) => {
   const text = ': alive\n\nid: 3.0\nevent: blocks/new\ndata: {"height":3}\n\nevent: log/gap\ndata: {}\n\n';
   async function* chunks(of: string) {
     for (const letter of of) yield Buffer.from(letter);

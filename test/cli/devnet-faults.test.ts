@@ -12,7 +12,7 @@ test('a new devnet has no fault', (t) => {
   t.is(faults.partOf(0), faults.partOf(3));
 });
 
-test('a partition cuts the links between its parts alone, and nodes that it does not name form one more', (t) => {
+test('a partition cuts only the links between its parts, and the nodes not named form one more part', (t) => {
   const faults = new DevnetFaults();
   faults.partition([[0, 1]]);
   const cut = { isCut: true, delayMs: 0, loss: 0 };
@@ -35,7 +35,7 @@ test('a partition cuts the links between its parts alone, and nodes that it does
   t.deepEqual(faults.standing(NUMBERS), { parts: [], nodes: [] });
 });
 
-test('a link has the greater delay and loss of its two nodes, seen from both ends', (t) => {
+test('a link has the higher delay and loss of its two nodes, seen from both ends', (t) => {
   const faults = new DevnetFaults();
   faults.delay(50, undefined);
   faults.delay(200, [1]);
@@ -50,7 +50,7 @@ test('a link has the greater delay and loss of its two nodes, seen from both end
   t.is(link(0, 3), undefined);
 });
 
-test('a skewed clock is of one node', (t) => {
+test('a skewed clock affects one node only', (t) => {
   const faults = new DevnetFaults();
   faults.skew(2, -3000);
   t.deepEqual(
@@ -60,7 +60,7 @@ test('a skewed clock is of one node', (t) => {
   t.deepEqual(faults.standing(NUMBERS).nodes, [{ node: 2, delayMs: 0, loss: 0, skewMs: -3000 }]);
 });
 
-test('faults are read as people type them', (t) => {
+test('faults are parsed in the forms that users type', (t) => {
   t.deepEqual(partsOfText(['0,1|2,3']), [
     [0, 1],
     [2, 3],
@@ -75,7 +75,7 @@ test('faults are read as people type them', (t) => {
   ]);
 });
 
-test('anything else is refused with what was typed', (t) => {
+test('any other text is refused with an error that repeats it', (t) => {
   const refused = (read: (text: string) => unknown, texts: readonly string[]): void => {
     for (const text of texts)
       t.throws(() => read(text), { code: 'USAGE', message: new RegExp(`^\`${escaped(text)}\``) });

@@ -119,7 +119,7 @@ async function found(t: ExecutionContext, request: ExamineRequest): Promise<read
   return findings.map(({ code }) => code);
 }
 
-test('nothing is found on a healthy node, with and without its folder', async (t) => {
+test('the doctor finds nothing on a healthy node, with and without its folder', async (t) => {
   const healthyNode = await setUpNode(t);
   t.deepEqual(await found(t, healthyNode), []);
   const { url, environment } = healthyNode;
@@ -130,7 +130,7 @@ test('nothing is found on a healthy node, with and without its folder', async (t
   );
 });
 
-test('the record of signatures is left as it is, with a claim of a paused container and half a last line', async (t) => {
+test('the doctor does not change the signing record, even with a claim of a paused container and half a last line', async (t) => {
   const { dataDir = '', ...its } = await setUpNode(t);
   const { dataDirectory } = its.place;
   const file = journalFileOf(dataDirectory);
@@ -148,7 +148,7 @@ test('the record of signatures is left as it is, with a claim of a paused contai
 });
 
 for (const [code, induce] of Object.entries(diskFaults)) {
-  test.serial(`${code} is named when it is made on the disk`, async (t) => {
+  test.serial(`the doctor names ${code} when the disk has that fault`, async (t) => {
     const its = await setUpNode(t, 'silent');
     await induce(its, t);
     const codes = await found(t, its);
@@ -232,7 +232,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
 };
 
 for (const [code, changes] of Object.entries(nodeFaults)) {
-  test.serial(`${code} is named, and nothing else, when the node shows it`, async (t) => {
+  test.serial(`the doctor names ${code} alone when the node reports that fault`, async (t) => {
     t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...changes })), [code as FaultCode]);
   });
 }
@@ -262,7 +262,7 @@ const ended = ['sync', 'SYNC_ENDED', { blocks: 20 }] as const;
 const failed = ['sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }] as const;
 const refused = (height: number) => ['chain', 'BLOCK_SIGNATURE_INVALID', { height }] as const;
 
-test.serial('downloads that end well are no failures, and neither are failures before one of them', async (t) => {
+test.serial('downloads that end well are no fault, and neither are the failures before one of them', async (t) => {
   for (const entries of [
     [started, ended, started, ended, started, ended, started, ended],
     [failed, failed, failed, failed, started, ended],
@@ -287,20 +287,20 @@ test.serial('downloads that peers do not answer are failures', async (t) => {
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
 });
 
-test.serial('refused blocks that the chain has passed are no fault: anybody can make them up', async (t) => {
+test.serial('refused blocks below the tip are no fault, because anybody can forge them', async (t) => {
   const passed = decidedInTurn([refused(998), refused(999), refused(1000), refused(1000)]);
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...passed })), []);
   const twice = ['chain', 'BLOCK_DOUBLE_FORGING', { height: 1001 }] as const;
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
 });
 
-test.serial('a delegate that was on elsewhere is no fault any more once it does not wait for that', async (t) => {
+test.serial('a delegate that was enabled elsewhere is no fault once it no longer waits for that', async (t) => {
   const { 'node/diagnostics': diagnostics } = decided('forge', 'FORGING_ELSEWHERE', missed, 1) as Untyped;
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), 'node/diagnostics': diagnostics })), []);
 });
 
 test.serial(
-  'what is over is told no more: a clock that is right again, a receiver that takes what it missed',
+  'past faults are not reported: a clock that is right again, a receiver that took the events that it missed',
   async (t) => {
     const at = '2023-11-14T20:00:00.000Z';
     const over = decidedInTurn([
@@ -336,7 +336,7 @@ test.serial('a pause of forging that is logged up to one slot after the disk rec
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...again })), ['WRITES_FAIL']);
 });
 
-test.serial('how many blocks may wait for finality follows from the number of delegates', async (t) => {
+test.serial('the limit of blocks that wait for finality follows from the number of delegates', async (t) => {
   const lagging = async (activeDelegates: number | undefined, blocks: number): Promise<readonly FaultCode[]> => {
     const constants = { ...healthy()['node/constants'], ...(activeDelegates === undefined ? {} : { activeDelegates }) };
     const forgers = [{ publicKey: KEY, username: 'a', nextSlot: 10_001 }];
@@ -354,7 +354,7 @@ test.serial('how many blocks may wait for finality follows from the number of de
 });
 
 test.serial(
-  'what is so for a moment is no fault: a tip that is on its way, one missed slot, an old refusal',
+  'a short-lived condition is no fault: a tip that is on its way, one missed slot, an old refused block',
   async (t) => {
     for (const changes of [
       status({ height: 999 }),
@@ -386,7 +386,7 @@ test.serial(
 );
 
 test.serial(
-  'a delegate that has one slot in a round is judged by its last rounds, many of them by their last slots',
+  'a delegate with one slot per round is judged by its last rounds, many delegates by their last slots',
   async (t) => {
     const twice = (code: string): object => {
       const time = (minutesAgo: number): string => new Date(NOW_MS - minutesAgo * 60_000).toISOString();
@@ -416,7 +416,7 @@ test.serial('every fault of the catalogue has been induced', (t) => {
   t.true(induced.size >= 20);
 });
 
-test('without an address the node is asked where its configuration has its HTTP interface', async (t) => {
+test('without an address the doctor asks the node at the HTTP address of its configuration', async (t) => {
   const its = await setUpNode(t, 'silent');
   const { network: name = '', environment } = its;
   const at = (http: object): string => {
@@ -436,7 +436,7 @@ test('without an address the node is asked where its configuration has its HTTP 
   t.is(addressOfNode({ environment }), 'http://127.0.0.1:4000');
 });
 
-test('a secret for alerts that cannot be read is found, as start finds it', async (t) => {
+test('the doctor finds an unreadable secret for alerts, as a start does', async (t) => {
   const its = await setUpNode(t);
   writeFileSync(
     its.config,
@@ -447,7 +447,7 @@ test('a secret for alerts that cannot be read is found, as start finds it', asyn
   t.regex(first?.evidence ?? '', /^notify\.webhookSecretFile /);
 });
 
-test('a ceiling of memory that is too low for the configuration is found, as start finds it', async (t) => {
+test('the doctor finds a memory limit that is too low for the configuration, as a start does', async (t) => {
   const its = await setUpNode(t);
   writeFileSync(its.config, JSON.stringify({ memory: { ceilingMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));
   const [first] = await examine(its);
@@ -455,7 +455,7 @@ test('a ceiling of memory that is too low for the configuration is found, as sta
   t.regex(first?.evidence ?? '', /memory\.ceilingMb must be at least \d+/);
 });
 
-test('docs/troubleshooting.md has every fault with its cause and remedy', (t) => {
+test('docs/troubleshooting.md lists each fault with its cause and remedy', (t) => {
   const file = join(packageDirectory(), 'docs', 'troubleshooting.md');
   const rows = Object.entries(FAULTS).map(
     ([code, { severity, cause, remedy }]) => `| \`${code}\` | ${severity} | ${cause} | ${remedy} |`,
@@ -467,7 +467,7 @@ test('docs/troubleshooting.md has every fault with its cause and remedy', (t) =>
   t.is(readFileSync(file, 'utf8'), wanted);
 });
 
-test('a disk without room for files is told apart from one without room for bytes', async (t) => {
+test('the doctor distinguishes a disk without room for files from one without room for bytes', async (t) => {
   const its = await setUpNode(t);
   const evidenceOf = async (files: number | undefined, bytes: number): Promise<string | undefined> => {
     const findings = await examine({ ...its, freeFilesOf: () => files, freeBytesOf: () => bytes });

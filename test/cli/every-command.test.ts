@@ -38,7 +38,7 @@ for (const { path, command } of COMMANDS) {
   });
 }
 
-test('each schema is of a command that has --json', (t) => {
+test('each JSON schema belongs to a command that has --json', (t) => {
   const withJson = COMMANDS.filter(({ command }) => command.options.some(({ long }) => long === '--json'));
   const paths = new Set(withJson.map(({ path }) => path));
   for (const path of Object.keys(jsonSchemas())) t.true(paths.has(path), path);
@@ -51,7 +51,7 @@ for (const { path, args = [], wrong } of [
   { path: 'keys show', wrong: ['--passphrase-file', '/nowhere/passphrase'] },
   { path: 'message sign', args: ['it is mine'], wrong: [] },
 ]) {
-  test(`${path} --json prints what its schema says, and a wrong use is one line with exit code 2`, async (t) => {
+  test(`${path} --json prints what its schema says; a usage error is one line with exit code 2`, async (t) => {
     const command = path.split(' ');
     const env = { BLOOMERY_PASSPHRASE: PASSPHRASE };
     const { code, stdout, stderr } = await runCli([...command, ...args, '--json'], { env });

@@ -78,7 +78,7 @@ test.serial('a block is shown by its height, by its id and as the latest', async
   t.deepEqual(JSON.parse(stdout), { block: BLOCK, transactions: [TRANSFER] });
 });
 
-test.serial('what a node does not have is a problem in one line', async (t) => {
+test.serial('a question for data that the node lacks is refused in one line', async (t) => {
   const empty = { data: [] };
   const node = await nodeAnswering(t, {
     '/api/blocks?height=8': empty,
@@ -147,7 +147,7 @@ test.serial('an account is found by address, by public key and by the name of it
   }
 });
 
-test.serial('delegates are listed by rank, and the pool by what its transactions wait for', async (t) => {
+test.serial('delegates are listed by rank, and pool transactions by what they wait for', async (t) => {
   const empty = { data: [] };
   const node = await nodeAnswering(t, {
     '/api/delegates?sort=rank:asc&limit=2&offset=2': { data: [DELEGATE] },
@@ -184,7 +184,7 @@ for (const [type, asset, words] of [
   });
 }
 
-test.serial('events are followed over the end of a stream, from the last one on', async (t) => {
+test.serial('the command follows events over the end of a stream, from the last one on', async (t) => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
@@ -214,7 +214,7 @@ test.serial('events are followed over the end of a stream, from the last one on'
   t.deepEqual(asked, ['/events?finality=final', '/events?finality=final&lastEventId=1.0']);
 });
 
-test.serial('what answers at an address and streams no events is refused', async (t) => {
+test.serial('an address that answers but streams no events is refused', async (t) => {
   const node = await nodeAnswering(t, { '/events?lastEventId=0.0&follow=false': { data: [] } });
   const { code, stderr } = await runCli(['events', '--node', node]);
   t.is(code, 1);

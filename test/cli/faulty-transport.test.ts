@@ -98,7 +98,7 @@ function outcomeOf(question: Promise<unknown>): { state: unknown } {
   return outcome;
 }
 
-test('without a fault everything crosses', async (t) => {
+test('without a fault every message arrives', async (t) => {
   const { a, b } = await twoNodes();
   a.transport.send(b.peerId, ids('1'));
   b.transport.announce({ ...INFO, wsPort: PORTS[1], height: 7 });
@@ -107,7 +107,7 @@ test('without a fault everything crosses', async (t) => {
   t.deepEqual([a.heard, b.heard], [[7], ['1']]);
 });
 
-test('where a link has no fault, the wire below says how long an answer may take', async (t) => {
+test('on a link without a fault, the transport below sets the time-out of an answer', async (t) => {
   const { clock, a, b, set } = await twoNodes();
   const first = outcomeOf(a.transport.request(b.peerId, { kind: 'peers' }));
   await pass(clock, SLOW_ANSWER_MS);
@@ -122,7 +122,7 @@ test('where a link has no fault, the wire below says how long an answer may take
   t.is(second.state, 'REQUEST_FAILED');
 });
 
-test('nothing crosses a cut, connections stay open, and a question is unanswered after as long as ever', async (t) => {
+test('nothing crosses a cut link, connections stay open, and a request ends with its usual time-out', async (t) => {
   const { clock, a, b, set } = await twoNodes();
   set({ isCut: true });
   a.transport.send(b.peerId, ids('1'));
@@ -136,7 +136,7 @@ test('nothing crosses a cut, connections stay open, and a question is unanswered
   t.is(a.transport.connections().length, 1);
 });
 
-test('a cut at one end alone lets no message in or out there', async (t) => {
+test('a cut at one end lets no message in or out at that end', async (t) => {
   const { a, b } = await twoNodes();
   a.transport.set([{ wsPort: PORTS[1], isCut: true, delayMs: 0, loss: 0 }]);
   a.transport.send(b.peerId, ids('1'));
@@ -145,7 +145,7 @@ test('a cut at one end alone lets no message in or out there', async (t) => {
   t.deepEqual([a.heard, b.heard], [[], []]);
 });
 
-test('nobody dials across a cut', async (t) => {
+test('no node dials across a cut link', async (t) => {
   const { clock, a, set } = await twoNodes();
   set({ isCut: true });
   const across = outcomeOf(a.transport.connect({ ip: '127.0.0.1', wsPort: PORTS[1] }));
@@ -157,7 +157,7 @@ test('nobody dials across a cut', async (t) => {
   t.is(elsewhere.state, 'DIAL_FAILED');
 });
 
-test('after the cut each hears the last word of the other, once', async (t) => {
+test('after the cut each end receives the last message of the other, once', async (t) => {
   const { a, b, set } = await twoNodes();
   b.transport.announce({ ...INFO, wsPort: PORTS[1], height: 5 });
   await arrived();
@@ -173,7 +173,7 @@ test('after the cut each hears the last word of the other, once', async (t) => {
   t.deepEqual(a.heard, [5, 7]);
 });
 
-test('what was on its way when the link was cut does not arrive', async (t) => {
+test('messages on the way when the link was cut do not arrive', async (t) => {
   const { clock, a, b, set } = await twoNodes();
   set({ delayMs: 500 });
   a.transport.send(b.peerId, ids('1'));
@@ -188,7 +188,7 @@ test('what was on its way when the link was cut does not arrive', async (t) => {
   t.deepEqual([a.heard, b.heard, question.state], [[5], [], 'REQUEST_FAILED']);
 });
 
-test('a delay holds messages one way, questions both ways, and keeps their order when it shrinks', async (t) => {
+test('a delay holds messages in one direction, requests in both, and keeps their order when it shrinks', async (t) => {
   const { clock, a, b, set } = await twoNodes();
   set({ delayMs: 150 });
   a.transport.send(b.peerId, ids('1'));
@@ -204,7 +204,7 @@ test('a delay holds messages one way, questions both ways, and keeps their order
   t.deepEqual(question.state, { of: PORTS[1] }, 'the answer takes as long as the link does then');
 });
 
-test('a question whose way there and back takes longer than a node waits is unanswered', async (t) => {
+test('a request whose delay in both directions exceeds the time-out fails', async (t) => {
   const { clock, a, b, set } = await twoNodes();
   set({ delayMs: 6_000 });
   const question = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
@@ -216,7 +216,7 @@ test('a question whose way there and back takes longer than a node waits is unan
   t.is(clock.waiting, 0);
 });
 
-test('a lossy link loses its share of messages and questions, and all others arrive', async (t) => {
+test('a lossy link loses its share of messages and requests, and all others arrive', async (t) => {
   const { clock, a, b, set } = await twoNodes();
   set({ loss: 0.3 });
   const messages = 1_000;
@@ -234,7 +234,7 @@ test('a lossy link loses its share of messages and questions, and all others arr
   t.true(questions.every(({ state }) => state !== 'waits'));
 });
 
-test('all is lost at 100 %, and the last word arrives when it ends', async (t) => {
+test('a loss of 100 % loses all messages, and the last one arrives when the fault ends', async (t) => {
   const { a, b, set } = await twoNodes();
   set({ loss: 1 });
   b.transport.announce({ ...INFO, wsPort: PORTS[1], height: 9 });
@@ -246,7 +246,7 @@ test('all is lost at 100 %, and the last word arrives when it ends', async (t) =
   t.deepEqual([a.heard, b.heard], [[9], []]);
 });
 
-test('questions to a peer that goes, or of a node that ends, fail at once and leave no timer', async (t) => {
+test('requests to a peer that leaves, or of a node that ends, fail at once and leave no timer', async (t) => {
   const { clock, a, b, set } = await twoNodes();
   set({ delayMs: 1_000 });
   const first = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
@@ -259,7 +259,7 @@ test('questions to a peer that goes, or of a node that ends, fail at once and le
   t.is(clock.waiting, 0);
 });
 
-test('so much work waits in a line and no more', async (t) => {
+test('the queue of a link holds a bounded amount of work', async (t) => {
   const clock = new FakeClock();
   const line = new DelayLine(clock, 3);
   const done: number[] = [];

@@ -49,7 +49,7 @@ async function nodeWith(t: ExecutionContext, delegates: readonly object[], putSt
   return { node: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, put };
 }
 
-test.serial('the only configured delegate need not be named to be switched, one of several must be', async (t) => {
+test.serial('a single configured delegate needs no name to be switched, one of several does', async (t) => {
   const one = await nodeWith(t, [{ publicKey: A, forging: true }]);
   const { code, stdout, stderr } = await runCli(['forging', 'enable', '--node', one.node], { env: PASSWORD });
   t.is(code, 0, stderr);
@@ -68,14 +68,14 @@ test.serial('the only configured delegate need not be named to be switched, one 
   t.deepEqual(two.put, []);
 });
 
-test.serial('a refused switch is told with the reason of the node', async (t) => {
+test.serial('a refused switch shows the reason that the node gives', async (t) => {
   const { node } = await nodeWith(t, [{ publicKey: A, forging: false }], 404);
   const { code, stderr } = await runCli(['forging', 'enable', '--node', node], { env: PASSWORD });
   t.is(code, 1);
   t.is(stderr, `bloomery: ${node} refused: it says no\n`);
 });
 
-test.serial('the status says which delegates sign, which do not, and why and until when', async (t) => {
+test.serial('the status shows which delegates sign, which do not, and why and until when', async (t) => {
   const waiting = { code: 'FORGING_HAND_OVER', reason: 'nothing is final yet', until: '2026-01-02T03:04:05.000Z' };
   const { node } = await nodeWith(t, [
     { publicKey: A, forging: true, waiting },
@@ -102,7 +102,7 @@ test.serial('the status says which delegates sign, which do not, and why and unt
 });
 
 test.serial(
-  "the schedule lists the slots of the node's delegates by the clock, and which are not certain",
+  "the schedule lists the slots of the node's delegates by the clock, and marks the uncertain ones",
   async (t) => {
     const { node } = await nodeWith(t, [
       { publicKey: A, forging: true },
@@ -147,7 +147,7 @@ test.serial('a record moves from one data folder to another, once', async (t) =>
 });
 
 test.serial(
-  'a record that two folders import counts as a copy in the second, from the same file and from a copy of it',
+  'a record that two folders import is a copy in the second, whether from the same file or from a copy of it',
   async (t) => {
     const folder = temporaryFolder(t);
     const at = (name: string): string => join(folder, name);
@@ -190,7 +190,7 @@ test.serial(
   },
 );
 
-test.serial('a record that returns to where it was exported is whole there, once', async (t) => {
+test.serial('a record that returns to the folder of its export is complete there, once', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'record.json');
   const env = { BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') };
@@ -210,7 +210,7 @@ test.serial('a record that returns to where it was exported is whole there, once
   t.regex((await run('import', file)).stdout, /so it counts as a copy/);
 });
 
-test.serial('a record that cannot be marked as taken is imported, and its importer is told to remove it', async (t) => {
+test.serial('a record that cannot be marked as used is imported, and the user is told to remove it', async (t) => {
   const folder = temporaryFolder(t);
   const env = { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' };
   const journal = openJournal(journalFileOf(join(folder, 'from', 'devnet')));
@@ -230,7 +230,7 @@ test.serial('a record that cannot be marked as taken is imported, and its import
   );
 });
 
-test.serial('what a copied folder exports counts as a copy', async (t) => {
+test.serial('an export from a copied folder is marked as a copy', async (t) => {
   const folder = temporaryFolder(t);
   const [from, file] = [join(folder, 'from'), join(folder, 'record.json')];
   const journal = openJournal(journalFileOf(join(from, 'devnet')));

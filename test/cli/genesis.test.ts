@@ -14,7 +14,7 @@ for (const [generation, name] of [
   ['3', 'devnet'],
   ['2', 'devnet-gen2'],
 ] as const) {
-  test.serial(`the packaged ${name} is what genesis create makes of its seed`, async (t) => {
+  test.serial(`the packaged ${name} equals the output of genesis create for its seed`, async (t) => {
     const out = join(temporaryFolder(t), 'made', name);
     const args = ['--generation', generation, '--name', name, '--out', out, '--seed', 'devnet', '--block-time', '2'];
     const { code, stdout, stderr } = await runCli(['genesis', 'create', ...args]);
@@ -57,7 +57,7 @@ test.serial('without a seed two networks of the same name differ', async (t) => 
   t.is(a.params.blockTimeS, 10);
 });
 
-test.serial('a folder that holds something is not written to', async (t) => {
+test.serial('genesis create does not write to a folder that is not empty', async (t) => {
   const out = join(temporaryFolder(t), 'out');
   mkdirSync(out);
   writeFileSync(join(out, 'mine'), 'x');

@@ -76,7 +76,7 @@ for (const [kind, what] of [
   ['zero', 'a device'],
   ['directory', 'a folder'],
 ] as const) {
-  test.serial(`no command waits for ${what} that is meant to be a file, or reads it`, async (t) => {
+  test.serial(`no command waits for ${what} in the place of a file, or reads it`, async (t) => {
     for (const [name, args] of Object.entries(commands(join(folder, kind)))) {
       const { code, stderr } = await runCli(args, { timeoutMs: 60_000 });
       t.true(code === 1 || code === 2, `${name}: ${code} ${stderr}`);
@@ -86,7 +86,7 @@ for (const [kind, what] of [
   });
 }
 
-test.serial('a passphrase comes through a pipe of the shell', async (t) => {
+test.serial('a passphrase can be read from a pipe of the shell', async (t) => {
   const writer = execFileSync('sh', ['-c', `(cat ${work.passphrase} > ${join(folder, 'pipe')} &) > /dev/null 2>&1`]);
   t.is(writer.length, 0);
   const { code, stdout, stderr } = await runCli(['keys', 'show', '--passphrase-file', join(folder, 'pipe')]);
@@ -94,7 +94,7 @@ test.serial('a passphrase comes through a pipe of the shell', async (t) => {
   t.true(stdout.startsWith('public key  '));
 });
 
-test.serial('a configuration that has a key twice is refused with key and line', async (t) => {
+test.serial('a configuration with a duplicate key is refused with key and line', async (t) => {
   const config = join(folder, 'twice.json5');
   writeFileSync(config, '{\n  http: { port: 4100 },\n  p2p: { port: 5100 },\n  http: {},\n}\n');
   const { code, stderr } = await runCli(['config', 'show', '--network', 'devnet', '--config', config]);
@@ -102,7 +102,7 @@ test.serial('a configuration that has a key twice is refused with key and line',
   t.is(stderr, `bloomery: ${config}: line 4 has the key http again: keep one of them\n`);
 });
 
-test.serial('a configuration key that would steer the terminal does not reach it', async (t) => {
+test.serial('control characters in a configuration key do not reach the terminal', async (t) => {
   const config = join(folder, 'odd.json5');
   writeFileSync(config, '{ "\\u001b]0;owned\\u0007\\u202e": 1 }');
   const { code, stderr } = await runCli(['config', 'show', '--network', 'devnet', '--config', config]);

@@ -111,7 +111,7 @@ const QUESTIONS: readonly (readonly string[])[] = [
   ['vote', '+smith', '--yes'],
 ];
 
-test('no command lets an answer steer the terminal, or fails with a defect of its own', async (t) => {
+test('no answer can control the terminal or crash a command', async (t) => {
   const node = await hostileNode(t, 14);
   const home = temporaryFolder(t);
   const child = spawn(process.execPath, [RUN_COMMANDS], {
@@ -138,14 +138,14 @@ test('no command lets an answer steer the terminal, or fails with a defect of it
   t.deepEqual(defects.slice(0, 5), []);
 });
 
-test('the doctor finds something at every hostile node and never fails', async (t) => {
+test('the doctor reports something about each hostile node and never fails', async (t) => {
   for (let seed = 0; seed < ROUNDS; seed += 1) {
     const url = await hostileNode(t, seed);
     await t.notThrowsAsync(examine({ url, environment: {}, lookAgainMs: 1 }), `seed ${seed}`);
   }
 });
 
-test('an answer without end is given up, and one that points elsewhere gets no password', async (t) => {
+test('an endless answer is given up, and a redirect to another host gets no password', async (t) => {
   let got = 0;
   const server = createServer((request, response) => {
     if (request.url === '/elsewhere') got += 1;

@@ -27,7 +27,7 @@ function planIn(t: ExecutionContext, change: Partial<InitPlan> = {}): InitPlan &
   };
 }
 
-test('the folder for data is there afterwards, also where all files are elsewhere', (t) => {
+test('the data folder exists afterwards, even when all files are elsewhere', (t) => {
   const plan = planIn(t);
   t.deepEqual(writeFiles(plan), [plan.configFile, plan.unitFile ?? '']);
   t.true(statSync(plan.dataDirectory).isDirectory());
@@ -35,7 +35,7 @@ test('the folder for data is there afterwards, also where all files are elsewher
   t.is(statSync(plan.configFile).mode & 0o777, 0o600);
 });
 
-test('a service looks for networks where the user does, whatever the folder is called', (t) => {
+test('a service searches networks in the same places as the user, whatever the folder is called', (t) => {
   const home = '/srv/50% of $mine "now"';
   const text = unitText(planIn(t, { home, dataDirectory: '/srv/$data' }));
   t.true(text.includes(`"BLOOMERY_HOME=/srv/50%% of $mine \\"now\\""\n`), text);
@@ -43,7 +43,7 @@ test('a service looks for networks where the user does, whatever the folder is c
   t.regex(text, /--data-dir \/srv\/\$\$data /);
 });
 
-test('a write that fails halfway leaves no file, and no file has its name before it is whole', (t) => {
+test('a write that fails halfway leaves no file, and a file gets its name only when it is complete', (t) => {
   const plan = planIn(t);
   let writes = 0;
   const write = (descriptor: number, text: string): void => {
@@ -59,7 +59,7 @@ test('a write that fails halfway leaves no file, and no file has its name before
   t.deepEqual(readdirSync(plan.elsewhere), []);
 });
 
-test('a file that comes while others are written is not replaced, and none of them stays', (t) => {
+test('a file that appears during the writes is not replaced, and none of the written files stays', (t) => {
   const plan = planIn(t);
   const write = (descriptor: number, text: string): void => {
     writeFileSync(descriptor, text);

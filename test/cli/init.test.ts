@@ -88,7 +88,7 @@ test('flags answer all questions with --yes, and the result is one object with -
   t.deepEqual(readdirSync(data), ['config.json5']);
 });
 
-test('without a delegate and without a unit there is a configuration alone', async (t) => {
+test('without a delegate and a unit only a configuration is written', async (t) => {
   const { data, run } = setUpHome(t);
   const { code } = await run(['--network', 'devnet', '--data-dir', data, '--no-unit'], ['', '', 'n', 'n', 'y']);
   t.is(code, 0);
@@ -96,7 +96,7 @@ test('without a delegate and without a unit there is a configuration alone', asy
   t.deepEqual(readdirSync(data), ['config.json5']);
 });
 
-test('no file is replaced, and one that is in the way leaves the others unwritten', async (t) => {
+test('no file is replaced, and an existing one prevents the writes of the others', async (t) => {
   const { data, run } = setUpHome(t);
   const places = ['--yes', '--network', 'devnet', '--data-dir', data];
   t.is((await run(places)).code, 0);
@@ -109,7 +109,7 @@ test('no file is replaced, and one that is in the way leaves the others unwritte
   t.false(existsSync(join(data, 'bloomery.service')));
 });
 
-test('an answer that will not do is asked again, and neither a no nor an end of the answers writes anything', async (t) => {
+test('an invalid answer is asked again; the answer no, and the end of the input, write nothing', async (t) => {
   const { data, run } = setUpHome(t);
   const corrected = ['nowhere', 'devnet', data, '99999', '4001', '5001', 'perhaps', 'n', 'n', 'n', 'n'];
   const refused = await run([], corrected);
@@ -125,7 +125,7 @@ test('an answer that will not do is asked again, and neither a no nor an end of 
   t.false(existsSync(data));
 });
 
-test('what cannot be is told as one line: no network with --yes, one port for both, two kinds of account, a misspelt passphrase', async (t) => {
+test('an impossible choice is one error line: no network with --yes, one port twice, two kinds of account, a misspelt passphrase', async (t) => {
   const { home, data, run } = setUpHome(t);
   const wrong = join(home, 'wrong');
   writeFileSync(wrong, `${WORDS} about\n`);

@@ -4,7 +4,7 @@ import { FirstRound, missedBlocks } from '../../src/cli/devnet/missed-blocks.ts'
 const counts = (missed: readonly number[]) =>
   missed.map((each, index) => ({ publicKey: `${index}`, produced: 3, missed: each }));
 
-test('the place that the genesis block took in the first round is no missed block', async (t) => {
+test('the place of the genesis block in the first round is no missed block', async (t) => {
   const client = { firstForgers: () => Promise.resolve(['0', '1', '3']) };
   const firstRound = new FirstRound(4);
   const shown = async (height: number, missed: readonly number[]) => {

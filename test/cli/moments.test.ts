@@ -15,7 +15,7 @@ test('durations count from now, dates are of UTC', (t) => {
   t.is(momentOf('2027-01-01T12:30:05.5Z', NOW_MS), Date.UTC(2027, 0, 1, 12, 30, 5, 500));
 });
 
-test('anything else is refused, and what chain time cannot hold', (t) => {
+test('any other text is refused, and so is a time outside the range of chain time', (t) => {
   for (const text of [
     '',
     'h',
@@ -33,7 +33,7 @@ test('anything else is refused, and what chain time cannot hold', (t) => {
   }
 });
 
-test('a day that its month does not have is refused, not shifted to the next month', (t) => {
+test('a day that the month does not have is refused, not moved to the next month', (t) => {
   for (const text of ['2030-02-30', '2031-02-29', '2030-04-31', '2030-02-30T12:00', '2030-01-32', '2030-01-00']) {
     t.throws(() => momentOf(text, NOW_MS), { code: 'USAGE', message: /is no time to come/ }, text);
   }
@@ -41,7 +41,7 @@ test('a day that its month does not have is refused, not shifted to the next mon
   t.is(momentOf('2030-12-31T23:59', NOW_MS), Date.UTC(2030, 11, 31, 23, 59));
 });
 
-test('an invalid date and one beyond the time of a chain are no moments', (t) => {
+test('an invalid date, and one outside the range of chain time, are no moments', (t) => {
   t.is(momentOfDate(new Date(NOW_MS)), NOW_MS);
   t.throws(() => momentOfDate(new Date('x')), { instanceOf: RangeError, message: /invalid/ });
   t.throws(() => momentOfDate(new Date(8.64e15)), { instanceOf: RangeError, message: /2149/ });

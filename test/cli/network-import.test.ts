@@ -33,7 +33,7 @@ for (const [network, generation] of [
   ['devnet', 3],
 ] as const) {
   test.serial(
-    `a configuration folder of generation ${generation} becomes a network that is found by its name`,
+    `a configuration folder of generation ${generation} becomes a network that commands find by its name`,
     async (t) => {
       const home = temporaryFolder(t);
       const env = { BLOOMERY_HOME: home };
@@ -58,7 +58,7 @@ for (const [network, generation] of [
   );
 }
 
-test.serial('an imported network starts without peers from its genesis block, and asks nobody for names', async (t) => {
+test.serial('an imported network starts without peers from its genesis block, and makes no name lookup', async (t) => {
   const folder = temporaryFolder(t);
   const from = foreignFolder(t, 'devnet-gen2');
   editJson(from, 'config.json', (config) => {
@@ -126,7 +126,7 @@ for (const [network, generation] of [
   ['devnet', 3],
 ] as const) {
   // This test runs in parallel with the other tests, because it mostly waits.
-  test(`an imported network of generation ${generation} begins after one turn on a node with some of its delegates, which says until then why and until when`, async (t) => {
+  test(`an imported network of generation ${generation} begins after one turn on a node with some delegates, which reports why it waits`, async (t) => {
     t.timeout(300_000);
     const folder = temporaryFolder(t);
     const from = foreignFolder(t, network);
@@ -175,7 +175,7 @@ for (const [network, generation] of [
   });
 }
 
-test.serial('an import never overwrites unless told, and then only a network', async (t) => {
+test.serial('--force makes an import replace a network, but no other folder', async (t) => {
   const from = foreignFolder(t, 'devnet');
   const out = join(temporaryFolder(t), 'out');
   const args = ['network', 'import', '--from', from, '--name', 'mine', '--out', out];
@@ -197,7 +197,7 @@ test.serial('an import never overwrites unless told, and then only a network', a
   t.deepEqual(readdirSync(other), ['mine']);
 });
 
-test.serial('what cannot be a network is refused in one line, and nothing is written', async (t) => {
+test.serial('a folder that is no network is refused in one line, and nothing is written', async (t) => {
   const home = temporaryFolder(t);
   const from = foreignFolder(t, 'devnet');
   const run = async (name: string): Promise<string> => {
@@ -219,7 +219,7 @@ test.serial('what cannot be a network is refused in one line, and nothing is wri
   t.deepEqual(existsSync(join(home, 'networks')) ? readdirSync(join(home, 'networks')) : [], []);
 });
 
-test.serial('a public network whose genesis block is not there is named with the way to get it', async (t) => {
+test.serial('a public network without its genesis block is refused with the way to get the block', async (t) => {
   const { code, stderr } = await runCli(['start', '--network', 'mainnet']);
   t.is(code, 2);
   t.true(isProblemLine(stderr), stderr);

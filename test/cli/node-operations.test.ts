@@ -109,7 +109,7 @@ test('a node is listed as starting until it answers', async (t) => {
 });
 
 for (const name of ['restart', 'add'] as const) {
-  test(`${name} returns when the node answers, not before`, async (t) => {
+  test(`${name} returns only after the node answers`, async (t) => {
     const { children, ask } = devnet();
     let isDone = false;
     const answer = ask(name, { node: 0 }).finally(() => (isDone = true));
@@ -133,7 +133,7 @@ test('resume returns when the node answers again', async (t) => {
   t.is((await answer).state, 'running');
 });
 
-test('a node that ends instead of answering is told with its reason', async (t) => {
+test('a node that ends instead of answering is reported with its reason', async (t) => {
   const { ask, end } = devnet();
   const answer = ask('restart', { node: 0 });
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -141,7 +141,7 @@ test('a node that ends instead of answering is told with its reason', async (t) 
   await t.throwsAsync(answer, { code: 'DEVNET_NODE_ENDED', message: /node 0 ended: the disk is full: its log is/ });
 });
 
-test('a node that does not answer is waited for as long as was said', async (t) => {
+test('the command waits for a silent node until its time-out', async (t) => {
   const { node, children } = devnet();
   const expected = { code: 'DEVNET_NODE_SILENT', message: /node 0 runs, but does not answer after 0.05 s: its log is/ };
   await t.throwsAsync(whenUsable(node, 50), expected);

@@ -98,7 +98,7 @@ const representatives = commandPaths().filter((path) => !ASKS_DEVNET.test(path) 
 
 for (const [sink, open] of Object.entries(SINKS)) {
   for (const path of representatives) {
-    test.serial(`${path} with ${sink} as its output fails with one line that says so`, async (t) => {
+    test.serial(`${path} fails with one error line when its output is ${sink}`, async (t) => {
       const { code, stderr } = await run(path, open());
       t.is(code, 1, stderr);
       t.true(isProblemLine(stderr), stderr);
@@ -107,13 +107,13 @@ for (const [sink, open] of Object.entries(SINKS)) {
     });
   }
 
-  test.serial(`--help with ${sink} as its output fails likewise`, async (t) => {
+  test.serial(`--help fails with one error line when its output is ${sink}`, async (t) => {
     const { code, stderr } = await run('version', open(), ['--help']);
     t.is(code, 1);
     t.true(isProblemLine(stderr), stderr);
   });
 
-  test.serial(`a signing record that ${sink} swallowed was not moved`, async (t) => {
+  test.serial(`a signing record is not moved when the export went to ${sink}`, async (t) => {
     const { fresh } = await run('forging export', open());
     const journal = openJournal(journalFileOf(join(fresh, 'data', 'made')));
     t.teardown(() => journal.close());
@@ -123,7 +123,7 @@ for (const [sink, open] of Object.entries(SINKS)) {
     );
   });
 
-  test.serial(`a passphrase in a file stays when ${sink} swallowed its address, and is named`, async (t) => {
+  test.serial(`a passphrase file stays and is named when the address went to ${sink}`, async (t) => {
     const file = join(mkdtempSync(join(folder, 'keys-')), 'passphrase');
     const { code, stderr } = await run('keys create', open(), ['--out', file]);
     t.is(code, 1);
@@ -135,7 +135,7 @@ for (const [sink, open] of Object.entries(SINKS)) {
 /** Commands that run nodes until they are stopped. Other tests cover these commands. */
 const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
 for (const path of representatives.filter((each) => !NODES.has(each))) {
-  test.serial(`${path} does its work when somebody has its output`, async (t) => {
+  test.serial(`${path} succeeds when its output can be written`, async (t) => {
     const { code, stderr } = await run(path, openSync(join(folder, 'stdout'), 'w'));
     // The doctor reports that the chain belongs to another node than the one that answers.
     t.is(code, path === 'doctor' ? 1 : 0, stderr);

@@ -37,7 +37,7 @@ test('the refusal of an operation reaches the page', async (t) => {
   t.deepEqual(outcome, { error: { code: 'USAGE', message: 'no' } });
 });
 
-test('a node waits for outcomes by number, for a limited time, and for a few at once', async (t) => {
+test('a node has a limited number of pending operations, each with a number and a time-out', async (t) => {
   const told: AgentEvent[] = [];
   const controls = new PageControls((event) => told.push(event), 50);
   const mined = controls.ask('mine', { slots: 1 });

@@ -22,7 +22,7 @@ test('a plan gives every delegate to exactly one node and every node all others 
   }
 });
 
-test('nodes of generation 2 wait for consent where there is somebody to give it', (t) => {
+test('nodes of generation 2 wait for consent unless they are alone', (t) => {
   const older = { ...network, params: { ...network.params, generation: 2 as const } };
   const consent = (nodes: number, of = older) =>
     planDevnet({ nodes, httpPort: 4000, wsPort: 5000, directory: '/d', network: of }).map(
@@ -33,7 +33,7 @@ test('nodes of generation 2 wait for consent where there is somebody to give it'
   t.deepEqual(consent(2, network as typeof older), [undefined, undefined]);
 });
 
-test('ports that overlap or pass the last one are refused', (t) => {
+test('overlapping ports, and ports above 65535, are refused', (t) => {
   const plan = (httpPort: number, wsPort: number) => () =>
     planDevnet({ nodes: 4, httpPort, wsPort, directory: '/d', network });
   t.throws(plan(4000, 4003), { code: 'USAGE' });
@@ -73,7 +73,7 @@ test('the table has a line of names and one for each node', (t) => {
   t.deepEqual(lines[2]?.trim().split(/\s+/), ['1', '4001', '5001', 'starting']);
 });
 
-test('the summary is written when it is new and not more often than allowed', (t) => {
+test('the summary is written only when it changed, and not more often than allowed', (t) => {
   t.is(summaryLine([silent]), '0 of 1 nodes answer');
   t.is(summaryLine([answering, silent]), '1 of 2 nodes answer, height 12, finalized 3, forged 6, missed 1');
   const written: string[] = [];

@@ -14,7 +14,7 @@ function setUpProgress(isTTY: boolean, fromHeight: number) {
   return { progress, written, at: (ms: number) => (nowMs = ms) };
 }
 
-test('a line says what is done, how fast, and how long it will take', (t) => {
+test('a progress line shows what is done, the rate and the time left', (t) => {
   const facts = { what: 'importing', height: 1341, blocks: 340, seconds: 2, fraction: 0.25 };
   t.is(progressText(facts), '25 %, importing: height 1341, 170 blocks/s, 6 s left');
   t.is(progressText({ ...facts, fraction: undefined }), 'importing: height 1341, 170 blocks/s');
@@ -22,13 +22,13 @@ test('a line says what is done, how fast, and how long it will take', (t) => {
   t.is(progressText({ ...facts, seconds: 0, fraction: 0 }), 'importing: height 1341, 0 blocks/s');
 });
 
-test('durations are said in the two largest units', (t) => {
+test('durations are printed in their two largest units', (t) => {
   t.is(durationText(11.6), '12 s');
   t.is(durationText(200), '3 min 20 s');
   t.is(durationText(3900), '1 h 05 min');
 });
 
-test('a terminal gets a bar that is drawn again and leaves its line', (t) => {
+test('a terminal gets a progress bar that is redrawn in place and cleared at the end', (t) => {
   const { progress, written, at } = setUpProgress(true, 1000);
   at(200);
   progress.show(1340, 0.5);
@@ -42,7 +42,7 @@ test('a terminal gets a bar that is drawn again and leaves its line', (t) => {
   ]);
 });
 
-test('a file gets a line every ten seconds, whose rate counts from the block that was there before', (t) => {
+test('a log file gets a progress line every ten seconds; the rate counts from the first block of the run', (t) => {
   const { progress, written, at } = setUpProgress(false, 1000);
   for (const [ms, height, fraction] of [
     [5000, 1340, 0.1],
@@ -75,7 +75,7 @@ function setUpStepProgress(isTTY: boolean, isQuiet = false) {
   return { progress, written, show };
 }
 
-test('a terminal gets one line that is renewed and left, and nothing of what is over at once', (t) => {
+test('a terminal gets one progress line that is redrawn and cleared, and none for a step that ends at once', (t) => {
   const { progress, written, show } = setUpStepProgress(true);
   show(300, 'copying', 0.1);
   show(600, 'copying', 0.256);
@@ -86,14 +86,14 @@ test('a terminal gets one line that is renewed and left, and nothing of what is 
   t.deepEqual(written, ['\rcopying: 25 %, 1 s\u001B[K', '\rchecking, 12 s\u001B[K', '\r\u001B[K']);
 });
 
-test('elsewhere a line comes every five seconds', (t) => {
+test('without a terminal a progress line is printed every five seconds', (t) => {
   const { progress, written, show } = setUpStepProgress(false);
   for (const ms of [1000, 4999, 5000, 9000, 10_001]) show(ms, 'waiting', 1.2);
   progress.end();
   t.deepEqual(written, ['waiting: 100 %, 5 s\n', 'waiting: 100 %, 10 s\n']);
 });
 
-test('with --json nothing is shown', (t) => {
+test('with --json no progress is printed', (t) => {
   for (const isTTY of [false, true]) {
     const { progress, written, show } = setUpStepProgress(isTTY, true);
     show(60_000, 'waiting');

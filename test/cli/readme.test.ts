@@ -43,7 +43,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a sender by name is one of the network that the node is of', async (t) => {
+test('a sender name is looked up in the network of the node', async (t) => {
   const net = await startDevnet({ delegates: 2 });
   t.teardown(() => net.close());
   const send = (...args: readonly string[]) => runCli(['transfer', '42L', '1', '--node', net.url, ...args]);
@@ -58,7 +58,7 @@ test('a sender by name is one of the network that the node is of', async (t) => 
   t.regex(both.stderr, /name two senders/);
 });
 
-test('a sender that the network has no account for is named', async (t) => {
+test('a sender name without an account in the network is refused with that name', async (t) => {
   const net = await startDevnet();
   t.teardown(() => net.close());
   const { code, stderr } = await runCli(['transfer', '42L', '1', '--node', net.url, '--from', 'nobody']);

@@ -5,7 +5,7 @@ import { isProblemLine, runCli, takePort } from '../support/cli.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 
-test.serial('start on a taken HTTP or peer port names it and writes nothing', async (t) => {
+test.serial('start on a taken HTTP or peer port names the port and writes nothing', async (t) => {
   const taken = await takePort(t);
   const data = join(temporaryFolder(t), 'data');
   for (const [flag, other] of [
@@ -38,7 +38,7 @@ for (const args of [
   });
 }
 
-test.serial('devnet with one taken port names it before anything starts', async (t) => {
+test.serial('devnet names a port in use before it starts anything', async (t) => {
   const taken = await takePort(t);
   const { ws } = await freePortRanges(4);
   const data = join(temporaryFolder(t), 'data');
@@ -60,7 +60,7 @@ test.serial('devnet with one taken port names it before anything starts', async 
 });
 
 test.serial(
-  'an encrypted passphrase that the password does not open is named by its key, and nothing is written',
+  'an encrypted passphrase with a wrong password is refused with its key, and nothing is written',
   async (t) => {
     const folder = temporaryFolder(t);
     const config = join(folder, 'config.json5');
@@ -106,7 +106,7 @@ test.serial('a configuration file with a misspelt key is refused with file and k
   t.deepEqual(readdirSync(folder), ['config.json5']);
 });
 
-test.serial('a data directory that is a file is refused', async (t) => {
+test.serial('a file in the place of the data directory is refused', async (t) => {
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, '');
   const ports = ['--http-port', '0', '--ws-port', '0'];
@@ -115,7 +115,7 @@ test.serial('a data directory that is a file is refused', async (t) => {
   t.true(isProblemLine(stderr), stderr);
 });
 
-test.serial('a data directory where no folder can be made is refused at once', async (t) => {
+test.serial('a data directory that cannot be created is refused at once', async (t) => {
   for (const command of [
     ['devnet', '--nodes', '1'],
     ['start', '--network', 'devnet'],
@@ -130,7 +130,7 @@ test.serial('a data directory where no folder can be made is refused at once', a
   }
 });
 
-test.serial('a data directory of another network is refused with advice and left as it was', async (t) => {
+test.serial('a data directory of another network is refused with advice and left unchanged', async (t) => {
   const folder = temporaryFolder(t);
   const data = join(folder, 'data');
   const other = join(folder, 'other');
@@ -148,7 +148,7 @@ test.serial('a data directory of another network is refused with advice and left
 });
 
 test.serial(
-  'a devnet is not continued with other terms, and --fresh forgets it without touching anything else',
+  'a devnet is not continued with other parameters, and --fresh deletes only the data of the devnet',
   async (t) => {
     const data = temporaryFolder(t);
     const ports = await freePortRanges(2);

@@ -30,7 +30,7 @@ function poolOf(bounds: Bounds<number>, nodes?: readonly number[]) {
   return { withinMs: 0, conditions: [{ kind: 'pool', bounds } as const], ...(nodes === undefined ? {} : { nodes }) };
 }
 
-test('a pool is held to its bounds on each node, and confirmed transactions do not count', async (t) => {
+test('the pool of each node is checked against its bounds, and confirmed transactions do not count', async (t) => {
   const expectations = await expectationsOver(t, [2, 3]);
   t.is(await expectations.difference(poolOf({ min: 2, max: 3 })), undefined);
   t.deepEqual(await expectations.difference(poolOf({ min: 2, max: 2 })), {
@@ -43,7 +43,7 @@ test('a pool is held to its bounds on each node, and confirmed transactions do n
   });
 });
 
-test('the pool of one node can be expected alone', async (t) => {
+test('a scenario can check the pool of one node', async (t) => {
   const expectations = await expectationsOver(t, [2, 0]);
   t.is(await expectations.difference(poolOf({ min: 0, max: 0 }, [1])), undefined);
   t.deepEqual(await expectations.difference(poolOf({ min: 0, max: 0 }, [0])), {

@@ -23,13 +23,13 @@ function works(...lines: readonly string[]) {
   return steps(...lines).map(({ work }) => work);
 }
 
-test('every example can be read', (t) => {
+test('every example scenario is valid', (t) => {
   const files = readdirSync(EXAMPLES);
   t.true(files.length >= 6);
   for (const file of files) t.true(readScenarioFile(join(EXAMPLES, file)).steps.length > 2, file);
 });
 
-test('a scenario has a devnet of four nodes unless it says another', (t) => {
+test('a scenario has a devnet of four nodes by default', (t) => {
   t.deepEqual(readScenario('name: a\nsteps: [heal]\n', 'a.yaml').devnet, { nodes: 4, mine: 'interval', generation: 3 });
   t.deepEqual(
     readScenario(
@@ -44,7 +44,7 @@ test('a scenario has a devnet of four nodes unless it says another', (t) => {
   });
 });
 
-test('actions become what the commands ask a running devnet', (t) => {
+test('actions become the same requests that the commands send to a devnet', (t) => {
   const operation = (name: string, parameters: object) => ({ kind: 'operation', operation: name, parameters });
   t.deepEqual(works('mine', 'mine: 5', 'heal', 'freeze: ', 'resume', 'resume: 1', 'add', 'restart: 3'), [
     operation('mine', { slots: 1 }),
@@ -87,7 +87,7 @@ test('actions become what the commands ask a running devnet', (t) => {
   t.deepEqual(works('wait: 1.5s'), [{ kind: 'wait', ms: 1500 }]);
 });
 
-test('expectations have bounds, nodes and a time', (t) => {
+test('expectations have bounds, nodes and a time limit', (t) => {
   const conditions = (text: string) => {
     const [work] = works(text);
     return work?.kind === 'expect' ? work.expected : undefined;
@@ -121,7 +121,7 @@ test('expectations have bounds, nodes and a time', (t) => {
   ]);
 });
 
-test('a revert needs a snapshot of that name in a step before it', (t) => {
+test('a revert needs an earlier step that makes its snapshot', (t) => {
   t.is(works('snapshot: one', 'snapshot: two', 'revert: one', 'revert: two', 'revert: one').length, 5);
   for (const lines of [
     ['revert: nevermade'],
@@ -141,14 +141,14 @@ test('a day that its month does not have is refused with its line', (t) => {
   });
 });
 
-test('a node that is added counts for the steps after it', (t) => {
+test('an added node counts for the later steps', (t) => {
   t.is(works('add', 'kill: 3').length, 2);
   t.throws(() => works('kill: 3', 'add'), {
     message: 'a.yaml: line 4: the number of a node must be an integer from 0 to 2',
   });
 });
 
-test('what a step is called in a report', (t) => {
+test('each step has a name in the report', (t) => {
   t.deepEqual(
     steps('heal', 'mine: 5', '{ name: all meet, expect: { sameBlock: true } }', 'partition: [[0], [1, 2]]').map(
       ({ text, line }) => `${line} ${text}`,
@@ -233,7 +233,7 @@ for (const [step, sentence] of [
   });
 }
 
-test('the outcome as JUnit has each step, what failed and what was not reached, whatever they are called', (t) => {
+test('the JUnit report has each step, what failed and what was not reached, whatever their names', (t) => {
   const scenario = readScenario('name: a <b> & "c"\nsteps: [heal, "mine", freeze]\n', 'a.yaml');
   const [first, second] = scenario.steps;
   if (first === undefined || second === undefined) return t.fail();

@@ -32,7 +32,7 @@ for (const [signal, code] of [
   ['SIGXCPU', 1],
   ['SIGPWR', 1],
 ] as const) {
-  test.serial(`${signal} stops a node in order, and its log says by what`, async (t) => {
+  test.serial(`${signal} stops a node cleanly, and the log names the signal`, async (t) => {
     const log = join(folder, `${signal}.log`);
     const node = await startOneNode(t, {
       network: work.network,
@@ -56,7 +56,7 @@ for (const [signal, code] of [
   });
 }
 
-test.serial('a restore that a signal ends leaves nothing and says so', async (t) => {
+test.serial('a restore that a signal ends leaves no files and says so', async (t) => {
   const nethash = JSON.parse(readFileSync(join(work.network, 'genesis.json'), 'utf8')).payloadHash as string;
   const file = join(folder, 'long.snapshot');
   const value = randomBytes(16 * 1024 * 1024);

@@ -12,7 +12,7 @@ import { CLI_ENTRY } from '../support/cli.ts';
 
 const MAP = JSON.parse(readFileSync(`${CLI_ENTRY}.map`, 'utf8')) as { mappings: string; sources: string[] };
 
-test('a place of a bundle leads to the place of the source that the source map of Node finds', (t) => {
+test("a position in the bundle is mapped to the source position in Node's source map", (t) => {
   const payload = { ...MAP, version: 3, file: '', sourcesContent: [], names: [], sourceRoot: '' };
   const reference = new SourceMap(payload);
   const lines = MAP.mappings.split(';').length;
@@ -50,7 +50,7 @@ test('the trace of a command that fails names the sources', async (t) => {
   t.notRegex(stderr, /\/bundle\//);
 });
 
-test('a trace of a file without a source map stays as it is', async (t) => {
+test('a trace of a file without a source map stays unchanged', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-trace-'));
   const file = join(folder, 'plain.mjs');
   const traces = fileURLToPath(new URL('../../src/cli/stack-traces.js', import.meta.url));
@@ -64,7 +64,7 @@ test('a trace of a file without a source map stays as it is', async (t) => {
   t.true(stdout.startsWith(`TypeError: odd\n    at ${pathToFileURL(file).href}:3:13\n`), stdout);
 });
 
-test('a trace that a library reads in the constructor of its own error costs no source map', async (t) => {
+test('a trace that a library reads in the constructor of its own error reads no source map', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-trace-'));
   const file = join(folder, 'library.js');
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');

@@ -11,12 +11,12 @@ function chain(unused: number, blocks = 100): { readonly tip: BlockState; readon
 }
 const after = (slots: number, height = 1000) => ({ height, secondsSinceEpoch: 100_000 + slots * BLOCK_TIME_S });
 
-test('a network without a gap of late stands still after three unused slots, while the third still runs it goes on', (t) => {
+test('a network with usual gaps stands still after three unused slots, not during the third', (t) => {
   t.is(standstillS(chain(0), after(3.9), BLOCK_TIME_S), undefined);
   t.is(standstillS(chain(0), after(4), BLOCK_TIME_S), 40);
 });
 
-test('the more slots pass unused by custom, the longer is waited, up to ten', (t) => {
+test('the more slots usually stay empty, the longer the wait, up to ten slots', (t) => {
   const slotsMin = [0, 3, 4, 11, 34, 50, 101, 100_000].map((unused) => {
     const { tip, earlier } = chain(unused);
     return unusedSlotsMin(tip, earlier, BLOCK_TIME_S);
@@ -26,7 +26,7 @@ test('the more slots pass unused by custom, the longer is waited, up to ten', (t
   t.is(standstillS(chain(34), after(8), BLOCK_TIME_S), 80);
 });
 
-test('a few blocks promise little, and none nothing', (t) => {
+test('the fewer blocks the chain has, the longer the wait', (t) => {
   const slotsMin = [0, 1, 8, 19, 20].map((blocks) => {
     const { tip, earlier } = chain(0, blocks);
     return unusedSlotsMin(tip, earlier, BLOCK_TIME_S);
@@ -38,7 +38,7 @@ test('a few blocks promise little, and none nothing', (t) => {
   t.is(standstillS({ tip: undefined, earlier: undefined }, after(100), BLOCK_TIME_S), undefined);
 });
 
-test('a network whose tip changed while it was looked at goes on', (t) => {
+test('a network whose tip changed during the check does not stand still', (t) => {
   t.is(standstillS(chain(0), after(20, 1001), BLOCK_TIME_S), undefined);
 });
 

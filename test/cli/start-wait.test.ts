@@ -27,20 +27,20 @@ function starting(beginsAtMs: number) {
   return { calls, asked: afterStart(operations, start) };
 }
 
-test('a command that moves the clock waits until the devnet has begun, others do not', async (t) => {
+test('a command that moves the clock waits for the start of the devnet, others do not', async (t) => {
   const { calls, asked } = starting(300);
   for (const name of ['list', 'kill', 'mine', 'warp']) await asked.get(name)?.({});
   t.deepEqual(calls, ['list at 0', 'kill at 0', 'mine at 300', 'warp at 300']);
 });
 
-test('a single node is resumed in the midst of a start', async (t) => {
+test('a single node is resumed during a start', async (t) => {
   const { calls, asked } = starting(300);
   await asked.get('resume')?.({ node: 1 });
   await asked.get('resume')?.({});
   t.deepEqual(calls, ['resume at 0', 'resume at 300']);
 });
 
-test('a start that takes too long is told, with the nodes that are missing', async (t) => {
+test('a start that takes too long is reported with the missing nodes', async (t) => {
   const { calls, asked } = starting(5000);
   await t.throwsAsync(asked.get('mine')!({}), {
     code: 'DEVNET_STARTING',

@@ -167,7 +167,7 @@ interface Pool {
   readonly transactions: readonly { readonly id: string; readonly state: string }[];
 }
 
-test.serial('what a folder does not hold is a problem in one line', async (t) => {
+test.serial('a question for data that a folder lacks is refused in one line', async (t) => {
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
   const dataDir = join(folder, 'data');

@@ -19,7 +19,7 @@ import { ProtocolError } from '../../src/primitives/errors.ts';
 const network = loadNetwork(packagedNetworkDirectory('devnet'));
 const KILLED: NodeEnd = { reason: 'ended by SIGKILL', exitCode: null };
 
-test('the deadline of the start is lifted when all nodes have answered', async (t) => {
+test('the start deadline ends when all nodes have answered', async (t) => {
   const world = new FakeDevnet(2);
   world.at(STARTUP_MS + 1000, () => world.silence(1));
   world.at(STARTUP_MS + 60_000, () => world.answerAgain(1));
@@ -30,21 +30,21 @@ test('the deadline of the start is lifted when all nodes have answered', async (
   t.deepEqual(world.notes, []);
 });
 
-test('nodes that do not all answer by the deadline of the start end the devnet', async (t) => {
+test('nodes that do not all answer before the start deadline end the devnet', async (t) => {
   const world = new FakeDevnet(2);
   world.silence(1);
   await t.throwsAsync(world.run(), { code: 'DEVNET_TOO_LATE', message: /not all nodes answer .*node 1 silent/ });
   t.true(world.nowMs > STARTUP_MS);
 });
 
-test('a node that ends while the devnet starts ends it with its reason', async (t) => {
+test('a node that ends during the start ends the devnet with its reason', async (t) => {
   const world = new FakeDevnet(2);
   world.silence(0);
   world.at(5000, () => world.end(1, { reason: 'port 4001 is in use', exitCode: 1 }));
   await t.throwsAsync(world.run(), { code: 'DEVNET_NODE_ENDED', message: /node 1 ended: port 4001 is in use/ });
 });
 
-test('a node that ends later on is said to have ended and started again, and the devnet goes on', async (t) => {
+test('a node that ends later is reported and started again, and the devnet continues', async (t) => {
   const world = new FakeDevnet(2);
   world.at(200_000, () => world.end(1, KILLED));
   world.at(300_000, () => world.stop());
@@ -58,7 +58,7 @@ test('a node that ends later on is said to have ended and started again, and the
   t.truthy(world.rows.at(-1)?.[1]?.state);
 });
 
-test('with --restart never a node that ended stays dead, and the devnet ends with the last one', async (t) => {
+test('with --restart never an ended node stays down, and the devnet ends with its last node', async (t) => {
   const world = new FakeDevnet(2, 'never');
   world.at(200_000, () => world.end(1, KILLED));
   world.at(250_000, () => world.end(0, KILLED));
@@ -68,7 +68,7 @@ test('with --restart never a node that ended stays dead, and the devnet ends wit
   t.true(world.nowMs >= 250_000);
 });
 
-test('a node that ends again and again is given up with the reason, and the others go on', async (t) => {
+test('a node that ends again and again is given up with the reason, and the others continue', async (t) => {
   const world = new FakeDevnet(2);
   world.at(200_000, () => world.endAtOnce(1, { reason: 'the disk is full', exitCode: 1 }));
   world.at(400_000, () => world.stop());
@@ -78,21 +78,21 @@ test('a node that ends again and again is given up with the reason, and the othe
   t.truthy(world.rows.at(-1)?.[0]?.state);
 });
 
-test('to a height, a node that ends makes the run fail', async (t) => {
+test('in a run to a height, a node that ends makes the run fail', async (t) => {
   const world = new FakeDevnet(2);
   world.at(10_000, () => world.end(1, KILLED));
   await t.throwsAsync(world.run(1000), { code: 'DEVNET_NODE_ENDED' });
   t.deepEqual(world.starts, [1, 1]);
 });
 
-test('to a height, a silent node is waited for until the deadline of the whole run', async (t) => {
+test('in a run to a height, a silent node is waited for until the deadline of the run', async (t) => {
   const world = new FakeDevnet(2);
   world.at(10_000, () => world.silence(1));
   await t.throwsAsync(world.run(10), { code: 'DEVNET_TOO_LATE' });
   t.true(world.nowMs > STARTUP_MS + 60_000);
 });
 
-test('restarts come ever later, a node that ran well begins anew, and a refused configuration is not tried again', (t) => {
+test('restart delays grow, a healthy run resets them, and a refused configuration is not retried', (t) => {
   const policy = new RestartPolicy('always');
   const delays = [0, 0, 0, STABLE_MS, 0].map((ranMs) => {
     const decision = policy.ended({ exitCode: 1 }, ranMs);

@@ -11,7 +11,7 @@ import { freePortRanges } from '../support/ports.ts';
 
 const START_MS_MAX = 100_000;
 
-test('signs of life come three times as often as systemd asks for, and from the process that it asks', (t) => {
+test("the keep-alive interval is a third of the watchdog's, and only the process that systemd names sends", (t) => {
   t.is(watchdogIntervalMs({ WATCHDOG_USEC: '90000000' }, 7), 30_000);
   t.is(watchdogIntervalMs({ WATCHDOG_USEC: '90000000', WATCHDOG_PID: '7' }, 7), 30_000);
   t.is(watchdogIntervalMs({ WATCHDOG_USEC: '90000000', WATCHDOG_PID: '8' }, 7), undefined);
@@ -20,7 +20,7 @@ test('signs of life come three times as often as systemd asks for, and from the 
   t.is(watchdogIntervalMs({ WATCHDOG_USEC: 'soon' }, 7), undefined);
 });
 
-test.serial('a node under systemd says that it runs, that it still does, and that it stops', async (t) => {
+test.serial('a node under systemd reports ready, sends keep-alives, and reports that it stops', async (t) => {
   const data = temporaryFolder(t);
   const heard = join(data, 'heard');
   const tools = join(data, 'tools');
@@ -39,7 +39,7 @@ test.serial('a node under systemd says that it runs, that it still does, and tha
   t.deepEqual(new Set(lines()), new Set(['READY=1', 'WATCHDOG=1', 'STOPPING=1']));
 });
 
-test.serial('what the node sends through systemd’s own program arrives at its socket', async (t) => {
+test.serial('a message that the node sends through systemd-notify arrives at the socket of systemd', async (t) => {
   // On machines without systemd or Python, the previous test still checks the messages.
   const missing = ['systemd-notify', 'python3'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
   if (missing.length > 0) {

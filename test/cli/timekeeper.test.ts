@@ -55,7 +55,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a block that is asked for later is of the slot that the machine has reached', async (t) => {
+test("a block mined later gets the slot of the machine's clock", async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, machine, network } = devnet;
   await timekeeper.begin(undefined);
@@ -65,7 +65,7 @@ test('a block that is asked for later is of the slot that the machine has reache
   t.is(slotAt(tips(devnet)[0]!.timestamp, network.params), slotAtMs(machine.nowMs, network.params));
 });
 
-test('a slot that begins while its forger is asked is not taken for an empty one', async (t) => {
+test('a slot that begins while its forger is asked is not counted as empty', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, network, machine, nodes } = devnet;
   await timekeeper.begin(undefined);
@@ -97,7 +97,7 @@ test('the clock does not follow a node whose clock is ahead', async (t) => {
   t.true(timekeeper.nowMs() - startMs <= 11 * network.params.blockTimeS * 1000);
 });
 
-test('slots of a node that is down stay empty and are counted, and it catches up when it is told', async (t) => {
+test('slots of a stopped node stay empty and are counted, and the node catches up after its start', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, nodes } = devnet;
   await timekeeper.begin(undefined);
@@ -114,7 +114,7 @@ test('slots of a node that is down stay empty and are counted, and it catches up
   t.true(isOne(devnet));
 });
 
-test('a year of empty slots passes at once, and blocks go on behind it', async (t) => {
+test('a year of empty slots passes at once, and blocks follow', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, nodes } = devnet;
   await timekeeper.begin(undefined);
@@ -132,14 +132,14 @@ test('a year of empty slots passes at once, and blocks go on behind it', async (
   for (const { agent } of nodes) t.is(agent.chainClock.nowMs(), timekeeper.nowMs());
 });
 
-test('time does not go back, and the refusal says what does', async (t) => {
+test('the clock cannot go back, and the refusal says what does', async (t) => {
   const { timekeeper } = await devnetOf(t);
   await timekeeper.begin(undefined);
   const error = await t.throwsAsync(timekeeper.warp(timekeeper.nowMs() - 1000), { code: 'DEVNET_TIME_BACKWARDS' });
   t.regex(error?.message ?? '', /snapshot/);
 });
 
-test('what is no moment is refused and leaves the clock as it was', async (t) => {
+test('an invalid time is refused and leaves the clock unchanged', async (t) => {
   const { timekeeper, nodes } = await devnetOf(t);
   await timekeeper.begin(undefined);
   const { setting } = timekeeper;
@@ -151,7 +151,7 @@ test('what is no moment is refused and leaves the clock as it was', async (t) =>
   t.deepEqual(chainClock.setting, setting);
 });
 
-test('a frozen clock stands still on all nodes until it goes on, and mining moves it by slots', async (t) => {
+test('a frozen clock stops on all nodes until it is resumed, and mining moves it by slots', async (t) => {
   const { timekeeper, machine, nodes, network } = await devnetOf(t);
   await timekeeper.begin(undefined);
   await timekeeper.freeze();
@@ -168,7 +168,7 @@ test('a frozen clock stands still on all nodes until it goes on, and mining move
   t.is(timekeeper.nowMs(), beforeMs + 5000);
 });
 
-test('in the mode instant a transaction is in a block of all nodes at once, and nothing else is mined', async (t) => {
+test('in the mode instant a transaction is at once in a block of all nodes, and nothing else is mined', async (t) => {
   const devnet = await devnetOf(t, { mode: 'instant' });
   const { timekeeper, nodes, network } = devnet;
   await timekeeper.begin(undefined);
@@ -203,7 +203,7 @@ test('a block time below a slot mines at its own pace, and frozen it stops', asy
   t.true(isOne(devnet));
 });
 
-test('in the mode interval the first block comes at once and nodes fill their slots by themselves', async (t) => {
+test('in the mode interval the first block comes at once and nodes fill their slots themselves', async (t) => {
   const devnet = await devnetOf(t, { mode: 'interval' });
   await devnet.timekeeper.begin(undefined);
   t.false(devnet.timekeeper.isHeld);
@@ -213,7 +213,7 @@ test('in the mode interval the first block comes at once and nodes fill their sl
   for (const { agent } of devnet.nodes) t.true(agent.isForgingHeld());
 });
 
-test('a devnet that goes on begins where its clock was, and never before its newest block', async (t) => {
+test('a resumed devnet continues with its last clock, and never before its newest block', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, machine } = devnet;
   await timekeeper.begin({ kind: 'running', aheadMs: 3_600_000 });
@@ -224,7 +224,7 @@ test('a devnet that goes on begins where its clock was, and never before its new
   t.is(timekeeper.nowMs(), tipMs);
 });
 
-test('when no node answers, mining says so', async (t) => {
+test('when no node answers, mining fails with that reason', async (t) => {
   const devnet = await devnetOf(t);
   await devnet.timekeeper.begin(undefined);
   for (const node of devnet.nodes) node.isRunning = false;

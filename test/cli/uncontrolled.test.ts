@@ -29,7 +29,7 @@ function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> 
   return found;
 }
 
-test('what bloomery start loads cannot move a clock, answer an agent, pass a signature or cut a link', (t) => {
+test('the modules of bloomery start cannot move a clock, answer an agent, fake a signature or cut a link', (t) => {
   const loaded = [...loadedBy(resolve(SOURCES, 'cli/commands/start.js'))].map((file) => file.slice(SOURCES.length + 1));
   t.true(loaded.length > 200, 'the imports were read');
   t.true(loaded.includes('node/node.js'));
@@ -46,7 +46,7 @@ test('what bloomery start loads cannot move a clock, answer an agent, pass a sig
   }
 });
 
-test('the programs that are shipped keep that apart, too', (t) => {
+test('the packaged programs separate these modules, too', (t) => {
   const bundle = resolve(SOURCES, 'bundle');
   const sourcesOf = (files: Iterable<string>): readonly string[] =>
     [...files].flatMap((file) =>
@@ -76,7 +76,7 @@ test('the programs that are shipped keep that apart, too', (t) => {
   }
 });
 
-test('a node that bloomery start runs takes no word over the channel of a parent, nor at its port', async (t) => {
+test('a node of bloomery start accepts no controls from its parent process or at its ports', async (t) => {
   t.timeout(300_000);
   const { http, ws } = await freePortRanges(1);
   const flags = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--no-peers', '--data-dir', temporaryFolder(t)];

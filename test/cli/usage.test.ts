@@ -40,7 +40,7 @@ for (const args of [
   ['help', 'forging', 'export'],
   [],
 ]) {
-  test.serial(`bloomery ${args.join(' ')} describes itself with its exit codes and succeeds`, async (t) => {
+  test.serial(`bloomery ${args.join(' ')} prints its help with the exit codes and succeeds`, async (t) => {
     const { code, stdout, stderr } = await runCli(args);
     t.is(code, 0);
     t.is(stderr, '');
@@ -108,20 +108,20 @@ for (const [args, message] of wrongUses) {
   });
 }
 
-test.serial('a variable of the environment with a wrong value is named', async (t) => {
+test.serial('an environment variable with a wrong value is refused by name', async (t) => {
   const { code, stderr } = await runCli(['start', '--network', 'devnet'], { env: { BLOOMERY_HTTP_PORT: 'x' } });
   t.is(code, 2);
   t.is(stderr, 'bloomery: environment: BLOOMERY_HTTP_PORT must be an integer from 0 to 65535\n');
 });
 
-test.serial('the version is printed as text, as JSON and by the flag', async (t) => {
+test.serial('the version is printed as text, as JSON and by --version', async (t) => {
   const text = await runCli(['version']);
   t.regex(text.stdout, /^\d+\.\d+\.\d+\n$/);
   t.deepEqual(JSON.parse((await runCli(['version', '--json'])).stdout), { version: text.stdout.trim() });
   t.is((await runCli(['--version'])).stdout, text.stdout);
 });
 
-test.serial('the status of a node that is not there fails with exit code 1', async (t) => {
+test.serial('the status of a node that cannot be reached fails with exit code 1', async (t) => {
   const { code, stderr } = await runCli(['status', '--node', 'http://127.0.0.1:9']);
   t.is(code, 1);
   t.true(isProblemLine(stderr), stderr);

@@ -101,7 +101,7 @@ const CASES: readonly (readonly [args: readonly string[], second: boolean, make2
 
 for (const [args, hasSecond, make2, make3] of CASES) {
   test.serial(
-    `${args.slice(0, 2).join(' ')}${hasSecond ? ' with a second passphrase' : ''}, signed offline, is what the reference signs`,
+    `${args.slice(0, 2).join(' ')}${hasSecond ? ' with a second passphrase' : ''}, signed offline, equals the reference's`,
     async (t) => {
       const env = { ...ENV, ...(hasSecond ? { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase } : {}) };
       for (const [network, make] of [
@@ -154,7 +154,7 @@ test.serial('a second passphrase is registered by its public key', async (t) => 
   t.deepEqual(JSON.parse(stdout).asset, { publicKey: SECOND.publicKey }, stderr);
 });
 
-test.serial('a member signs a transaction of a file as the reference does', async (t) => {
+test.serial('a member signs a transaction from a file as the reference does', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'transaction.json');
   const transaction = gen3.transfer({
@@ -180,7 +180,7 @@ test.serial('a member signs a transaction of a file as the reference does', asyn
   );
 });
 
-test.serial('new keys are shown once, or are in a file that only their owner reads', async (t) => {
+test.serial('new keys are printed once, or are in a file that only their owner can read', async (t) => {
   const folder = temporaryFolder(t);
   const shown = JSON.parse((await runCli(['keys', 'create', '--json', '--words', '24'])).stdout);
   t.is(shown.passphrase.split(' ').length, 24);
@@ -253,7 +253,7 @@ for (const [args, message] of REFUSED) {
 }
 
 test.serial(
-  'without a terminal, a file or a variable a passphrase cannot be had, and no prompt waits for ever',
+  'without a terminal, a file or a variable a passphrase is refused, and no prompt waits forever',
   async (t) => {
     const { code, stderr } = await runCli(['keys', 'show']);
     t.is(code, 2);
@@ -261,7 +261,7 @@ test.serial(
   },
 );
 
-test.serial('content that no node takes is refused with the words of a node', async (t) => {
+test.serial('content that a node would refuse is refused in the words of the node', async (t) => {
   const { code, stderr } = await spend(['delegate', 'register', 'Smith', '--offline', '--network', 'devnet'], {
     env: ENV,
   });
@@ -306,7 +306,7 @@ async function fakeNode(
 
 const ACCEPTED = [200, { data: { message: 'Transaction(s) accepted' } }] as const;
 
-test.serial('names of delegates are looked up, and what is sent waits for its block', async (t) => {
+test.serial('delegate names are looked up, and the command waits for the block of its transaction', async (t) => {
   const { url, posted } = await fakeNode(t, { balance: '1000000000' }, ACCEPTED);
   const { code, stdout, stderr } = await spend(['vote', '+smith', '--node', url, '--yes', '--wait'], { env: ENV });
   t.is(code, 0, stderr);
@@ -337,7 +337,7 @@ test.serial(
   },
 );
 
-test.serial('a refusal of the node is told with its reasons', async (t) => {
+test.serial('a refusal by the node is printed with its reasons', async (t) => {
   const body = { message: 'Transaction was rejected with errors', errors: [{ message: 'Username is not unique.' }] };
   const { url } = await fakeNode(t, { balance: '100000000000' }, [409, body]);
   const { code, stderr } = await spend(['delegate', 'register', 'smith', '--node', url, '--yes'], { env: ENV });
@@ -346,7 +346,7 @@ test.serial('a refusal of the node is told with its reasons', async (t) => {
 });
 
 test.serial(
-  'broadcast sends transactions and signatures of a file, and nothing when one of them is wrong',
+  'broadcast sends the transactions and signatures of a file, and nothing when one of them is invalid',
   async (t) => {
     const { url, posted } = await fakeNode(t, {}, ACCEPTED);
     const file = join(temporaryFolder(t), 'signed.jsonl');
@@ -388,7 +388,7 @@ const PASSWORD = {
   twice: true,
 };
 
-test.serial('what is typed at a prompt does not appear, and must be the same twice', async (t) => {
+test.serial('a prompt hides its input, and both inputs must be equal', async (t) => {
   const same = typing(['a secret', 'a secret']);
   t.is(await readSecret(PASSWORD, same.terminal), 'a secret');
   t.false(same.shown().includes('a secret'));
@@ -396,7 +396,7 @@ test.serial('what is typed at a prompt does not appear, and must be the same twi
   await t.throwsAsync(readSecret(PASSWORD, different.terminal), { message: /differ/ });
 });
 
-test.serial('of a passphrase file the first line counts, without white space around it', async (t) => {
+test.serial('only the first line of a passphrase file counts, without surrounding white space', async (t) => {
   const file = join(temporaryFolder(t), 'passphrase');
   const source = { ...PASSWORD, file, ifMisspelt: 'refuse' } as const;
   for (const content of [MNEMONIC, `${MNEMONIC}\n`, `\n  \r\n  ${MNEMONIC} \t\r\n\nanother line\n`]) {
@@ -407,7 +407,7 @@ test.serial('of a passphrase file the first line counts, without white space aro
   await t.throwsAsync(readPassphrase(source), { message: `${file} has no ${PASSWORD.name}: every line is empty` });
 });
 
-test.serial('a misspelt passphrase is refused, warned of or taken as it is', async (t) => {
+test.serial('a misspelt passphrase is refused, warned about or accepted, depending on the option', async (t) => {
   const file = join(temporaryFolder(t), 'passphrase');
   const misspelt = ` ${MNEMONIC} x`;
   writeFileSync(file, `${misspelt}\n`);
@@ -420,7 +420,7 @@ test.serial('a misspelt passphrase is refused, warned of or taken as it is', asy
   t.is(await read('accept'), misspelt);
 });
 
-test.serial('no command that spends or registers takes a misspelt passphrase unless told to', async (t) => {
+test.serial('no command that spends or registers accepts a misspelt passphrase without a flag', async (t) => {
   const file = join(temporaryFolder(t), 'passphrase');
   writeFileSync(file, 'a word misspelt\n');
   const offline = ['--offline', '--network', 'devnet', '--passphrase-file', file];
@@ -436,7 +436,7 @@ test.serial('no command that spends or registers takes a misspelt passphrase unl
   }
 });
 
-test.serial('only a yes is a yes', async (t) => {
+test.serial('only the answer yes is a yes', async (t) => {
   t.true(await confirmed('Send it?', typing(['y']).terminal));
   t.true(await confirmed('Send it?', typing(['Yes']).terminal));
   t.false(await confirmed('Send it?', typing(['']).terminal));

@@ -19,13 +19,13 @@ function lines(directory: string, of: Network = network, httpPort = 4000): strin
   return welcomeLines(facts).join('\n');
 }
 
-test('a devnet in the default folder tells commands as they are', (t) => {
+test('a devnet in the default folder prints the plain commands', (t) => {
   const text = lines(devnetDirectory({}, 'devnet'));
   t.notRegex(text, /--data-dir|--network|--node/);
   t.regex(text, /bloomery transfer --from account_1 ADDRESS 10$/m);
 });
 
-test('a devnet elsewhere tells the folder, the network and the port that commands need', (t) => {
+test('a devnet in another folder prints the folder, the network and the port that commands need', (t) => {
   const folder = join(temporaryFolder(t), 'some where');
   mkdirSync(join(folder, 'network'), { recursive: true });
   cpSync(join(network.directory, 'accounts.json'), join(folder, 'network', 'accounts.json'));
@@ -35,7 +35,7 @@ test('a devnet elsewhere tells the folder, the network and the port that command
   t.true(text.includes(`bloomery transfer --from account_1 ADDRESS 10 --network '${folder}/network' ${node}\n`));
 });
 
-test('a folder that a devnet makes is for its owner alone, and one that was there stays as it was', (t) => {
+test('a folder that a devnet creates is readable by its owner only, and an existing one stays unchanged', (t) => {
   const folder = temporaryFolder(t);
   const modeOf = (path: string): number => statSync(path).mode & 0o777;
   lockDevnetFolder(join(folder, 'made')).release();
@@ -49,7 +49,7 @@ test('a folder that a devnet makes is for its owner alone, and one that was ther
   t.is(modeOf(join(own, 'impersonated.json')), 0o600);
 });
 
-test('a file that is no snapshot is refused as that', async (t) => {
+test('a file that is not a snapshot is refused with that reason', async (t) => {
   const file = join(temporaryFolder(t), 'a.txt');
   for (const content of ['hello', '']) {
     writeFileSync(file, content);
@@ -60,7 +60,7 @@ test('a file that is no snapshot is refused as that', async (t) => {
   }
 });
 
-test('one thing is counted as one', (t) => {
+test('a count of one is printed in the singular', (t) => {
   t.is(counted(1, 'slot'), '1 slot');
   t.is(counted(0, 'slot'), '0 slots');
   t.is(counted(2, 'delegate'), '2 delegates');

@@ -89,7 +89,7 @@ async function node(t: ExecutionContext, recorded = WHOLE, facts = FACTS): Promi
   return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
 }
 
-test.serial('each slot between two blocks is told with its forger and the reason that the node recorded', async (t) => {
+test.serial('each slot between two blocks is printed with its forger and the recorded reason', async (t) => {
   const url = await node(t);
   const { stdout, stderr } = await runCli(['why', 'missed', '10', '--node', url, '--json']);
   t.is(stderr, '');
@@ -113,7 +113,7 @@ test.serial('each slot between two blocks is told with its forger and the reason
 });
 
 test.serial(
-  'a slot of which nothing is recorded is told by what is: switched off, or before the records began',
+  'a slot without a record is explained by the switch of its delegate or the start of the records',
   async (t) => {
     const reasonOf = async (recorded: Recorded): Promise<string> => {
       const { stdout } = await runCli(['why', 'missed', '1004', '--node', await node(t, recorded), '--json']);
@@ -133,7 +133,7 @@ test.serial(
   },
 );
 
-test.serial('a slot in which the node was on a branch of another order is told with that branch', async (t) => {
+test.serial('a slot on a branch with another order of forgers is printed with that branch', async (t) => {
   const reasonOf = async (fromSlot: number, toSlot: number): Promise<string> => {
     const branch = { time: '2016-05-24T19:48:10.000Z', fromSlot, toSlot, forHeight: 10, forBlockId: '456' };
     const url = await node(t, { ...WHOLE, branches: [branch] });
@@ -153,7 +153,7 @@ async function missedAt(t: ExecutionContext, slot: number, recorded: Recorded): 
   return JSON.parse(stdout).slots[0];
 }
 
-test.serial('a slot in which the node did not run is not told to be one in which no block came', async (t) => {
+test.serial('a slot during which the node did not run is not reported as a slot without a block', async (t) => {
   const down = { ...WHOLE, looks: [{ fromSlot: 1004, toSlot: 1010 }] };
   t.is(
     (await missedAt(t, 1003, down)).reason,
@@ -173,7 +173,7 @@ test.serial('a slot in which the node did not run is not told to be one in which
 });
 
 test.serial(
-  'the owner of a slot is told as that of an old order where the chain of the node ends before',
+  "the owner of a slot above the tip of the node's chain is printed as the owner of an old order",
   async (t) => {
     const stuck = { ...WHOLE, uncertainFrom: 1004 };
     const missed = await missedAt(t, 1004, stuck);
@@ -188,7 +188,7 @@ test.serial(
 );
 
 test.serial(
-  'a slot of its own that a node took for that of another, being behind, is told with the old order',
+  "an own slot that a lagging node took for another delegate's slot is printed with the old order",
   async (t) => {
     const oldOrders = [{ fromSlot: 1003, toSlot: 1004, height: 8 }];
     t.is(
@@ -198,7 +198,7 @@ test.serial(
   },
 );
 
-test.serial('a slot in which the disk was full is told with since when it has been', async (t) => {
+test.serial('a slot during a full disk is printed with the time since which the disk is full', async (t) => {
   const full = fact(1004, 'FORGING_PAUSED', {
     slot: 1004,
     reason: 'The chain store could not be written: ENOSPC.',
@@ -220,7 +220,7 @@ test.serial('a slot in which the disk was full is told with since when it has be
   );
 });
 
-test.serial('a single slot is told of by its number', async (t) => {
+test.serial('a single slot is found by its number', async (t) => {
   const { stdout } = await runCli(['why', 'missed', '1002', '--node', await node(t)]);
   t.regex(stdout, /^slot 1002, 2016-05-24 19:47:00 UTC, d93 \(forges on this node\): .*FORGING_PAUSED\); then .*\n$/);
 });

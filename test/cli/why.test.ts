@@ -19,7 +19,7 @@ const REFUSED = {
   fields: { height: 3, reason: 'bad\u001B[31m\nthing' },
 };
 
-test.serial('diagnostics are told one a line, the newest last, and nothing of them steers the terminal', async (t) => {
+test.serial('diagnostics are one line each, the newest last, and cannot control the terminal', async (t) => {
   const node = await nodeAnswering(t, { '/node/diagnostics?limit=50': { data: [PAUSED, REFUSED] } });
   const { code, stdout } = await runCli(['why', '--node', node]);
   t.is(code, 0);
@@ -30,13 +30,13 @@ test.serial('diagnostics are told one a line, the newest last, and nothing of th
   );
 });
 
-test.serial('with --json they are data, and --limit is handed on', async (t) => {
+test.serial('with --json diagnostics are data, and --limit is passed on', async (t) => {
   const node = await nodeAnswering(t, { '/node/diagnostics?limit=1': { data: [PAUSED] } });
   const { stdout } = await runCli(['why', '--node', node, '--json', '--limit', '1']);
   t.deepEqual(JSON.parse(stdout), { diagnostics: [PAUSED] });
 });
 
-test.serial('a node without diagnostics says so, and one that does not answer is a problem', async (t) => {
+test.serial('a node without diagnostics says so, and one that does not answer is an error', async (t) => {
   const node = await nodeAnswering(t, { '/node/diagnostics?limit=50': { data: [] } });
   t.is(
     (await runCli(['why', '--node', node])).stdout,
@@ -48,7 +48,7 @@ test.serial('a node without diagnostics says so, and one that does not answer is
 });
 
 test.serial(
-  'status says how far a node that is behind has come, how fast it is and how long it will take',
+  'the status of a lagging node shows how far it has come, its download rate and the estimated time left',
   async (t) => {
     const status = {
       height: 500,

@@ -21,7 +21,7 @@ async function devnet(t: ExecutionContext, options: Parameters<typeof startDevne
   return net;
 }
 
-test('the types of the client are those that the OpenAPI documents tell', async (t) => {
+test('the types of the client match the OpenAPI documents', async (t) => {
   const style = JSON.parse(readFileSync(join(packageDirectory(), '.prettierrc.json'), 'utf8')) as object;
   const text = await format(generatedClient(), { ...style, parser: 'typescript' });
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(SOURCE, text);
@@ -29,7 +29,7 @@ test('the types of the client are those that the OpenAPI documents tell', async 
 });
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: every route answers the client, which differs from what the node sent in amounts alone`, async (t) => {
+  test(`generation ${generation}: the client gets the answer of each route unchanged, except for amounts`, async (t) => {
     const net = await devnet(t, { generation, nodes: 2, delegates: 5 });
     const { networkIdentifier, blockTimeS, epoch } = net.network;
     const fixture = await setUpRoutes({
@@ -64,7 +64,7 @@ function passwordOf(generation: 2 | 3): string {
   return forgers?.defaultPassword ?? '';
 }
 
-test('a transaction is final when its block cannot be reverted', async (t) => {
+test('a transaction is final when its block can no longer be reverted', async (t) => {
   const net = await devnet(t, { delegates: 5 });
   const client = createClient(net.url);
   const { id } = await net.send('account_1', { kind: 'transfer', to: '42L', amount: LSK });
@@ -90,7 +90,7 @@ test('a list is read to its end by cursors, each item once', async (t) => {
   );
 });
 
-test('events come with their types, and go on where a lost connection ended', async (t) => {
+test('events have their types, and continue where a lost connection ended', async (t) => {
   const net = await devnet(t, { delegates: 5, mine: 'on-demand' });
   let connections = 0;
   let isCut = (): void => undefined;
@@ -139,7 +139,7 @@ test('events come with their types, and go on where a lost connection ended', as
   t.deepEqual(heights.slice(-12), [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
 });
 
-test('a node that is not there, and one that refuses, are told apart', async (t) => {
+test('an unreachable node and a refusing node give different errors', async (t) => {
   const net = await devnet(t, { delegates: 1 });
   const client = createClient(net.url);
   const refused = await t.throwsAsync<ClientError>(client.get('/blocks', { height: 'x' as unknown as number }));

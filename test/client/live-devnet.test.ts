@@ -20,7 +20,7 @@ const START_MS_MAX = 150_000;
 const NODES = 2;
 
 for (const generation of [2, 3] as const) {
-  test.serial(`generation ${generation}: every route of a node that is a process answers the client`, async (t) => {
+  test.serial(`generation ${generation}: each route of a node process answers the client`, async (t) => {
     t.timeout(600_000);
     const { directory, url, otherUrl } = await startProcesses(t, generation);
     const { params, forgers } = loadNetwork(join(directory, 'network'));

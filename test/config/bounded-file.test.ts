@@ -14,7 +14,7 @@ function pipe(t: ExecutionContext): string {
   return path;
 }
 
-test('a file is read whole up to its bound and refused above it', (t) => {
+test('a file is read whole up to its limit and refused above it', (t) => {
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, 'x'.repeat(100_000));
   t.is(readBounded(file, { bytesMax: 100_000 }).length, 100_000);
@@ -23,7 +23,7 @@ test('a file is read whole up to its bound and refused above it', (t) => {
   t.throws(() => readBounded(file, { bytesMax: 99_999 }), { message: 'it is longer than 99999 bytes' });
 });
 
-test('what is no file is refused by its kind, without waiting for it', (t) => {
+test('a path that is no regular file is refused by its kind, without waiting', (t) => {
   const folder = join(temporaryFolder(t), 'folder');
   mkdirSync(folder);
   t.throws(() => readBounded(folder, { bytesMax: 10 }), { message: 'it is a folder, not a file' });
@@ -32,7 +32,7 @@ test('what is no file is refused by its kind, without waiting for it', (t) => {
     t.throws(() => readBounded('/dev/zero', { bytesMax: 10, allowPipe }), { message: 'it is a device, not a file' });
 });
 
-test('a pipe that is allowed is waited for and read to its end, within the bound', async (t) => {
+test('an allowed pipe is waited for and read to its end, within the limit', async (t) => {
   for (const [bytes, bytesMax] of [
     [5, 5],
     [300_000, 400_000],
@@ -48,7 +48,7 @@ test('a pipe that is allowed is waited for and read to its end, within the bound
   if (writer.exitCode === null) await once(writer, 'exit');
 });
 
-test('a key that an object has twice is found with its line, however it is written', (t) => {
+test('a duplicate key of an object is found with its line, however it is written', (t) => {
   const cases: readonly (readonly [string, string | undefined])[] = [
     ['{ http: { port: 1 }, p2p: { port: 2 } }', undefined],
     ['{ list: [{ a: 1 }, { a: 2 }], a: [[], {}] }', undefined],
@@ -68,7 +68,7 @@ test('a key that an object has twice is found with its line, however it is writt
   }
 });
 
-test('no key is found twice in what a program has written', (t) => {
+test('no duplicate key is found in the output of a program', (t) => {
   fc.assert(
     fc.property(fc.json(), fc.nat(4), (json, indent) => {
       t.is(firstRepeatedKey(JSON.stringify(JSON.parse(json), null, indent)), undefined);

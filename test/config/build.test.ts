@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 
-test('a node says its version, and time and commit of its build where they are known', (t) => {
+test('a node reports its version, and the time and commit of its build when known', (t) => {
   const file = join(temporaryFolder(t), 'build.json');
   const version = `v${packageVersion()}`;
   t.deepEqual(buildIdentity(file), { build: version, commit: '' });
@@ -39,7 +39,7 @@ test('a node says its version, and time and commit of its build where they are k
   t.deepEqual(buildIdentity(file), { build: version, commit: '' });
 });
 
-test('a build notes its time and the commit that was built, and follows the commit when nothing else changed', (t) => {
+test('a build records its time and its commit, and follows the commit when nothing else changed', (t) => {
   t.timeout(600_000);
   const folder = join(temporaryFolder(t), 'package');
   for (const file of ['bin', 'tsconfig.json', 'package.json', 'src/dashboard']) {

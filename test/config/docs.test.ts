@@ -7,12 +7,12 @@ import { allOptions } from '../../src/config/schema.ts';
 
 const file = join(packageDirectory(), 'docs', 'configuration.md');
 
-test('docs/configuration.md is what the schema says', (t) => {
+test('docs/configuration.md matches the schema', (t) => {
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, configurationMarkdown());
   t.is(readFileSync(file, 'utf8'), configurationMarkdown());
 });
 
-test('every option has a sentence, a variable of its own and a default that it accepts', (t) => {
+test('each option has a sentence, its own variable and a default that it accepts', (t) => {
   const options = allOptions();
   t.is(new Set(options.map(({ variable }) => variable)).size, options.length);
   for (const { path, option } of options) {

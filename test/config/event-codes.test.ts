@@ -26,7 +26,7 @@ function codesInSources(): readonly string[] {
   return [...codes].sort();
 }
 
-test('every code that the sources have is known, and no other', (t) => {
+test('the list of codes has each code in the sources, and no other', (t) => {
   const codes = codesInSources();
   t.true(codes.length > 100);
   const lines = codes.map((code) => `  ${code}`).join('\n');
@@ -38,7 +38,7 @@ test('every code that the sources have is known, and no other', (t) => {
   t.is(readFileSync(FILE, 'utf8'), text, 'run the test with UPDATE_DOCS=1, then build');
 });
 
-test('a code that no node tells is refused, and the defaults are all told', (t) => {
+test('an unknown code is refused, and the defaults are all known', (t) => {
   const network = loadNetwork(packagedNetworkDirectory('devnet'));
   const load = (events: string) =>
     loadConfig({ network, environment: { BLOOMERY_NOTIFY_EVENTS: events }, flags: new Map() }).notify.events;

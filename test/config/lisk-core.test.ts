@@ -23,7 +23,7 @@ function filesOf(config: Untyped, genesis: Untyped, options: { name?: string; pr
 const older = packagedFile('devnet-gen2', 'genesis.json');
 const newer = packagedFile('devnet', 'genesis.json');
 
-test('what a configuration leaves out has the application’s default, by the generation of the genesis block', (t) => {
+test('a missing option gets the default of Lisk Core, by the generation of the genesis block', (t) => {
   const common = {
     name: 'mine',
     epoch: '2016-05-24T17:00:00.000Z',
@@ -58,7 +58,7 @@ test('what a configuration leaves out has the application’s default, by the ge
   });
 });
 
-test('what a configuration says is taken over, and what concerns no network is passed over', (t) => {
+test('options of a network are imported, and all other options are skipped', (t) => {
   const { delegates } = packagedFile('devnet', 'forgers.json');
   const exceptions = {
     precedent: { disableDappTransfer: 5 },
@@ -187,12 +187,12 @@ for (const [what, config, genesis, name, message] of refusals) {
   });
 }
 
-test('a public network is known by its genesis block, whatever the name, and its own name is taken', (t) => {
+test('a public network is recognised by its genesis block under any name, and keeps its own name', (t) => {
   t.is(filesOf(testnetConfig, asTestnet, { name: 'testnet' }).get('network.json').name, 'testnet');
   t.is(filesOf(testnetConfig, asTestnet).get('network.json').name, 'mine');
 });
 
-test('the identities of the public networks agree with themselves', (t) => {
+test('the identities of the public networks are consistent', (t) => {
   t.deepEqual(
     identities.map(({ name }) => name),
     ['mainnet', 'testnet'],
@@ -202,7 +202,7 @@ test('the identities of the public networks agree with themselves', (t) => {
   }
 });
 
-test('a file that nests deeper than any real one is refused by its name', (t) => {
+test('a file nested deeper than any real one is refused by name', (t) => {
   const nested = (depth: number): Untyped => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
   t.notThrows(() => filesOf({ app: {}, other: nested(60) }, newer));
   for (const depth of [65, 100_000]) {

@@ -18,7 +18,7 @@ function file(t: ExecutionContext, content: string): string {
   return path;
 }
 
-test('without sources the defaults and the network’s own values hold', (t) => {
+test("without sources the defaults and the network's own values apply", (t) => {
   const config = loadConfig({ network, environment: {} });
   t.is(config.http.port, network.httpPort);
   t.is(config.p2p.port, network.wsPort);
@@ -29,7 +29,7 @@ test('without sources the defaults and the network’s own values hold', (t) => 
   t.is(config.log.level, 'info');
 });
 
-test('the HTTP interface listens for other machines only where they may ask, unless told otherwise', (t) => {
+test('by default the HTTP interface listens for other machines only when they are allowed', (t) => {
   const hostWith = (http: object): string => {
     const values = new Map(Object.entries(http).map(([key, value]) => [`http.${key}`, value as unknown]));
     return loadConfig({ network, environment: {}, flags: values }).http.host;
@@ -41,13 +41,13 @@ test('the HTTP interface listens for other machines only where they may ask, unl
   t.is(hostWith({ accessPublic: true, host: '127.0.0.1' }), '127.0.0.1');
 });
 
-test('the wait threshold is below the block time unless told', (t) => {
+test('the wait threshold is below the block time by default', (t) => {
   t.is(loadConfig({ network, environment: {} }).forging.waitThresholdS, 1);
   const slow = { ...network, params: { ...network.params, blockTimeS: 10 } };
   t.is(loadConfig({ network: slow, environment: {} }).forging.waitThresholdS, 2);
 });
 
-test('generation 2 asks for the consent of its peers unless it is forced or told otherwise', (t) => {
+test('by default generation 2 needs the consent of its peers unless forging is forced', (t) => {
   const older = { ...network, params: { ...network.params, generation: 2 as const } };
   const consent = (of: typeof network, environment: Record<string, string> = {}): number =>
     loadConfig({ network: of, environment }).forging.consensusMin;
@@ -69,7 +69,7 @@ test('later sources win: network, file, environment, flags', (t) => {
   t.is(config.log.level, 'error');
 });
 
-test('lists, peers and delegates are read from variables', (t) => {
+test('lists, peers and delegates are read from environment variables', (t) => {
   const config = loadConfig({
     network,
     environment: {
@@ -125,7 +125,7 @@ const wrongFiles: readonly (readonly [what: string, content: string, message: Re
   ['the same port twice', '{ http: { port: 7 }, p2p: { port: 7 } }', /http\.port and p2p\.port must be different/],
 ];
 
-test('an option that was renamed is refused under its old name, with the new one named', (t) => {
+test('a renamed option is refused under its old name, and the error names the new one', (t) => {
   for (const [before, now] of Object.entries(RENAMED_OPTIONS)) {
     const options = allOptions();
     const renamed = options.find(({ path }) => path === now);
@@ -146,7 +146,7 @@ test('an option that was renamed is refused under its old name, with the new one
   }
 });
 
-test('forced forging takes the password that the folder of the network gives for its delegates', (t) => {
+test('forced forging uses the password in the network folder for its delegates', (t) => {
   const { forging } = loadConfig({ network, environment: {}, file: file(t, '{ forging: { force: true } }') });
   t.is(forging.defaultPassword, network.forgers?.defaultPassword ?? 'none');
   t.is(forging.delegates.length, network.forgers?.delegates.length ?? 0);
@@ -163,7 +163,7 @@ for (const [what, content, message] of wrongFiles) {
   });
 }
 
-test('a configuration file that is missing or broken is named', (t) => {
+test('a missing or invalid configuration file is named', (t) => {
   const broken = file(t, '{ http: ');
   t.regex(
     t.throws(() => loadConfig({ network, environment: {}, file: broken })).message,
@@ -173,7 +173,7 @@ test('a configuration file that is missing or broken is named', (t) => {
   t.throws(() => loadConfig({ network, environment: {}, file: missing }), { code: 'CONFIG_UNREADABLE' });
 });
 
-test('a variable with a wrong value or of no option is refused by its name', (t) => {
+test('a variable with a wrong value, or of no option, is refused by name', (t) => {
   const load = (environment: Record<string, string>) => () => loadConfig({ network, environment });
   t.regex(
     t.throws(load({ BLOOMERY_HTTP_PORT: 'http' })).message,
@@ -186,7 +186,7 @@ test('a variable with a wrong value or of no option is refused by its name', (t)
   t.notThrows(load({ BLOOMERY_HOME: '/x', BLOOMERY_SUPERVISED: '1' }));
 });
 
-test('no message repeats a secret', (t) => {
+test('no error message contains a secret', (t) => {
   const error = t.throws(() => loadConfig({ network, environment: { BLOOMERY_FORGING_DELEGATES: 'hunter2' } }));
   t.false(error.message.includes('hunter2'));
 });

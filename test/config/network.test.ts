@@ -6,7 +6,7 @@ import { ProtocolError } from '../../src/primitives/errors.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-test('the packaged devnet is read with its parameters', (t) => {
+test('the parameters of the packaged devnet are read', (t) => {
   const network = loadNetwork(packagedNetworkDirectory('devnet'));
   t.is(network.name, 'devnet');
   t.is(network.params.generation, 3);
@@ -135,7 +135,7 @@ for (const [what, file, edit, message] of refusals) {
   });
 }
 
-test('the packaged devnet of generation 2 is read with its parameters', (t) => {
+test('the parameters of the packaged devnet of generation 2 are read', (t) => {
   const network = loadNetwork(packagedNetworkDirectory('devnet-gen2'));
   t.like(network, { name: 'devnet-gen2', protocolVersion: '1.1', appVersion: '2.3.8' });
   t.like(network.params, { generation: 2, blockTimeS: 2, delegateListRoundOffset: 0 });
@@ -143,7 +143,7 @@ test('the packaged devnet of generation 2 is read with its parameters', (t) => {
   t.is(network.forgers?.delegates.length, 101);
 });
 
-test('a genesis block of one generation is none of the other', (t) => {
+test('a genesis block of one generation is refused by the other', (t) => {
   const folder = devnetCopy(t);
   editJson(folder, 'network.json', (json) => void (json.generation = 2));
   t.regex(t.throws(() => loadNetwork(folder)).message, /delegateListRoundOffset must be an integer from 0 to 0$/);
@@ -155,7 +155,7 @@ test('a genesis block of one generation is none of the other', (t) => {
   t.regex(t.throws(() => loadNetwork(older)).message, /genesis\.json: id must be [0-9]+, which the header has$/);
 });
 
-test('a missing file and one that is no JSON are named', (t) => {
+test('a missing file, and a file that is not JSON, are named', (t) => {
   const folder = devnetCopy(t);
   writeFileSync(join(folder, 'forgers.json'), '{');
   t.regex(t.throws(() => loadNetwork(folder)).message, /forgers\.json: cannot be read: .*JSON/);
@@ -168,7 +168,7 @@ test('a missing file and one that is no JSON are named', (t) => {
   );
 });
 
-test('exceptions are read in all their shapes', (t) => {
+test('exceptions are read in all their forms', (t) => {
   const folder = devnetCopy(t);
   const address = '01234L';
   const signature = 'ab'.repeat(64);
@@ -194,7 +194,7 @@ test('exceptions are read in all their shapes', (t) => {
   t.is(read.inertTransactions.size, 0);
 });
 
-test('a name is sought in the package, then in the home; a path is taken as it is', (t) => {
+test('a name is searched in the package, then in the home folder; a path is used directly', (t) => {
   const home = temporaryFolder(t);
   const own = join(home, 'networks', 'mine');
   mkdirSync(own, { recursive: true });
@@ -204,7 +204,7 @@ test('a name is sought in the package, then in the home; a path is taken as it i
   t.is(findNetworkDirectory(own, home), own);
 });
 
-test('an unknown network is refused with the places that were sought', (t) => {
+test('an unknown network is refused with the searched folders', (t) => {
   const home = temporaryFolder(t);
   for (const name of ['nowhere', '', '..', './nowhere', join(home, 'nowhere')]) {
     const error = t.throws(() => findNetworkDirectory(name, home), { instanceOf: ProtocolError });
@@ -213,7 +213,7 @@ test('an unknown network is refused with the places that were sought', (t) => {
   }
 });
 
-test('the genesis file has the members of the family’s format and no others', (t) => {
+test('the genesis file has the members of the Lisk format and no others', (t) => {
   const genesis = JSON.parse(readFileSync(join(packagedNetworkDirectory('devnet'), 'genesis.json'), 'utf8'));
   t.deepEqual(Object.keys(genesis).sort(), [
     'blockSignature',

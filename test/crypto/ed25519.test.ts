@@ -27,7 +27,7 @@ for (const ed25519 of backends) {
     });
   }
 
-  test(`${backend} signs as RFC 8032 says and knows its own signature`, (t) => {
+  test(`${backend} signs as RFC 8032 specifies and accepts its own signature`, (t) => {
     // RFC 8032, section 7.1, test 2
     const { publicKey, privateKey } = ed25519.keyPairOfSeed(
       bytesOfHex('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'),
@@ -67,7 +67,7 @@ for (const ed25519 of backends) {
   });
 }
 
-test('a back end that answers an edge case differently is not used', (t) => {
+test('a back end that answers a test vector differently is not used', (t) => {
   const lenient: Ed25519 = { ...createNoble(), verify: () => true };
   const error = t.throws(() => checkBackend(lenient), { code: 'ED25519_BACKEND_WRONG' });
   t.regex(error.message, /noble/);
@@ -76,7 +76,7 @@ test('a back end that answers an edge case differently is not used', (t) => {
   t.throws(() => checkBackend(strict), { code: 'ED25519_BACKEND_WRONG' });
 });
 
-test('the native back end serves where it loads, the portable one on demand', (t) => {
+test('the native back end is used where it loads, the portable one on request', (t) => {
   t.is(selectEd25519().backend, native === undefined ? 'noble' : 'sodium');
   t.is(selectEd25519('noble').backend, 'noble');
   t.is(defaultEd25519(), defaultEd25519());

@@ -20,12 +20,12 @@ test('the published example decrypts', async (t) => {
   t.is(await decryptPassphrase(ENCRYPTED, PASSWORD), PASSPHRASE);
 });
 
-test('a wrong password is told apart from a malformed text', async (t) => {
+test('a wrong password and a malformed text give different errors', async (t) => {
   await t.throwsAsync(decryptPassphrase(ENCRYPTED, 'another'), { code: 'PASSWORD_WRONG' });
   await t.throwsAsync(decryptPassphrase('nothing', PASSWORD), { code: 'ENCRYPTED_PASSPHRASE_INVALID' });
 });
 
-test('what is encrypted decrypts again, here and in the reference package', async (t) => {
+test('encrypted text is decrypted here and by the reference package', async (t) => {
   const text = await encryptPassphrase(PASSPHRASE, PASSWORD, { iterations: 3, salt, iv });
   t.is(await decryptPassphrase(text, PASSWORD), PASSPHRASE);
   t.is(await encryptPassphrase(PASSPHRASE, PASSWORD, { iterations: 3, salt, iv }), text);
@@ -33,12 +33,12 @@ test('what is encrypted decrypts again, here and in the reference package', asyn
   t.is(reference.decryptPassphraseWithPassword(parsed, PASSWORD), PASSPHRASE);
 });
 
-test('what the reference package encrypts decrypts here', async (t) => {
+test('text that the reference package encrypted is decrypted', async (t) => {
   const parts = reference.encryptPassphraseWithPassword(PASSPHRASE, PASSWORD, 2);
   t.is(await decryptPassphrase(reference.stringifyEncryptedPassphrase(parts), PASSWORD), PASSPHRASE);
 });
 
-test('members may come in any order and iterations may be left out', (t) => {
+test('members may be in any order, and iterations may be missing', (t) => {
   const reversed = ENCRYPTED.split('&').reverse().join('&');
   t.deepEqual(parseEncryptedPassphrase(reversed), parseEncryptedPassphrase(ENCRYPTED));
   t.is(parseEncryptedPassphrase(without('iterations')).iterations, 1_000_000);

@@ -5,7 +5,7 @@ import { idOf, sha256, sha256Hex } from '../../src/crypto/hash.ts';
 import { addressFault, addressOf, checkAddress, keyPairOfPassphrase } from '../../src/crypto/keys.ts';
 import { hexOf, utf8 } from '../../src/primitives/bytes.ts';
 
-test('a passphrase gives the published keys and address', (t) => {
+test('a passphrase gives the published keys and the published address', (t) => {
   const passphrase = 'wear protect skill sentence lift enter wild sting lottery power floor neglect';
   const { publicKey, privateKey } = keyPairOfPassphrase(passphrase);
   t.is(
@@ -22,7 +22,7 @@ test('a passphrase is neither trimmed nor normalised', (t) => {
   t.not(key('\u00e9'), key('e\u0301'));
 });
 
-test('keys and addresses of any passphrase are those of the reference package', (t) => {
+test('keys and addresses of any passphrase match the reference package', (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (passphrase) => {
       const expected = reference.getAddressAndPublicKeyFromPassphrase(passphrase);
@@ -41,7 +41,7 @@ test('an address does not depend on the letter case of the key', (t) => {
   t.is(addressOf(key), '12668885769632475474L');
 });
 
-test('text that is no hexadecimal has no address', (t) => {
+test('a text that is not hexadecimal has no address', (t) => {
   t.throws(() => addressOf('xy'), { code: 'HEX_INVALID' });
   t.throws(() => addressOf('abc'), { code: 'HEX_INVALID' });
 });
@@ -73,7 +73,7 @@ for (const [address, fault] of [
   });
 }
 
-test('parts are hashed as one text, and an id is its first eight bytes backwards', (t) => {
+test('parts are hashed as one text, and an id is its first eight bytes in reverse', (t) => {
   t.is(hexOf(sha256(utf8('ab'), utf8('c'))), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   t.is(hexOf(sha256()), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   t.is(sha256Hex(utf8('ab'), utf8('c')), hexOf(sha256(utf8('abc'))));

@@ -20,7 +20,7 @@ const oracle = createRequire(import.meta.url)('lisk-cryptography-2') as Oracle;
 const PASSPHRASE = 'wagon stock borrow episode laundry kitten salute link globe zero feed marble';
 const ed25519 = selectEd25519();
 
-test('a message is signed as the library of the family signs it, whatever its letters and length', (t) => {
+test('a message is signed as by the reference library, whatever its letters and length', (t) => {
   const keyPair = keyPairOfPassphrase(PASSPHRASE);
   const texts = ['', 'hello', 'Grüße 🌋 漢字', 'a'.repeat(252), 'a'.repeat(253), '🌋'.repeat(200), 'a'.repeat(65_536)];
   for (const message of texts) {
@@ -35,7 +35,7 @@ test('a message is signed as the library of the family signs it, whatever its le
 });
 
 for (const backend of [ed25519, createNoble()]) {
-  test(`${backend.backend}: the signature of another message, key or byte is none`, (t) => {
+  test(`${backend.backend}: a signature of another message, key or byte is invalid`, (t) => {
     const signed = signMessage('pay me', keyPairOfPassphrase(PASSPHRASE), backend);
     const other = signMessage('pay me', keyPairOfPassphrase('another'), backend);
     t.true(isMessageSigned(signed, backend));

@@ -11,13 +11,13 @@ function chain(from: number, to: number, branch = 'a') {
 }
 const heights = (blocks: readonly { readonly height: number }[]) => blocks.map(({ height }) => height);
 
-test('a block that the stream told of while an answer was on its way stays', (t) => {
+test('a block that the stream announced during a request stays in the list', (t) => {
   const told = withApplied(chain(15, 1), block(16));
   t.deepEqual(heights(withAnswered(told, chain(15, 1))), heights(chain(16, 1)));
   t.deepEqual(heights(withAnswered(told, chain(17, 8))), heights(chain(17, 1)));
 });
 
-test('a block that the stream did not tell of is missed, and filled in by an answer', (t) => {
+test('a block that the stream skipped is missing until an answer fills it in', (t) => {
   const missing = withApplied(chain(15, 1), block(17));
   t.true(hasGap(missing));
   const filled = withAnswered(missing, chain(17, 1));
@@ -26,14 +26,14 @@ test('a block that the stream did not tell of is missed, and filled in by an ans
   t.true(hasGap(withAnswered(missing, chain(15, 1))));
 });
 
-test('blocks of a branch that was left go', (t) => {
+test('blocks of a reverted branch leave the list', (t) => {
   const parents = chain(9, 1);
   t.deepEqual(withApplied(chain(12, 1), block(10, 'b')).slice(1), parents);
   const other = chain(11, 1, 'b');
   t.deepEqual(withAnswered(chain(12, 1), other), other);
 });
 
-test('what an answer from before a change of branches brought back is missed from the next block on', (t) => {
+test('a late answer with reverted blocks leaves a gap, which the next block shows', (t) => {
   const told = withApplied(chain(12, 1), block(12, 'b'));
   const late = withAnswered(told, chain(12, 3));
   t.false(hasGap(late));
@@ -42,11 +42,11 @@ test('what an answer from before a change of branches brought back is missed fro
   t.false(hasGap(withApplied(told.slice(0, 1), next)));
 });
 
-test('a list from long ago, which the answer does not reach, goes', (t) => {
+test('an old list that the answer does not reach is replaced', (t) => {
   t.deepEqual(withAnswered(chain(50, 1), chain(300, 101)), chain(300, 101));
 });
 
-test('no answer changes nothing, and a list without blocks is the answer', (t) => {
+test('an empty answer changes nothing, and an empty list takes the blocks of the answer', (t) => {
   t.deepEqual(withAnswered(chain(3, 1), []), chain(3, 1));
   t.deepEqual(withAnswered([], chain(3, 1)), chain(3, 1));
   t.false(hasGap([]));

@@ -55,7 +55,7 @@ for (const [transaction, targets] of [
   [{ type: 12, asset: { min: 2, keysgroup: [`+${KEY}`, `+${OTHER}`, `+${KEY}`] } }, '2 of 3'],
   [{ type: 4, asset: { multisignature: { min: 1, keysgroup: [`+${KEY}`] } } }, '1 of 1'],
 ] as const) {
-  test(`a list names what a transaction of type ${transaction.type} is directed to: ${targets}`, (t) => {
+  test(`a list names the target of a transaction of type ${transaction.type}: ${targets}`, (t) => {
     t.is(told(transaction, targetsOf), targets);
   });
 }

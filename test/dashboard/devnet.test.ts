@@ -10,7 +10,7 @@ test('a transfer needs an address and an amount above 0', (t) => {
     t.regex(JSON.stringify(transferOf({ address: '17L', amount })), /is no amount/, amount);
 });
 
-test('faults have the bounds of the supervisor', (t) => {
+test('faults have the bounds that the supervisor enforces', (t) => {
   t.deepEqual([delayOf('0'), delayOf('60000')], [{ value: 0 }, { value: 60_000 }]);
   for (const text of ['', '60001', '-1', '1.5', '1s']) t.true('problem' in delayOf(text), text);
   t.deepEqual([lossOf('5'), lossOf('100'), lossOf('0.5')], [{ value: 0.05 }, { value: 1 }, { value: 0.005 }]);
@@ -37,7 +37,7 @@ test('faults read as sentences', (t) => {
   );
 });
 
-test('a node offers what its state allows', (t) => {
+test('the page of a node offers the operations that its state allows', (t) => {
   t.deepEqual(actionsFor({ state: 'running' }), ['pause', 'restart', 'kill']);
   t.deepEqual(actionsFor({ state: 'paused' }), ['resume', 'kill']);
   for (const state of ['killed', 'ended', 'dead'] as const) t.deepEqual(actionsFor({ state }), ['restart'], state);

@@ -7,7 +7,7 @@ const diagnostic = (number: number, code: string, module = 'peers'): Diagnostic 
   return { number, time, module, code, message: 'said', fields: { number } };
 };
 
-test('diagnostics of one kind in a row are one run, the latest first', (t) => {
+test('consecutive diagnostics of one kind form one run, the latest first', (t) => {
   const list = [
     diagnostic(5, 'A'),
     diagnostic(4, 'A'),
@@ -19,6 +19,6 @@ test('diagnostics of one kind in a row are one run, the latest first', (t) => {
   t.deepEqual(numbers, [[5, 4], [3], [2], [1]]);
 });
 
-test('no diagnostics are no runs', (t) => {
+test('an empty list of diagnostics gives no runs', (t) => {
   t.deepEqual(runsOf([]), []);
 });

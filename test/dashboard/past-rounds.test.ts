@@ -27,7 +27,7 @@ function roundsOf(blocks: readonly Block[], told?: ReadonlyMap<number, string>) 
   return pastRounds(told === undefined ? request : { ...request, told });
 }
 
-test('a round is told once it is over, the newest first, and the first one lacks the slot of genesis', (t) => {
+test('only finished rounds are shown, the newest first, and the first one lacks the genesis slot', (t) => {
   t.deepEqual(roundsOf(chain(3)), []);
   const [only, none] = roundsOf(chain(4));
   t.is(none, undefined);
@@ -42,7 +42,7 @@ test('a round is told once it is over, the newest first, and the first one lacks
   );
 });
 
-test('a missed slot is that of the delegate who has the same place later in the round', (t) => {
+test('a missed slot belongs to the delegate with the same place later in the round', (t) => {
   // The second round has slots 4 to 9. Slot 4 is missed, and slot 9 belongs to the same delegate.
   const [second] = roundsOf(chain(10, [4]));
   t.like(second, { number: 2, forged: 5, missed: 1 });
@@ -50,7 +50,7 @@ test('a missed slot is that of the delegate who has the same place later in the 
   t.deepEqual(missed, [{ slot: FIRST_SLOT + 4, block: undefined, forger: `key${(FIRST_SLOT + 4) % DELEGATES}` }]);
 });
 
-test('the slot of a delegate that forged nothing in a round is unknown until the node tells whose it was', (t) => {
+test('the slot of a delegate without a block in a round is unknown until the node names its owner', (t) => {
   // Slots 5 and 10 belong to the same delegate, and both are missed.
   const blocks = chain(11, [5, 10]).slice(0, 10);
   const rounds = roundsOf([...blocks, blockAt(10, FIRST_SLOT + 11)]);
@@ -61,7 +61,7 @@ test('the slot of a delegate that forged nothing in a round is unknown until the
   t.is(told[0]?.slots.filter(({ forger }) => forger === 'sleeper').length, 2);
 });
 
-test('a round is left out when its blocks, or the one before it, are not there; blocks may come twice and in any order', (t) => {
+test("a round is left out when some of its blocks, or the previous round's, are missing", (t) => {
   const blocks = chain(14);
   t.deepEqual(
     roundsOf(blocks.filter(({ height }) => height !== 5)).map(({ number }) => number),
@@ -74,7 +74,7 @@ test('a round is left out when its blocks, or the one before it, are not there; 
   t.deepEqual(roundsOf([...blocks, ...blocks].reverse()), roundsOf(blocks));
 });
 
-test('of a round in which the network stood still only the latest slots are drawn', (t) => {
+test('only the latest slots are drawn of a round in which the network stood still', (t) => {
   const blocks = [...chain(4), ...[0, 1, 2, 3, 4].map((index) => blockAt(6 + index, FIRST_SLOT + 5000 + index))];
   const [second] = roundsOf(blocks);
   t.is(second?.slots.length, 2 * DELEGATES + 1);

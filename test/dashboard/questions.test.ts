@@ -22,7 +22,7 @@ function asked(question: Question): Record<string, string> {
   return Object.fromEntries(members);
 }
 
-test('an address keeps the filters that its view knows, and no others', (t) => {
+test('an address keeps the filters of its view, and no others', (t) => {
   const filters = { kind: '0', from: '17L', text: 'a & b', sort: 'fee:desc' };
   t.deepEqual(placeOfHash(hashOf('transactions', undefined, filters, { page: 2, after: 'abc' })), {
     view: 'transactions',
@@ -36,7 +36,7 @@ test('an address keeps the filters that its view knows, and no others', (t) => {
   t.deepEqual(placeOfHash('#/pool?sort=fee:desc').filters, {});
 });
 
-test('filters of transactions are asked as the node calls them, in both generations', (t) => {
+test('filters of transactions are sent under the names that the node uses, in both generations', (t) => {
   const filters = { kind: '3', from: '17', to: '18l', min: '1.5', max: '1 000', text: 'rent', sort: 'amount:asc' };
   const common = {
     senderId: '17L',
@@ -52,26 +52,26 @@ test('filters of transactions are asked as the node calls them, in both generati
   t.true(JSON.stringify(transactionsQuestion({}, PAGE, true)).includes('after=cursor_-9'));
 });
 
-test('what cannot be asked is said instead of asked', (t) => {
+test('a question that cannot be sent shows a message instead', (t) => {
   t.regex(asked(transactionsQuestion({ from: 'genesis_1' }, PAGE, true))['problem'] ?? '', /genesis_1 is no address/);
   t.regex(asked(transactionsQuestion({ min: 'much' }, PAGE, true))['problem'] ?? '', /much is no amount/);
   t.regex(asked(transactionsQuestion({ max: '0.123456789' }, PAGE, true))['problem'] ?? '', /8 decimals/);
   t.regex(asked(blocksQuestion({ delegate: 'nobody' }, PAGE, () => undefined))['problem'] ?? '', /nobody/);
 });
 
-test('an order that the list does not have is its first one', (t) => {
+test('an unknown sort order becomes the first order of the list', (t) => {
   t.is(orderOf({ sort: 'fee:desc' }, TRANSACTION_ORDERS), 'fee:desc');
   t.is(orderOf({ sort: 'odd' }, TRANSACTION_ORDERS), 'timestamp:desc');
 });
 
-test('a click on a column leads to its first order, and further clicks to its others', (t) => {
+test('the first click on a column selects its first order, later clicks its others', (t) => {
   t.is(nextOrder('amount', 'timestamp:desc', TRANSACTION_ORDERS), 'amount:desc');
   t.is(nextOrder('amount', 'amount:desc', TRANSACTION_ORDERS), 'amount:asc');
   t.is(nextOrder('amount', 'amount:asc', TRANSACTION_ORDERS), 'amount:desc');
   t.is(nextOrder('odd', 'amount:asc', TRANSACTION_ORDERS), undefined);
 });
 
-test('blocks are asked by the key of a delegate, delegates by a part of their name', (t) => {
+test('blocks are searched by the key of a delegate, delegates by a part of their name', (t) => {
   const key = 'ab'.repeat(32);
   const keyOf = (name: string) => (name === 'smith' ? key : undefined);
   t.is(asked(blocksQuestion({ delegate: 'Smith' }, PAGE, keyOf))['generatorPublicKey'], key);

@@ -41,7 +41,7 @@ function roundAt(slots: number, leftOut: readonly number[] = []) {
   });
 }
 
-test('the first round has a hundred slots, as nobody forges genesis', (t) => {
+test('the first round has a hundred slots, because nobody forges the genesis block', (t) => {
   const { number, slots, forged, missed } = roundAt(40);
   t.is(number, 1);
   t.is(slots.length, 100);
@@ -53,7 +53,7 @@ test('the first round has a hundred slots, as nobody forges genesis', (t) => {
   );
 });
 
-test('a missed slot is told with who missed it, and makes the round one slot longer', (t) => {
+test('a missed slot names its delegate, and makes the round one slot longer', (t) => {
   const { slots, missed } = roundAt(40, [7]);
   t.is(missed, 1);
   t.is(slots.length, 101);
@@ -70,14 +70,14 @@ test('a later round begins in the slot after the last block before it', (t) => {
   t.is(forged, 50);
 });
 
-test('the present slot is nobody’s miss before it is over', (t) => {
+test('the present slot counts as missed only when it is over', (t) => {
   const { slots, missed } = roundAt(40, [39]);
   t.is(missed, 0);
   t.is(slots.find(({ slot }) => slot === FIRST_SLOT + 39)?.state, 'now');
   t.is(slots.length, 100);
 });
 
-test('a block that is newer than the reader’s clock is shown', (t) => {
+test("a block that is newer than the browser's clock is shown", (t) => {
   const blocks = chain(40);
   const currentSlot = FIRST_SLOT + 38;
   const { slots } = roundSlots({ blocks, forgers: forgersFrom(currentSlot), blockTimeS: BLOCK_TIME_S, currentSlot });
@@ -85,7 +85,7 @@ test('a block that is newer than the reader’s clock is shown', (t) => {
   t.is(slots.length, 100);
 });
 
-test('of a network that stood still for long a bounded number of slots is drawn', (t) => {
+test('a limited number of slots is drawn after a long standstill', (t) => {
   const currentSlot = FIRST_SLOT + 100_000;
   const forgers = forgersFrom(currentSlot);
   const { slots } = roundSlots({ blocks: chain(3), forgers, blockTimeS: BLOCK_TIME_S, currentSlot });
@@ -99,7 +99,7 @@ test('rounds count from 1 and hold 101 heights', (t) => {
   );
 });
 
-test('a delegate’s next slot is its first to come in the round, and whoever had it waits for the next', (t) => {
+test("a delegate's next slot is its first to come in the round; after its slot it has none", (t) => {
   const round = roundAt(40, [7]);
   const nextSlots = nextSlotsOf(round);
   const forgerAt = (slot: number): string => `key${(FIRST_SLOT + slot) % 101}`;
@@ -109,7 +109,7 @@ test('a delegate’s next slot is its first to come in the round, and whoever ha
   t.is(round.currentSlot, FIRST_SLOT + 39);
 });
 
-test('a delegate that has not forged in the present slot yet has its turn now', (t) => {
+test('a delegate that has not forged in the present slot yet is shown as next', (t) => {
   const nextSlots = nextSlotsOf(roundAt(40, [39]));
   t.is(nextSlots.get(`key${(FIRST_SLOT + 39) % 101}`), FIRST_SLOT + 39);
 });

@@ -7,12 +7,12 @@ function after(...percents: readonly number[]): readonly Sample[] {
   }, []);
 }
 
-test('a dip while a new block goes round is no loss of consensus', (t) => {
+test('a dip during the propagation of a new block is no loss of consensus', (t) => {
   t.is(steadyPercent(after(100, 33, 100, 0)), 100);
   t.is(steadyPercent([]), undefined);
 });
 
-test('consensus that stays low shows once every earlier answer is too old', (t) => {
+test('lasting low consensus shows once every earlier answer is too old', (t) => {
   const dips = Array.from({ length: STEADY_MS / 3000 }, () => 33);
   t.is(steadyPercent(after(100, ...dips.slice(1))), 100);
   t.is(steadyPercent(after(100, ...dips)), 33);

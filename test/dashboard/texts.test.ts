@@ -15,7 +15,7 @@ import {
 import { hashOf, placeOfHash } from '../../src/dashboard/place.ts';
 import { soughtOf } from '../../src/dashboard/search.ts';
 
-test('amounts read as LSK with thousands set apart and without trailing zeros', (t) => {
+test('amounts are shown in LSK with separated thousands and without trailing zeros', (t) => {
   t.is(amountText('0'), '0 LSK');
   t.is(amountText('10000000'), '0.1 LSK');
   t.is(amountText('123456789012345'), '1\u202f234\u202f567.89012345 LSK');
@@ -23,7 +23,7 @@ test('amounts read as LSK with thousands set apart and without trailing zeros', 
   t.is(countText(1234567), '1\u202f234\u202f567');
 });
 
-test('times read in the largest unit that fits, and what is past is never in the future', (t) => {
+test('times are shown in the largest fitting unit, and a past time never in the future', (t) => {
   t.is(agoText(0, 5_000), '5 s ago');
   t.is(agoText(0, 125_000), '2 min ago');
   t.is(agoText(90_000, 0), 'in 1 min');
@@ -32,17 +32,17 @@ test('times read in the largest unit that fits, and what is past is never in the
   t.is(sinceText(1_400, 0), '0 s ago');
 });
 
-test('decimals are those that an amount shows', (t) => {
+test('an amount has as many decimals as its text shows', (t) => {
   t.deepEqual(['0', '10000000', '123456789', '200000000', '1'].map(decimalsOf), [0, 1, 8, 0, 8]);
 });
 
-test('one of a thing has no plural', (t) => {
+test('a count of one has no plural', (t) => {
   t.is(countOf(1, 'block'), '1 block');
   t.is(countOf(0, 'block'), '0 blocks');
   t.is(countOf(1200, 'byte'), '1\u202f200 bytes');
 });
 
-test('what is to come is told to the second below an hour', (t) => {
+test('a future time below one hour is shown to the second', (t) => {
   t.is(untilText(5_000, 0), 'in 5 s');
   t.is(untilText(125_000, 0), 'in 2 min 5 s');
   t.is(untilText(2 * 3_600_000 + 5_000, 0), 'in 2 h');
@@ -58,7 +58,7 @@ test('only long ids are shortened, and types have one name in both generations',
   t.is(typeText(99), 'Type 99');
 });
 
-test('each place has an address that leads back to it, and any other leads to the glance', (t) => {
+test('each view has an address that leads back to it, and an unknown address leads to the first view', (t) => {
   t.deepEqual(placeOfHash(hashOf('blocks', '12')), { view: 'blocks', item: '12', page: 1, after: '', filters: {} });
   t.is(placeOfHash(hashOf('delegates', 'a&b!c')).item, 'a&b!c');
   t.is(placeOfHash(hashOf('accounts', undefined, {}, { page: 3, after: 'x_-' })).page, 3);
@@ -69,7 +69,7 @@ test('each place has an address that leads back to it, and any other leads to th
   t.is(placeOfHash('#/blocks/%E0%A4%A').item, '%E0%A4%A');
 });
 
-test('a share is told to two decimals, and what rounds to nothing is not told as nothing', (t) => {
+test('a share has two decimals, and a small share is not shown as zero', (t) => {
   t.is(shareText('5', '10'), '50 %');
   t.is(shareText('1', '3'), '33.33 %');
   t.is(shareText('2', '3'), '66.67 %');
@@ -79,7 +79,7 @@ test('a share is told to two decimals, and what rounds to nothing is not told as
   t.is(shareText('7', '0'), '–');
 });
 
-test('what is sought is asked for in the order of what it most likely is', (t) => {
+test('a search tries the kinds of results in the order of their likelihood', (t) => {
   t.deepEqual(
     soughtOf(' 12 ').map(({ kind }) => kind),
     ['height', 'block', 'transaction', 'usedAddress'],

@@ -16,7 +16,7 @@ import { panelQueries, queriedSeries, variables } from './grafana.ts';
 const folder = join(packageDirectory(), 'docs', 'deploy');
 const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
 
-test('the Grafana file asks for metrics of the node that are declared', (t) => {
+test('the Grafana file uses only metrics that the node declares', (t) => {
   const series = queriedSeries();
   t.true(series.length > 25);
   for (const { name } of series.filter((each) => each.name.startsWith('bloomery_'))) {
@@ -25,7 +25,7 @@ test('the Grafana file asks for metrics of the node that are declared', (t) => {
   }
 });
 
-test('every panel of the Grafana file has a place of its own, and a query where it draws something', (t) => {
+test('each panel of the Grafana file has its own place, and a query where it draws data', (t) => {
   const { panels } = JSON.parse(read('grafana.json')) as {
     panels: { id: number; type: string; gridPos: { x: number; y: number; w: number }; targets?: unknown[] }[];
   };
@@ -37,7 +37,7 @@ test('every panel of the Grafana file has a place of its own, and a query where 
   }
 });
 
-test('every choice at the head of the Grafana file is one that queries use, and they use no other', (t) => {
+test('each variable of the Grafana file is used by queries, and queries use no other variable', (t) => {
   const named = variables().filter(({ labelValues }) => labelValues !== undefined);
   for (const { panel, expression } of panelQueries()) {
     const used = [...expression.matchAll(/\$\{?(\w+)/g)].map(([, name]) => name);
@@ -52,7 +52,7 @@ test('every choice at the head of the Grafana file is one that queries use, and 
   t.deepEqual([...new Set(sources)], ['datasource']);
 });
 
-test('every option that a deployment file sets exists', (t) => {
+test('each option in a deployment file exists', (t) => {
   const known = new Set([
     ...allOptions().map(({ variable }) => variable),
     'BLOOMERY_HOME',
@@ -64,7 +64,7 @@ test('every option that a deployment file sets exists', (t) => {
   }
 });
 
-test('the image holds every file that the package needs to run', (t) => {
+test('the image has each file that the package needs to run', (t) => {
   const { files } = JSON.parse(readFileSync(join(packageDirectory(), 'package.json'), 'utf8')) as { files: string[] };
   const image = read('Dockerfile');
   for (const file of ['bin', 'dist/src', 'networks']) {
@@ -73,7 +73,7 @@ test('the image holds every file that the package needs to run', (t) => {
   }
 });
 
-test('the image is built with what names the commit', (t) => {
+test('the image is built with the name of the commit', (t) => {
   const kept = read('Dockerfile.dockerignore').split('\n');
   for (const file of ['HEAD', 'packed-refs', 'refs']) t.true(kept.includes(`!.git/${file}`), file);
   t.true(read('Dockerfile').includes('BUILD_COMMIT=$COMMIT npm run build'));
@@ -82,7 +82,7 @@ test('the image is built with what names the commit', (t) => {
 /** Ports on which the commands of the image listen. */
 const { httpPort, wsPort } = loadNetwork(packagedNetworkDirectory('devnet'));
 
-test('what the image copies from the sources is there', (t) => {
+test('the files that the image copies from the sources exist', (t) => {
   const copies = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) =>
     from.split(' '),
   );
@@ -90,7 +90,7 @@ test('what the image copies from the sources is there', (t) => {
   for (const file of copies) t.true(existsSync(join(packageDirectory(), file)), file);
 });
 
-test('the image runs a command with the flags that it has, and opens the ports and asks the path that it serves', (t) => {
+test('the image runs a command with valid flags, and exposes the ports and the health path that it serves', (t) => {
   const image = read('Dockerfile');
   t.deepEqual(wordsOf(/^ENTRYPOINT (.+)$/m, image), ['bloomery']);
   t.deepEqual(unknownWords(wordsOf(/^CMD (.+)$/m, image)), []);
@@ -100,7 +100,7 @@ test('the image runs a command with the flags that it has, and opens the ports a
   t.true(SERVICE_PATHS.has(path), path);
 });
 
-test('the devnet of the compose file reaches the ports that its nodes open, and Prometheus asks all of them', (t) => {
+test('the devnet of the compose file reaches the ports of its nodes, and Prometheus scrapes them all', (t) => {
   const compose = read('compose.yaml');
   const { context = '', dockerfile = '' } =
     /context: (?<context>\S+), dockerfile: (?<dockerfile>\S+) /.exec(compose)?.groups ?? {};
@@ -125,13 +125,13 @@ test('the devnet of the compose file reaches the ports that its nodes open, and 
   t.true(SERVICE_PATHS.has('/metrics'));
 });
 
-test('the forger of the compose file opens the keys that the devnet ships', (t) => {
+test('the forger of the compose file decrypts the keys of the devnet', (t) => {
   const [, password] = /BLOOMERY_FORGING_DEFAULT_PASSWORD: (.+)\n/.exec(read('compose.yaml')) ?? [];
   const forgers = JSON.parse(read('../../networks/devnet/forgers.json')) as { defaultPassword: string };
   t.is(password, forgers.defaultPassword);
 });
 
-test('the unit for systemd starts a node with flags that it has, on folders that systemd makes', (t) => {
+test('the systemd unit starts a node with valid flags, in folders that systemd creates', (t) => {
   const unit = read('bloomery.service');
   const words = (/^ExecStart=\/usr\/bin\/env bloomery (.+)$/m.exec(unit)?.[1] ?? '').split(' ');
   t.deepEqual(unknownWords(words), []);
@@ -142,7 +142,7 @@ test('the unit for systemd starts a node with flags that it has, on folders that
   t.regex(unit, new RegExp(`^EnvironmentFile=-/etc/${configuration}/`, 'm'));
 });
 
-test('systemd and Docker leave room for the ceiling of the node, and wait longer than its own watchdog', (t) => {
+test("systemd and Docker allow more memory than the node's limit, and a longer wait than its watchdog", (t) => {
   const ceilingMb = OPTIONS.memory.ceilingMb.default;
   const unit = read('bloomery.service');
   for (const file of ['bloomery.service', 'Dockerfile']) {
@@ -182,7 +182,7 @@ function unknownWords(words: readonly string[]): readonly string[] {
   return unknown.length === 0 && command.parent === null ? ['no command'] : unknown;
 }
 
-test('the alarms ask for metrics that are declared, say what to do, and each is held to a fault', (t) => {
+test('the alerts use declared metrics and name a remedy, and each belongs to a fault', (t) => {
   const rules = read('prometheus-rules.yml');
   const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
   t.deepEqual(alerts.sort(), RULE_CASES.map(({ alert }) => alert).sort());

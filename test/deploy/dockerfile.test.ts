@@ -9,13 +9,13 @@ const folder = join(packageDirectory(), 'docs', 'deploy');
 const GOOD =
   'FROM node:22-slim AS build\nRUN npm ci\nFROM node:22-slim\nCOPY --from=build /a /b ./\nUSER node\nCMD ["a"]\n';
 
-test('the Dockerfile keeps the rules of hadolint that are known here', (t) => {
+test('the Dockerfile follows the hadolint rules that are checked here', (t) => {
   const file = readFileSync(join(folder, 'Dockerfile'), 'utf8');
   t.true(instructionsOf(file).length > 15);
   t.deepEqual(complaintsAbout(file), []);
 });
 
-test('images of the compose file have a tag that stays', (t) => {
+test('images of the compose file have a fixed tag', (t) => {
   const { services } = parse(readFileSync(join(folder, 'compose.yaml'), 'utf8'), { merge: true }) as {
     services: Record<string, { image: string; build?: object }>;
   };
@@ -23,7 +23,7 @@ test('images of the compose file have a tag that stays', (t) => {
     t.true(build !== undefined || /:v?\d+\.\d+\.\d+$/.test(image), `${name}: ${image}`);
 });
 
-test('continued lines are one instruction, and comments are none', (t) => {
+test('continued lines are one instruction, and comments are no instructions', (t) => {
   t.deepEqual(instructionsOf('# one\nRUN a && \\\n  # two\n  b\n\nuser node\n'), [
     { line: 2, name: 'RUN', text: 'a && b' },
     { line: 6, name: 'USER', text: 'node' },
@@ -58,7 +58,7 @@ const BROKEN: Readonly<Record<string, (good: string) => string>> = {
   DL4006: (good) => good.replace('npm ci', 'npm ci | tee log'),
 };
 
-test('each rule complains of what breaks it, and of nothing else', (t) => {
+test('each rule reports a line that breaks it, and nothing else', (t) => {
   t.deepEqual(complaintsAbout(GOOD), []);
   for (const [rule, change] of Object.entries(BROKEN)) {
     const changed = change(GOOD);

@@ -17,7 +17,7 @@ test('the Grafana file of analytics has a panel for each question of the guide',
   t.is(panels().length, 21);
 });
 
-test('no panel keeps an example of the guide, and each choice is one that the dashboard offers', (t) => {
+test('no panel contains an example value of the guide, and the dashboard has each variable that it uses', (t) => {
   const choices = panels().flatMap(({ inputs }) => inputs.map(({ choice }) => choice));
   t.deepEqual([...new Set(choices)].toSorted(), [
     ...['$__fromTime', '$__toTime'],
@@ -34,7 +34,7 @@ test('no panel keeps an example of the guide, and each choice is one that the da
   );
 });
 
-test('with the examples of the guide as choices a panel asks the question of the guide', (t) => {
+test('with the example values of the guide a panel sends the query of the guide', (t) => {
   for (const [index, { sql }] of questionsOfGuide().entries()) {
     const panel = panels()[index];
     if (panel === undefined) return t.fail();

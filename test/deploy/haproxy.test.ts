@@ -29,7 +29,7 @@ const secondsOf = (lines: readonly string[], timeout: string): number => {
   return Number(/ ([0-9]+)s$/.exec(line)?.[1]);
 };
 
-test('HAProxy takes the file, where it is installed', (t) => {
+test('an installed HAProxy accepts the file', (t) => {
   const program = haproxyProgram();
   if (program === undefined) {
     t.log('HAProxy is not installed: the file is only read as text, in the other tests');
@@ -39,7 +39,7 @@ test('HAProxy takes the file, where it is installed', (t) => {
   t.is(complaintAbout(program, join(packageDirectory(), 'docs', 'deploy', 'haproxy.cfg')), undefined);
 });
 
-test('the balancer waits longer than a node waits for a height, and than a stream is quiet', (t) => {
+test('the balancer waits longer than a node waits for a height, and longer than a stream is silent', (t) => {
   const found = sections();
   const [nodes, streams] = [found.get('backend nodes') ?? [], found.get('backend streams') ?? []];
   t.true(secondsOf(nodes, 'server') * 1000 > HEIGHT_WAIT_MS_MAX);
@@ -47,7 +47,7 @@ test('the balancer waits longer than a node waits for a height, and than a strea
   t.true(secondsOf(found.get('defaults') ?? [], 'client') * 1000 > 2 * HTTP_DEFAULTS.events.heartbeatMs);
 });
 
-test('the balancer asks a path that says whether a node is ready, and sends again only what changes nothing', (t) => {
+test('the balancer polls the readiness path, and repeats only requests that change nothing', (t) => {
   const found = sections();
   const nodes = found.get('backend nodes') ?? [];
   t.true(nodes.includes(`http-check send meth GET uri /api${READINESS_ROUTE.path}`));
@@ -61,7 +61,7 @@ test('the balancer asks a path that says whether a node is ready, and sends agai
   t.true((found.get('frontend readers') ?? []).includes('http-request set-header X-Forwarded-For %[src]'));
 });
 
-test('both kinds of requests go to the same three nodes, and nothing binds a client to one', (t) => {
+test('both kinds of requests go to the same three nodes, and no client sticks to one node', (t) => {
   const found = sections();
   const servers = (name: string) =>
     (found.get(name) ?? []).flatMap((line) => /^server (\S+) (\S+)/.exec(line)?.slice(1).join(' ') ?? []);

@@ -2,7 +2,7 @@ import test from 'ava';
 import { RESTART_MS_MAX, chanceOf, runChaos } from '../chaos/killed-nodes.ts';
 import { MachineWatch } from '../support/machine.ts';
 
-test('killed nodes come back at once, a late one catches up, all agree, and nothing is signed twice', async (t) => {
+test('killed nodes return at once, a late one catches up, all agree, and nothing is signed twice', async (t) => {
   t.timeout(600_000);
   const seed = Date.now() % 1_000_000;
   t.log(`seed ${seed}`);

@@ -100,7 +100,7 @@ test.serial('it prints where it is, ten accounts that are worthless, and what ne
 });
 
 test.serial(
-  'nothing is forged that nobody asked for; blocks that are asked for are on all nodes at once',
+  'no block is forged without any request; blocks that are asked for are on all nodes at once',
   async (t) => {
     t.deepEqual(await heights(), [1, 1, 1]);
     const mined = await ask('mine', '7');
@@ -226,7 +226,7 @@ test.serial('a snapshot brings back chains, pools and clock of all nodes, as oft
   await ask('resume');
 });
 
-test.serial('a node that is down is put back as well, and one that stands still stands in the way', async (t) => {
+test.serial('a stopped node is restored as well, and a hanging node prevents the restore', async (t) => {
   await ask('kill', '1');
   t.is((await ask('revert', 'before')).name, 'before');
   await ask('restart', '1');
@@ -414,7 +414,7 @@ test.serial('wrong numbers are refused in one line', async (t) => {
   }
 });
 
-test.serial('the control port takes nothing without the token, and nothing from web pages', async (t) => {
+test.serial('the control port accepts nothing without the token, and nothing from web pages', async (t) => {
   const file = join(directory, 'control.json');
   t.is(statSync(file).mode & 0o777, 0o600);
   const { port, token } = JSON.parse(readFileSync(file, 'utf8'));

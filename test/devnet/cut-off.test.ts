@@ -1,7 +1,7 @@
 import test from 'ava';
 import { runCutOff } from '../chaos/cut-off.ts';
 
-test('a node that forged alone while it was cut off comes back by itself', async (t) => {
+test('a node that forged alone while it was cut off recovers by itself', async (t) => {
   t.timeout(480_000);
   const report = await runCutOff({ blocks: 15, say: (line) => t.log(line) });
   t.true(report.missedBlocks >= 15);

@@ -58,7 +58,7 @@ test.after.always(async () => {
 });
 
 for (const name of ['devnet', 'devnet-gen2']) {
-  test.serial(`nothing is found on any node of a healthy ${name}`, async (t) => {
+  test.serial(`the doctor finds nothing on any node of a healthy ${name}`, async (t) => {
     t.timeout(480_000);
     const net = name === 'devnet' ? devnet : devnet2;
     await waitForCommonBlock(net.nodes, 6, SHOWS_WITHIN_MS);
@@ -75,7 +75,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
 }
 
 test.serial(
-  'a node that was started without peers is not alarmed about, and one whose peers are away is',
+  'a node that was started without any peers is no fault, and a node whose known peers are all away is one',
   async (t) => {
     t.timeout(480_000);
     const alone = await startOne(t, { flags: ['--no-peers'] });
@@ -89,7 +89,7 @@ test.serial(
   },
 );
 
-test.serial('nodes that are mixed up, closed to the doctor, hanging, or of another network', async (t) => {
+test.serial('the doctor names a node that is mixed up, refuses it, hangs, or is of another network', async (t) => {
   t.timeout(480_000);
   const url = devnet.nodes[0]?.url ?? '';
   const other = packagedNetworkDirectory('devnet-gen2');
@@ -112,7 +112,7 @@ test.serial('nodes that are mixed up, closed to the doctor, hanging, or of anoth
   await watch.named(t, stranger, ['PEERS_OF_OTHER_NETWORK']);
 });
 
-test.serial('the folder of a node that was stopped, and its configuration', async (t) => {
+test.serial('the doctor names faults in the folder of a stopped node, and in its configuration', async (t) => {
   t.timeout(480_000);
   const node = await startOne(t, {});
   await waitFor('blocks', async () => (await heightOf(node.url)) > 3, SHOWS_WITHIN_MS);
@@ -135,7 +135,7 @@ test.serial('the folder of a node that was stopped, and its configuration', asyn
   }
 });
 
-test.serial('a disk that takes nothing any more', async (t) => {
+test.serial('the doctor names a disk that is full', async (t) => {
   t.timeout(480_000);
   const node = await startOne(t, {});
   await waitFor('blocks', async () => (await heightOf(node.url)) > 3, SHOWS_WITHIN_MS);
@@ -143,7 +143,7 @@ test.serial('a disk that takes nothing any more', async (t) => {
   await watch.named(t, node, ['WRITES_FAIL']);
 });
 
-test.serial('a folder that another has taken over', async (t) => {
+test.serial('the doctor names a folder that another process has taken over', async (t) => {
   t.timeout(480_000);
   const node = await startOne(t, {});
   await waitFor('blocks', async () => (await heightOf(node.url)) > 3, SHOWS_WITHIN_MS);
@@ -152,7 +152,7 @@ test.serial('a folder that another has taken over', async (t) => {
   await watch.named(t, node, ['FOLDER_TAKEN_OVER']);
 });
 
-test.serial('delegates that are off, and one that nobody voted for', async (t) => {
+test.serial('the doctor names disabled delegates, and one without votes', async (t) => {
   t.timeout(480_000);
   const { forging } = devnet.nodes[0]?.plan.config as Untyped;
   const off = await startOne(t, { config: { forging: { ...forging, force: false } } });
@@ -175,7 +175,7 @@ test.serial('delegates that are off, and one that nobody voted for', async (t) =
   await watch.named(t, await startOne(t, { config: { forging: unvoted } }), ['DELEGATE_NOT_ACTIVE']);
 });
 
-test.serial('more than a third of the delegates off, for rounds', async (t) => {
+test.serial('the doctor names lagging finality when more than a third of the delegates is off', async (t) => {
   t.timeout(480_000);
   const { network, dataDir, forging } = await writeUnfinalChain(temporaryFolder(t), UNFINAL_BLOCKS_MAX - 3);
   const node = await startOne(t, { network, dataDir, fixedPeers: [], config: { forging }, flags: ['--no-peers'] });
@@ -183,7 +183,7 @@ test.serial('more than a third of the delegates off, for rounds', async (t) => {
   await watch.named(t, node, ['FINALITY_LAGS']);
 });
 
-test.serial('a machine that sleeps, and a clock that is wrong', async (t) => {
+test.serial('the doctor names a machine that sleeps, and a wrong clock', async (t) => {
   t.timeout(480_000);
   const [, sleeper] = devnet.nodes;
   if (sleeper === undefined) return t.fail('the devnet has no second node');
@@ -205,7 +205,7 @@ test.serial('a machine that sleeps, and a clock that is wrong', async (t) => {
   await watch.named(t, late, ['CLOCK_OFF']);
 });
 
-test.serial('delegates whose record went to another machine', async (t) => {
+test.serial('the doctor names delegates whose record went to another machine', async (t) => {
   t.timeout(480_000);
   const node = devnet.nodes[0];
   if (node === undefined) return t.fail('the devnet has no node');
@@ -222,7 +222,7 @@ test.serial('delegates whose record went to another machine', async (t) => {
   node.start();
 });
 
-test.serial('a network folder with other rewards: blocks are refused, and the node lags', async (t) => {
+test.serial('the doctor names a network folder with other rewards, whose node refuses blocks and lags', async (t) => {
   t.timeout(480_000);
   const folder = devnetCopy(t);
   editJson(folder, 'network.json', (json) => void (json.rewards.offset = 3));
@@ -247,7 +247,7 @@ test.serial('a network folder with other rewards: blocks are refused, and the no
   await watch.named(t, careful, ['SLOTS_MISSED'], { beside, sinceMs, unavoidableMs: 3 * SLOT_MS });
 });
 
-test.serial('a network whose forgers are gone stands still', async (t) => {
+test.serial('the doctor names a network that stands still without its forgers', async (t) => {
   t.timeout(480_000);
   const network = devnet2.network.directory;
   const fixedPeers = devnet2.nodes.map(({ plan }) => `127.0.0.1:${plan.wsPort}`);
@@ -267,7 +267,7 @@ test.serial('a network whose forgers are gone stands still', async (t) => {
   await watch.named(t, two, ['NETWORK_STANDS_STILL'], { beside, sinceMs, unavoidableMs: (slots + 1) * SLOT_MS });
 });
 
-test.serial('a process that answers HTTP and ends again and again', async (t) => {
+test.serial('the doctor names a node that answers HTTP and ends again and again', async (t) => {
   t.timeout(480_000);
   const node = await startOne(t, { config: { http: { processes: 2 } } });
   const { pid } = node.process;
@@ -287,7 +287,7 @@ test.serial('a process that answers HTTP and ends again and again', async (t) =>
   await watch.named(t, node, ['READERS_FAIL']);
 });
 
-test.serial('a server that is no node', async (t) => {
+test.serial('the doctor names a server that is no node', async (t) => {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');
     response.end('{"data":{"height":"high"}}');
@@ -298,7 +298,7 @@ test.serial('a server that is no node', async (t) => {
   await watch.named(t, { url }, ['NODE_ANSWERS_ODDLY']);
 });
 
-test.serial('all faults of the catalogue were named, nearly all of them within ten seconds', (t) => {
+test.serial('all faults of the catalogue were named, most of them within ten seconds', (t) => {
   watch.conclude(t);
 });
 

@@ -212,7 +212,7 @@ function changeState(dataDirectory: string): Promise<void> {
   return keys.close();
 }
 
-test('what a fork cannot be is refused with its reason', async (t) => {
+test('an impossible fork is refused with its reason', async (t) => {
   const folder = temporaryFolder(t);
   const { network, blocks } = madeChain(3, optionsOf(2));
   const dataDir = join(folder, 'data');
@@ -251,7 +251,7 @@ test('what a fork cannot be is refused with its reason', async (t) => {
   t.regex(told, /its state is not what was written/);
 });
 
-test('the stand-in passes for every key, and what others signed passes for their own alone', (t) => {
+test('signatures of the stand-in pass for every key, and all others only for their own key', (t) => {
   const real = defaultEd25519();
   const [a, b] = [1, 2].map((fill) => real.keyPairOfSeed(new Uint8Array(32).fill(fill)));
   const message = new Uint8Array(8);

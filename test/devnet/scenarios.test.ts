@@ -48,7 +48,7 @@ for (const name of readdirSync(EXAMPLES)) {
 }
 
 test.serial(
-  'a scenario that fails names the step with what was expected and found, keeps the logs and leaves no node',
+  'a scenario that fails names the step with the expected and the found value, keeps the logs and leaves no node',
   async (t) => {
     t.timeout(RUN_MS_MAX + 50_000);
     const file = written(
@@ -73,7 +73,7 @@ test.serial(
   },
 );
 
-test.serial('what a step asks for and the devnet refuses makes the step fail with the reason', async (t) => {
+test.serial('an operation that the devnet refuses makes the step fail with the reason', async (t) => {
   t.timeout(RUN_MS_MAX + 50_000);
   const file = written(
     t,
@@ -89,7 +89,7 @@ test.serial('what a step asks for and the devnet refuses makes the step fail wit
   rmSync(folder, { recursive: true });
 });
 
-test.serial('a run that is stopped leaves no process and no folder', async (t) => {
+test.serial('a stopped run leaves no process and no folder', async (t) => {
   t.timeout(RUN_MS_MAX);
   const file = written(t, 'name: long\ndevnet: { nodes: 2, delegates: 5 }\nsteps:\n  - mine\n  - wait: 10m\n');
   const { flags, http } = await portFlags(file);
@@ -117,7 +117,7 @@ test.serial('a run that is stopped leaves no process and no folder', async (t) =
   for (const port of [http, http + 1]) await t.throwsAsync(fetch(`http://127.0.0.1:${port}/api/node/status`));
 });
 
-test.serial('a scenario that is wrong is refused in one line before anything starts', async (t) => {
+test.serial('an invalid scenario is refused in one line before anything starts', async (t) => {
   const file = written(t, 'name: wrong\nsteps:\n  - mine: 5\n  - expects: { heights: 5 }\n');
   const temporary = temporaryFolder(t);
   const junit = join(temporary, 'junit.xml');

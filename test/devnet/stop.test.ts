@@ -34,7 +34,7 @@ test.afterEach.always((t) => {
 test.after.always(() => devnet.close());
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test.serial(`${signal} ends a node that forges, has peers and is read within three seconds`, async (t) => {
+  test.serial(`${signal} ends a forging node with peers and readers within three seconds`, async (t) => {
     t.timeout(480_000);
     const { child, output, isClosed } = await busyNode(t);
     const { height } = await nodeAt(1).client.status();
@@ -57,7 +57,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-test.serial('a second signal ends a node at once, and what is on the disk is whole', async (t) => {
+test.serial('a second signal ends a node at once, and the data on the disk is intact', async (t) => {
   t.timeout(480_000);
   const { child } = await busyNode(t);
   const { height } = await nodeAt(1).client.status();

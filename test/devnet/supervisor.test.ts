@@ -69,7 +69,7 @@ test.serial('nodes whose supervisor was killed stop by themselves', async (t) =>
   t.pass();
 });
 
-test.serial('a node that is killed is started again, and the devnet goes on', async (t) => {
+test.serial('a killed node is started again, and the devnet continues', async (t) => {
   const { supervisor, pids, output, data, clients } = await startDevnet(t);
   process.kill(pids[1] ?? 0, 'SIGKILL');
   await waitFor(
@@ -87,7 +87,7 @@ test.serial('a node that is killed is started again, and the devnet goes on', as
   t.deepEqual(await ended, [0, null]);
 });
 
-test.serial('with --restart never a killed node stays dead, and its death is told', async (t) => {
+test.serial('with --restart never a killed node stays down, and its end is reported', async (t) => {
   const { supervisor, pids, output } = await startDevnet(t, ['--restart', 'never']);
   process.kill(pids[1] ?? 0, 'SIGKILL');
   const told = /node 1 ended: ended by SIGKILL: not started again: .*: its log is .*node-1\/node\.log/;
@@ -100,7 +100,7 @@ test.serial('with --restart never a killed node stays dead, and its death is tol
   t.deepEqual(pids.filter(isAlive), []);
 });
 
-test.serial('a node that stands still after the deadline of the start does not end the devnet', async (t) => {
+test.serial('a node that hangs after the start deadline does not end the devnet', async (t) => {
   t.timeout(480_000);
   const directory = temporaryFolder(t);
   const network = loadNetwork(packagedNetworkDirectory('devnet'));
@@ -161,7 +161,7 @@ test.serial('a node that stands still after the deadline of the start does not e
   t.deepEqual(pids.filter(isAlive), []);
 });
 
-test.serial('a devnet with its own block time writes a network folder that start takes', async (t) => {
+test.serial('a devnet with its own block time writes a network folder that start accepts', async (t) => {
   const data = temporaryFolder(t);
   const { supervisor } = await startDevnet(t, ['--block-time', '3'], data);
   const folder = join(data, 'network');
@@ -185,7 +185,7 @@ test.serial('a devnet with its own block time writes a network folder that start
   await once(supervisor, 'exit');
 });
 
-test.serial('two devnets do not share a folder', async (t) => {
+test.serial('two devnets cannot use the same folder', async (t) => {
   const data = temporaryFolder(t);
   await startDevnet(t, [], data);
   const ports = await freePortRanges(NODES);

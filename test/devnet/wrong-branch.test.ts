@@ -17,7 +17,7 @@ import { freePortRanges } from '../support/ports.ts';
 const WAIT_MS_MAX = 240_000;
 const FINAL_HEIGHT = 3;
 
-test('a node whose own branch became final while all its peers were on another is named by the doctor', async (t) => {
+test('the doctor names a node whose branch became final while all its peers were on another', async (t) => {
   t.timeout(3 * WAIT_MS_MAX);
   const folder = temporaryFolder(t);
   const network = join(folder, 'own');

@@ -31,7 +31,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a difference is told: in the verdict, in what is left, in the reason', async (t) => {
+test('the harness reports a difference in the verdict, in the resulting state and in the reason', async (t) => {
   const [one, other] = [{ accounts: { a: { balance: '1' } } }, { accounts: { a: { balance: '2' } } }];
   const accepts = await outcomeOf(() => one);
   const refuses = await outcomeOf(() => {

@@ -75,7 +75,7 @@ test('a wrong flag ends the process of the harness before it prints a result', (
   t.is(stderr, "error: option '--generation <number>' argument '4' is invalid. It should be 2 or 3.\n");
 });
 
-test('flags that are right are taken, and a seed and a number of cases are there without any', (t) => {
+test('valid flags are accepted, and the seed and the number of cases have defaults', (t) => {
   t.deepEqual(readFlags([], 7, SILENT), { cases: 30_000, seed: 7 });
   t.deepEqual(readFlags(['--generation', '2', '--only', 'older', '--cases', '9', '--seed', '0'], 7, SILENT), {
     cases: 9,
@@ -87,7 +87,7 @@ test('flags that are right are taken, and a seed and a number of cases are there
   t.deepEqual(generationsOf({ cases: 1, seed: 1, http: true, only: 'submissions' }), [2, 3]);
 });
 
-test('a file without an example, or with one that is no JSON, is refused before anything is compared', (t) => {
+test('a file without an example, or one that is not JSON, is refused before the comparison starts', (t) => {
   const file = join(temporaryFolder(t), 'examples');
   for (const text of ['\n \n', '{"type":8}\n{"type":']) {
     writeFileSync(file, text);
@@ -121,7 +121,7 @@ test('the help names every option and every target', (t) => {
   }
 });
 
-test('the names of the targets are those that the command line knows', (t) => {
+test('the target names match those of the command line', (t) => {
   for (const generation of [2, 3] as const) {
     const reference = referencePackage(generation);
     const targets = targetsOf({ package: reference, handlers: doubleOf(reference) });
@@ -132,7 +132,7 @@ test('the names of the targets are those that the command line knows', (t) => {
   }
 });
 
-test('a short run compares what it is asked to and says so, with its progress on stderr', (t) => {
+test('a short run compares the chosen targets and prints so, with its progress on stderr', (t) => {
   const { status, stdout, stderr } = run('--generation', '3', '--only', 'headers', '--cases', '30', '--seed', '1');
   t.is(status, 0, stdout);
   t.regex(stdout, /^generation 3, headers: 30 cases/m);

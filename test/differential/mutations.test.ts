@@ -13,7 +13,7 @@ const SEED = 15;
 const CASES = 400;
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: a member of an asset is repeated with another letter case in its name`, (t) => {
+  test(`generation ${generation}: a mutation repeats an asset member under a name in another letter case`, (t) => {
     const reference = referencePackage(generation);
     const below = belowOf(SEED);
     const repeated = new Set<string>();
@@ -31,7 +31,7 @@ for (const generation of [2, 3] as const) {
       t.true(repeated.has(name), `${name} of ${[...repeated].join()}`);
   });
 
-  test(`generation ${generation}: the harness asks for such transactions, alone and in blocks, and some are accepted`, async (t) => {
+  test(`generation ${generation}: the harness sends such transactions, alone and in blocks, and some are accepted`, async (t) => {
     const reference = referencePackage(generation);
     const targets = targetsOf({ package: reference, handlers: doubleOf(reference) });
     for (const name of ['transactions', 'blocks']) {

@@ -7,7 +7,7 @@ import { API_ENTRIES, apiPage } from './api-page.ts';
 const FOLDER = join(packageDirectory(), 'docs/api');
 
 for (const [name, entry] of Object.entries(API_ENTRIES)) {
-  test(`the page of ${entry.module} tells of what the package exports`, (t) => {
+  test(`the page of ${entry.module} describes each export of the package`, (t) => {
     const page = apiPage(entry);
     const file = join(FOLDER, name);
     if (process.env['UPDATE_DOCS'] === '1') {
@@ -18,7 +18,7 @@ for (const [name, entry] of Object.entries(API_ENTRIES)) {
   });
 }
 
-test('each member of the test kit is told of in a row with its type', (t) => {
+test('each member of the test kit has a row with its type', (t) => {
   const page = readFileSync(join(FOLDER, 'testing.md'), 'utf8');
   t.regex(page, /^\| `warp\(\)` \| `\(to: string \\\| Date\): Promise<Date>` \| Sets the chain's clock ahead.* \|$/m);
   t.regex(page, /^\| `nodes\?` \| `number` \| Number of nodes, from 1 to 16; default 1\. \|$/m);

@@ -246,7 +246,7 @@ test.serial('each command of the docs is run by a test', (t) => {
   t.is(runnerOf({ text: 'npm run nothing', page: 'README.md', isMention: true }), undefined);
 });
 
-test.serial('each script that the docs name is one of the package, and has the flags that they give it', (t) => {
+test.serial('each script named in the docs is in the package, with the flags that the docs show', (t) => {
   for (const { text, page } of shownCommands()) {
     const [, script = '', rest = ''] = /npm run (?:-s )?([a-z-]+)(?: -- (.*))?/.exec(text) ?? [];
     if (script === '') continue;
@@ -264,7 +264,7 @@ test.serial('each script that the docs name is one of the package, and has the f
   }
 });
 
-test.serial('each command of bloomery that the docs type has only options that there are', async (t) => {
+test.serial('each bloomery command in the docs uses only existing options', async (t) => {
   for (const { text, page, isMention } of shownCommands()) {
     if (isMention || !text.startsWith('bloomery ') || guideRunnerOf(text) !== undefined) continue;
     for (const args of commandsIn(text)) {

@@ -82,7 +82,7 @@ function terms(): readonly { readonly term: string; readonly names: readonly str
   });
 }
 
-test('each term of the glossary has a meaning, an origin, and a name that stands in the source', (t) => {
+test('each glossary term has a meaning, an origin, and a name that occurs in the source', (t) => {
   const all = terms();
   t.true(all.length > 40, `${all.length} terms`);
   for (const { term, names, row } of all) {
@@ -97,12 +97,12 @@ test('each term of the glossary has a meaning, an origin, and a name that stands
   }
 });
 
-test('no term stands in the glossary twice', (t) => {
+test('no term is in the glossary twice', (t) => {
   const names = terms().map(({ term }) => term);
   t.deepEqual(names, [...new Set(names)]);
 });
 
-test('no word that a term of the glossary replaced stands in src, docs or test any more', (t) => {
+test('no word that a glossary term replaced is left in src, docs or test', (t) => {
   const known = new Set(terms().flatMap(({ term }) => [term, ...term.split(', ')]));
   const found: string[] = [];
   for (const [now, before] of REPLACED) {
@@ -120,7 +120,7 @@ test('no word that a term of the glossary replaced stands in src, docs or test a
   t.deepEqual(found, []);
 });
 
-test('the glossary is found from the first pages of the documentation', (t) => {
+test('the first pages of the documentation link to the glossary', (t) => {
   for (const page of ['README.md', 'architecture.md']) {
     t.regex(readFileSync(join(ROOT, 'docs', page), 'utf8'), /\]\(glossary\.md\)/);
   }

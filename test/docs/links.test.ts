@@ -14,7 +14,7 @@ const PAGES: readonly string[] = [
 /** Folders to which a path in a page may be relative. */
 const BASES = ['.', 'src', 'src/protocol'];
 
-test('every link of the documentation leads to a file, and to a heading where it names one', (t) => {
+test('each link of the documentation leads to a file, and to an existing heading', (t) => {
   let links = 0;
   for (const page of PAGES) {
     for (const target of linksOf(page)) {
@@ -28,7 +28,7 @@ test('every link of the documentation leads to a file, and to a heading where it
   t.true(links > 40);
 });
 
-test('no page keeps the marks of a merge', (t) => {
+test('no page contains merge conflict markers', (t) => {
   for (const page of PAGES) t.notRegex(readFileSync(join(ROOT, page), 'utf8'), /^(<{7} |>{7} |={7}$)/m, page);
 });
 
@@ -58,7 +58,7 @@ test('no two decisions have the same number', (t) => {
   t.deepEqual([...new Set(numbers)], numbers);
 });
 
-test('every file of the sources that the documentation names is there', (t) => {
+test('each source file that the documentation names exists', (t) => {
   let named = 0;
   for (const page of PAGES) {
     for (const [, path = ''] of proseOf(page).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.ts)`/g)) {

@@ -35,7 +35,7 @@ function setUpAnnouncements(peers: string[], changes: Partial<AnnouncementOption
   return { announcements, time, sent, gone, run: (seconds: number) => time.runUntil(time.nowMs + seconds * 1000) };
 }
 
-test('news goes to a peer that was told nothing lately within a moment, with what comes beside it', async (t) => {
+test('news goes at once to a peer without recent messages, together with other news', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a', 'b']);
   await run(60);
   announcements.add('1');
@@ -51,7 +51,7 @@ test('news goes to a peer that was told nothing lately within a moment, with wha
   t.true(sent.every(({ atMs }) => atMs <= 61_000));
 });
 
-test('a peer is never told faster than the rate, however much there is, and everything is told once', async (t) => {
+test('no peer gets messages faster than the rate, and each item is sent to it once', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a']);
   for (let second = 0; second < 60; second += 1) {
     announcements.add(`${second}`);
@@ -66,7 +66,7 @@ test('a peer is never told faster than the rate, however much there is, and ever
   t.is(told.length, 60);
 });
 
-test('a message has 25 items at most', async (t) => {
+test('a message has at most 25 items', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a']);
   for (let item = 0; item < 60; item += 1) announcements.add(`${item}`);
   await run(30);
@@ -76,7 +76,7 @@ test('a message has 25 items at most', async (t) => {
   );
 });
 
-test('a peer is not told what it has told of, and what others have not told of comes first', async (t) => {
+test('an item is not announced to the peer it came from, and items of no other peer come first', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a', 'b']);
   await run(1);
   announcements.announcedBy('a', ['relayed', 'own of b']);
@@ -92,7 +92,7 @@ test('a peer is not told what it has told of, and what others have not told of c
   );
 });
 
-test('what is no news any more when a turn comes is left out', async (t) => {
+test('an item that is no longer in the pool is left out of the message', async (t) => {
   const { announcements, sent, gone, run } = setUpAnnouncements(['a']);
   announcements.add('1');
   await run(1);
@@ -106,7 +106,7 @@ test('what is no news any more when a turn comes is left out', async (t) => {
   );
 });
 
-test('a peer that connects later is told what is current, at the rate that it had before', async (t) => {
+test('a peer that connects later gets the current items, at the rate that it had before', async (t) => {
   const peers: string[] = [];
   const { announcements, sent, run } = setUpAnnouncements(peers);
   announcements.add('1');
@@ -127,14 +127,14 @@ test('a peer that connects later is told what is current, at the rate that it ha
   t.deepEqual(sent[1]?.items, ['1'], 'it may have lost what it was told');
 });
 
-test('where not everybody is told, each thing goes to so many peers', async (t) => {
+test('with a limited fan-out each item goes to that number of peers', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a', 'b', 'c', 'd'], { peersPerItemMax: 3 });
   announcements.add('1');
   await run(60);
   t.is(sent.length, 3);
 });
 
-test('news goes to three peers at once, and to the others one after another: not all of them wait for the next together', async (t) => {
+test('news goes to three peers at once, and to the others one after another at different times', async (t) => {
   const peers = Array.from({ length: 10 }, (_, index) => `${index}`);
   const { announcements, sent, run } = setUpAnnouncements(peers);
   announcements.add('1');
@@ -152,7 +152,7 @@ test('news goes to three peers at once, and to the others one after another: not
   t.deepEqual([...new Set(sent.map(({ to }) => to))].sort(), peers, 'each is told');
 });
 
-test('what no peer asks for is told again, with growing pauses, until one does', async (t) => {
+test('an item that no peer asks for is announced again, with growing pauses, until one does', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a', 'b'], {}, false);
   announcements.add('1');
   await run(400);
@@ -166,7 +166,7 @@ test('what no peer asks for is told again, with growing pauses, until one does',
   t.true(sent.filter(({ to }) => to === 'a').length > 4, 'the peer that had it is gone');
 });
 
-test('what is in no pool any more is not told again', async (t) => {
+test('an item that left the pool is not announced again', async (t) => {
   const { announcements, sent, gone, run } = setUpAnnouncements(['a'], {}, false);
   announcements.add('1');
   await run(10);
@@ -175,7 +175,7 @@ test('what is in no pool any more is not told again', async (t) => {
   t.is(sent.length, 1);
 });
 
-test('what is handed in again is told again at once where no peer has it, and not more often than every ten seconds', async (t) => {
+test('an item submitted again is announced at once if no peer has it, at most once in ten seconds', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a'], {}, false);
   announcements.add('1');
   await run(12);

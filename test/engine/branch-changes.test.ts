@@ -10,7 +10,7 @@ function createBranchChanges(): BranchChanges {
   return new BranchChanges({ nowMs: () => (nowMs += 1000) });
 }
 
-test('each change of branch is told with the height that stayed and how many blocks went, newest first', (t) => {
+test('each reorg is recorded with its common height and its number of reverted blocks, newest first', (t) => {
   const changes = createBranchChanges();
   t.is(changes.count, 0);
   changes.note(blocks(12, 11));
@@ -22,14 +22,14 @@ test('each change of branch is told with the height that stayed and how many blo
   ]);
 });
 
-test('nothing reverted is no change of branch', (t) => {
+test('zero reverted blocks are no reorg', (t) => {
   const changes = createBranchChanges();
   changes.note([]);
   t.is(changes.count, 0);
   t.deepEqual(changes.latest, []);
 });
 
-test('all changes are counted, and only the latest twenty kept', (t) => {
+test('all reorgs are counted, and only the latest twenty are kept', (t) => {
   const changes = createBranchChanges();
   for (let height = 2; height < 52; height++) changes.note(blocks(height));
   t.is(changes.count, 50);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { Closers } from '../../src/engine/closers.ts';
 
-test('steps are taken in the reverse order, each after the one before it has ended, and once', async (t) => {
+test('steps run once, in reverse order, each after the end of the one before', async (t) => {
   const taken: string[] = [];
   const closers = new Closers();
   closers.add(() => taken.push('first'));
@@ -15,7 +15,7 @@ test('steps are taken in the reverse order, each after the one before it has end
   t.deepEqual(taken, ['third', 'second', 'first']);
 });
 
-test('a step that throws or rejects does not keep the others from closing, and all errors are told', async (t) => {
+test('a step that throws or rejects does not stop the others, and all errors are reported', async (t) => {
   const taken: string[] = [];
   const closers = new Closers();
   const thrown = new Error('a');

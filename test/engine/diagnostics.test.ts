@@ -30,7 +30,7 @@ function setUpDiagnostics() {
   return { diagnostics, observer: diagnostics.listenIn(observer), lines, metrics };
 }
 
-test('a refusal is kept with its module, reason and moment, newest first', (t) => {
+test('a refusal is kept with its module, reason and time, newest first', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
   observer.module('chain').log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused a block', { height: 7, blockId: '5' });
   observer
@@ -57,7 +57,7 @@ test('a refusal is kept with its module, reason and moment, newest first', (t) =
   t.is(diagnostics.latest(1).length, 1);
 });
 
-test('everything is passed on as it was said', (t) => {
+test('every log line is passed on unchanged', (t) => {
   const { observer, lines, metrics } = setUpDiagnostics();
   observer.module('chain').log('warn', 'BLOCK_KNOWN', 'refused a block', { height: 7 });
   observer.log('info', 'NODE_STARTED', 'the node runs');
@@ -70,7 +70,7 @@ test('everything is passed on as it was said', (t) => {
   t.deepEqual(metrics, ['node_events_total +1', 'blocks +2', 'height 7'], 'and each diagnostic is counted');
 });
 
-test('what is no diagnostic is not kept', (t) => {
+test('a line that is no diagnostic is not kept', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
   for (const [module, level, code] of [
     ['chain', 'info', 'BLOCK_APPLIED'],
@@ -85,7 +85,7 @@ test('what is no diagnostic is not kept', (t) => {
   t.deepEqual(diagnostics.latest(10), []);
 });
 
-test('changes of branch, dropped peers and downloads that fail are', (t) => {
+test('reorgs, dropped peers and failed downloads are kept', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
   const said = [
     ['chain', 'info', 'CHAIN_SWITCHED'],
@@ -103,7 +103,7 @@ test('changes of branch, dropped peers and downloads that fail are', (t) => {
   );
 });
 
-test('a module keeps its latest entries only, and none of those of another module', (t) => {
+test('a module keeps only its latest entries, and does not displace those of another module', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
   observer.module('forge').log('warn', 'FORGING_PAUSED', 'a slot of ours passes unused');
   for (let i = 0; i < 1000; i += 1)
@@ -114,7 +114,7 @@ test('a module keeps its latest entries only, and none of those of another modul
   t.is(kept.at(-1)?.code, 'FORGING_PAUSED');
 });
 
-test('fields are plain and short, whatever a peer has sent', (t) => {
+test('fields are plain and short, whatever a peer sent', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
   const fields = { reason: 'x'.repeat(10_000), error: new Error('no'), amount: 5n, nothing: undefined, yes: true };
   observer.module('sync').log('warn', 'BLOCK_MALFORMED', 'could not synchronise', fields);

@@ -29,7 +29,7 @@ class Metered extends MemoryKeyValue {
   };
 }
 
-test('what is tried on a disk that failed takes more than a full block of a chain with many transactions', (t) => {
+test('the trial write on a failed disk is larger than a full block of a chain with many transactions', (t) => {
   const { maker, blocks } = madeChain(3);
   const [genesis, , third] = blocks as [Block, Block, Block];
   const [transfer] = third.transactions as [Transaction];

@@ -28,7 +28,7 @@ function full(): ProtocolError {
   return new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
 }
 
-test('a write that failed is thrown on, and is an obstacle until a trial comes through', (t) => {
+test('a failed write is thrown on, and blocks forging until a trial write succeeds', (t) => {
   const { world, watch, fail } = setUpDiskWatch();
   t.is(watch.checkWritable(), undefined);
   t.throws(fail, { message: 'no space left' });
@@ -44,7 +44,7 @@ test('a write that failed is thrown on, and is an obstacle until a trial comes t
   t.is(watch.checkWritable(), undefined);
 });
 
-test('an obstacle says since when writes fail: trials and failures after the first leave it, a write that succeeds ends it', (t) => {
+test('the obstacle keeps the time of the first failure until a write succeeds; trials do not change it', (t) => {
   const { world, watch, fail } = setUpDiskWatch();
   world.nowMs = 1000;
   t.throws(fail);
@@ -60,7 +60,7 @@ test('an obstacle says since when writes fail: trials and failures after the fir
   t.is(watch.checkWritable()?.writesFailSinceMs, 9000);
 });
 
-test('the advice is that of the failure: nobody is sent to the disk where another process has the folder', (t) => {
+test('the advice fits the failure: a folder in use by another process gives no advice about the disk', (t) => {
   const said: string[] = [];
   const { watch, world } = setUpDiskWatch({
     ...SILENT,
@@ -83,7 +83,7 @@ test('the advice is that of the failure: nobody is sent to the disk where anothe
   ]);
 });
 
-test('what is no write failure is thrown on, and no obstacle', (t) => {
+test('an error that is no write failure is thrown on, and is no obstacle', (t) => {
   const { watch } = setUpDiskWatch();
   const refuse = (): void =>
     watch.watch(() => {
@@ -93,7 +93,7 @@ test('what is no write failure is thrown on, and no obstacle', (t) => {
   t.is(watch.checkWritable(), undefined);
 });
 
-test('a change that is on disk stands whatever becomes of the trial after it', (t) => {
+test('a change on the disk stands, whatever the result of the trial after it', (t) => {
   const { world, watch, fail } = setUpDiskWatch();
   t.throws(fail);
   world.nowMs = 5000;

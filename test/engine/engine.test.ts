@@ -59,13 +59,13 @@ async function announced(changes: Partial<EngineOptions>): Promise<NodeInfo | un
   return infos[0];
 }
 
-test('peers are told that they may tell others of this node, unless its options say that they may not', async (t) => {
+test('peers may pass on our address, unless the options forbid it', async (t) => {
   t.is((await announced({}))?.advertiseAddress, true);
   t.is((await announced({ advertiseAddress: true }))?.advertiseAddress, true);
   t.is((await announced({ advertiseAddress: false }))?.advertiseAddress, false);
 });
 
-test('a part that fails to stop keeps no other from stopping, and all that went wrong is told', async (t) => {
+test('a part that fails to stop does not keep the others from stopping, and all errors are reported', async (t) => {
   const { codec, params } = new ChainMaker(makeNetwork()).rules;
   const store = openMemoryChainStore({ codec, params });
   const timers = new Set<object>();

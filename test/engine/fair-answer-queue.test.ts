@@ -34,7 +34,7 @@ function gated() {
   return { order, answer, open: () => open() };
 }
 
-test('peers take turns: a busy peer waits behind its own questions, and a named one behind no stranger', async (t) => {
+test('peers take turns: a busy peer waits behind its own requests, and a named one behind no stranger', async (t) => {
   const { order, answer, open } = gated();
   const { answers } = queueOf(answer, (peerId) => peerId === 'named');
   const askers = [...Array.from({ length: 5 }, () => 'busy'), 'calm', 'named'];
@@ -44,7 +44,7 @@ test('peers take turns: a busy peer waits behind its own questions, and a named 
   t.deepEqual(order, ['busy', 'named', 'busy', 'calm', 'busy', 'busy', 'busy']);
 });
 
-test('answers and what else is done for strangers share half of the time', async (t) => {
+test('answers and other work for strangers share half of the time', async (t) => {
   let answers = 0;
   const queue = queueOf(() => {
     answers += 1;
@@ -76,7 +76,7 @@ test('answers and what else is done for strangers share half of the time', async
   t.true(workedMs <= spentMs / 2 + 30, `${workedMs} of ${spentMs} ms`);
 });
 
-test('the questions of a peer that leaves are dropped, and those of others are answered', async (t) => {
+test('the requests of a peer that leaves are dropped, and those of others are answered', async (t) => {
   const { order, answer, open } = gated();
   const { answers } = queueOf(answer);
   const gone = Array.from({ length: 5 }, () => answers.answer('gone', TIP));
@@ -93,7 +93,7 @@ test('the questions of a peer that leaves are dropped, and those of others are a
   t.deepEqual(order, ['gone', 'stays']);
 });
 
-test('so many questions wait; a peer that waits for nothing may ask all the same', async (t) => {
+test('the number of waiting requests is limited; a peer without one may always ask', async (t) => {
   const { answer, open } = gated();
   const { answers, share, timers } = queueOf(answer);
   const asked = Array.from({ length: QUESTIONS_WAITING_MAX + 1 }, (_, index) =>
@@ -109,7 +109,7 @@ test('so many questions wait; a peer that waits for nothing may ask all the same
   await Promise.all(asked);
 });
 
-test('an answer that fails fails for its asker alone', async (t) => {
+test('an answer that fails affects only its own peer', async (t) => {
   const { answers } = queueOf((peerId) =>
     peerId === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve('yes'),
   );

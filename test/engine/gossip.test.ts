@@ -80,7 +80,7 @@ function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' |
   return { give, received, penalties, timed };
 }
 
-test('a spoilt copy of a block does not hide the good one of the same id', async (t) => {
+test('a corrupted copy of a block does not hide the valid one with the same id', async (t) => {
   const { give, received } = setUpGossip((block) =>
     Reflect.get(block, 'spoilt') === true ? 'BLOCK_PAYLOAD_INVALID' : undefined,
   );
@@ -89,7 +89,7 @@ test('a spoilt copy of a block does not hide the good one of the same id', async
   t.is(received.length, 2);
 });
 
-test('the same refused document costs once, an applied block is not looked at again', async (t) => {
+test('the same refused document costs once, and an applied block is not checked again', async (t) => {
   const { give, received, penalties } = setUpGossip((block) =>
     block.id === '8' ? 'BLOCK_SIGNATURE_INVALID' : undefined,
   );
@@ -101,7 +101,7 @@ test('the same refused document costs once, an applied block is not looked at ag
   t.deepEqual(penalties, ['BLOCK_SIGNATURE_INVALID']);
 });
 
-test('a copy of a block with a wrong height, which nobody signed, does not hide the one with the right height', async (t) => {
+test('an unsigned copy of a block with a wrong height does not hide the one with the right height', async (t) => {
   const { give, received } = setUpGossip((block) => (block.height === 1 ? 'passOver' : undefined));
   for (const height of [1, 1, 2, 2]) await give({ id: '7', height });
   t.deepEqual(
@@ -111,7 +111,7 @@ test('a copy of a block with a wrong height, which nobody signed, does not hide 
 });
 
 for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_TRANSACTION_INVALID'] as const) {
-  test(`a block refused with ${code} is looked at again: our clock may have run slow`, async (t) => {
+  test(`a block refused with ${code} is checked again, because our clock may have been slow`, async (t) => {
     const { give, received } = setUpGossip(() => code);
     await give({ id: '8', height: 2 });
     await give({ id: '8', height: 2 });
@@ -119,7 +119,7 @@ for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_TRANSACTION_INVALID'] as c
   });
 }
 
-test('the time of a block tells of the clock of each peer that sent it, unless it was refused for something else', async (t) => {
+test('the time of a block gives the clock of each peer that sent it, unless it was refused for another reason', async (t) => {
   const codes: Readonly<Record<string, BlockRejectionCode>> = {
     '2': 'BLOCK_TIMESTAMP_INVALID',
     '3': 'BLOCK_SIGNATURE_INVALID',
@@ -162,7 +162,7 @@ function signatureStage() {
 
 const [UNFIT, FALSE] = ['TRANSACTION_INVALID', 'MEMBER_SIGNATURE_FALSE'];
 
-test('who sends a false signature of a member is not read for a minute, and keeps its place', (t) => {
+test("after a false member signature a peer's signatures are ignored for a minute, and it stays connected", (t) => {
   const { tell, read, penalties, time } = signatureStage();
   tell('10.0.0.1:5000', { 1: UNFIT, 2: FALSE, 3: FALSE });
   t.deepEqual(read, ['1', '2'], 'the rest of the message is left unread');
@@ -178,7 +178,7 @@ test('who sends a false signature of a member is not read for a minute, and keep
   t.deepEqual(penalties, []);
 });
 
-test('signatures that do not fit here, as honest peers send them, are no reason not to read a peer', (t) => {
+test('signatures that do not fit, which honest peers send too, are no reason to ignore a peer', (t) => {
   const { tell, read, penalties } = signatureStage();
   for (let sent = 0; sent < 100; sent += 1) tell('10.0.0.1:5000', { [sent]: UNFIT });
   t.is(read.length, 100);

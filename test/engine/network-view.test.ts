@@ -45,13 +45,13 @@ test('a crowd that dials us cannot outvote the peers that we dialled', async (t)
   t.is(view.consensusObstacle(51), undefined);
 });
 
-test('a crowd that dials us cannot outvote the peers that the operator named, whoever dialled', async (t) => {
+test('a crowd that dials us cannot outvote the peers that the operator named, in any direction', async (t) => {
   const peers = await viewWith([['ours', 'inbound'], ...crowd]);
   t.regex(peers().consensusObstacle(51) ?? '', /^1\.1 % of the peers share this node's tip/);
   t.is(peers(['10.0.0.1:5000']).consensusObstacle(51), undefined);
 });
 
-test('where the peers that we dialled are elsewhere, all of them together may still agree', async (t) => {
+test('when the dialled peers disagree with us, the share of all peers may still suffice', async (t) => {
   const view = (
     await viewWith([
       ['foreign', 'outbound'],
@@ -62,7 +62,7 @@ test('where the peers that we dialled are elsewhere, all of them together may st
   t.is(view.consensusObstacle(51), undefined);
 });
 
-test('a node that both its own peers and the others have left does not forge, nor does one without peers', async (t) => {
+test('a node without peers does not forge, and neither does one that all kinds of its peers have left', async (t) => {
   const left = (await viewWith([['ours', 'outbound'], ['foreign', 'outbound'], ...crowd]))();
   t.is(left.consensusObstacle(51), "50 % of the peers share this node's tip, and forging takes 51 %");
   t.is(left.consensusObstacle(0), undefined);

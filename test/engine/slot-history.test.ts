@@ -18,7 +18,7 @@ function records() {
   };
 }
 
-test('facts are kept by slot, from the modules that tell of slots, and no more than a few for each', (t) => {
+test('facts are kept by slot, from the modules that report slots, with a limit per slot', (t) => {
   const { slots, forge, chain, sync } = records();
   forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 7, reason: 'x' });
   for (let times = 0; times < 20; times += 1) chain.log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused', { slot: 8 });
@@ -33,7 +33,7 @@ test('facts are kept by slot, from the modules that tell of slots, and no more t
   t.deepEqual(nine?.facts, []);
 });
 
-test('a thousand slots are kept, and it is told since when the records are whole', (t) => {
+test('a thousand slots are kept, and the history states since when it is complete', (t) => {
   const { slots, now, forge } = records();
   for (let slot = 1; slot <= 1010; slot += 1) {
     now.ms = slot * 1000;
@@ -44,7 +44,7 @@ test('a thousand slots are kept, and it is told since when the records are whole
   t.is(slots.report(1, 1).sinceMs, 10_000);
 });
 
-test('switches of delegates are kept in their order', (t) => {
+test('switches of delegates are kept in order', (t) => {
   const { slots, forge } = records();
   for (const on of [true, false]) forge.log('debug', 'FORGING_SWITCHED', 'switched', { delegate: 'aa', on });
   t.deepEqual(slots.report(0, 1).switches, [
@@ -53,7 +53,7 @@ test('switches of delegates are kept in their order', (t) => {
   ]);
 });
 
-test('branches that were left are kept with their slots, and no more than some', (t) => {
+test('reverted branches are kept with their slots, up to a limit', (t) => {
   const { slots, chain } = records();
   chain.log('debug', 'BRANCH_LEFT', 'left a branch', { fromSlot: 7, toSlot: 20, forHeight: 3, forBlockId: '17' });
   chain.log('debug', 'BRANCH_LEFT', 'left a branch', { fromSlot: 30, toSlot: 31 });
@@ -65,7 +65,7 @@ test('branches that were left are kept with their slots, and no more than some',
   t.is(slots.report(0, 1).branches.length, 200);
 });
 
-test('a slot that was paused and forged after all is no diagnostic any more', (t) => {
+test('a slot that was paused and then used is no longer a diagnostic', (t) => {
   const diagnostics = new Diagnostics({ nowMs: () => 1 });
   const forge = diagnostics.listenIn(SILENT).module('forge');
   forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 7 });
@@ -77,7 +77,7 @@ test('a slot that was paused and forged after all is no diagnostic any more', (t
   );
 });
 
-test('slots in which the node looked are kept as ranges: while it sleeps, or its clock is set, there are none', (t) => {
+test('slots that the node observed are kept as ranges; a sleep or a clock change leaves a gap', (t) => {
   const { slots } = records();
   for (const slot of [3, 3, 4, 5, 9, 9, 10, 4, 5]) slots.looked(slot);
   t.deepEqual(slots.report(0, 1).looks, [

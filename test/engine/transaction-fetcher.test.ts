@@ -58,14 +58,14 @@ function setUpFetcher(
   return { fetcher, asked, here, run };
 }
 
-test('what several peers announce is asked of one', async (t) => {
+test('a transaction that several peers announce is requested from one', async (t) => {
   const { fetcher, asked, run } = setUpFetcher();
   for (const peerId of ['a', 'b', 'c']) fetcher.announced(peerId, ['1', '2']);
   await run(30);
   t.deepEqual(asked, [{ atMs: 0, peerId: 'a', ids: ['1', '2'] }]);
 });
 
-test('a peer that does not answer hides nothing: another is asked after moments', async (t) => {
+test('a silent peer hides no transaction: another peer is asked after moments', async (t) => {
   const { fetcher, asked, here, run } = setUpFetcher(['liar']);
   fetcher.announced('liar', ['1']);
   fetcher.announced('honest', ['1']);
@@ -77,7 +77,7 @@ test('a peer that does not answer hides nothing: another is asked after moments'
   );
 });
 
-test('what never came is as never asked for after a minute', async (t) => {
+test('a transaction that never came counts as never requested after a minute', async (t) => {
   const { fetcher, asked, run } = setUpFetcher(['liar']);
   fetcher.announced('liar', ['1']);
   await run(30);
@@ -104,7 +104,7 @@ test('what never came is as never asked for after a minute', async (t) => {
   );
 });
 
-test('a peer that announces every second is asked every five seconds, and never for more ids than it announced at once', async (t) => {
+test('a peer that announces every second is asked every five, for at most as many ids as one announcement had', async (t) => {
   const { fetcher, asked, here, run } = setUpFetcher();
   for (let second = 0; second < 60; second += 1) {
     fetcher.announced('a', [`${second} a`, `${second} b`, `${second} c`]);
@@ -118,7 +118,7 @@ test('a peer that announces every second is asked every five seconds, and never 
   t.is(here.size, 180);
 });
 
-test('what came another way is not asked for when its turn comes', async (t) => {
+test('a transaction that arrived another way is not requested', async (t) => {
   const { fetcher, asked, here, run } = setUpFetcher();
   fetcher.announced('a', ['1']);
   fetcher.announced('a', ['2']);
@@ -131,7 +131,7 @@ test('what came another way is not asked for when its turn comes', async (t) => 
   );
 });
 
-test('the question for the pool counts as well, and a peer that comes back finds its rate where it was', async (t) => {
+test('the request for the whole pool counts as well, and a peer that returns keeps its rate', async (t) => {
   const { fetcher, asked, run } = setUpFetcher();
   await fetcher.pool('a');
   fetcher.disconnected('a');
@@ -143,7 +143,7 @@ test('the question for the pool counts as well, and a peer that comes back finds
   t.is(asked.length, 2);
 });
 
-test('what is refused here is asked of three peers, however many announce it, and of others only after a pause', async (t) => {
+test('a refused transaction is requested from three peers, and from others only after a pause', async (t) => {
   const { fetcher, asked, run } = setUpFetcher([], (id) => id === 'junk');
   const peers = Array.from({ length: 40 }, (_, index) => `peer ${index}`);
   for (const peerId of peers) fetcher.announced(peerId, ['junk']);
@@ -159,7 +159,7 @@ test('what is refused here is asked of three peers, however many announce it, an
   t.is(new Set(givers).size, givers.length);
 });
 
-test('three peers that give false content for an id hide the good one for a pause, not for longer', async (t) => {
+test('three peers that send false content for an id hide the valid one for a pause, not for longer', async (t) => {
   const { fetcher, asked, here, run } = setUpFetcher([], (_id, peerId) => peerId.startsWith('liar'));
   const liars = ['liar 1', 'liar 2', 'liar 3'];
   for (const peerId of liars) fetcher.announced(peerId, ['1']);
@@ -173,7 +173,7 @@ test('three peers that give false content for an id hide the good one for a paus
   t.is(asked.length, REFUSALS_MAX + 1);
 });
 
-test('a transaction that makes every answer unreadable keeps no other from being fetched', async (t) => {
+test('a transaction that makes every answer unreadable does not stop the fetch of the others', async (t) => {
   const ids = Array.from({ length: 25 }, (_, index) => `${index}`);
   const { fetcher, here, run } = setUpFetcher([], undefined, (id) => id === '13');
   fetcher.announced('a', ids);
@@ -193,7 +193,7 @@ test('ids that were refused make room for new ones', async (t) => {
   t.true(here.has('good'));
 });
 
-test('an id that was refused once is asked for again while ever new ones are announced', async (t) => {
+test('an id that was refused once is requested again while ever new ones are announced', async (t) => {
   const { fetcher, asked, here, run } = setUpFetcher([], (id, peerId) => id === '1' && peerId === 'liar');
   fetcher.announced('liar', ['1']);
   await run(6);
@@ -211,7 +211,7 @@ test('an id that was refused once is asked for again while ever new ones are ann
   t.true(questions.findIndex(({ ids }) => ids.includes('1')) < AGAIN_EVERY, 'a bounded share');
 });
 
-test('a peer that is gone is not asked', async (t) => {
+test('a disconnected peer is not asked', async (t) => {
   const { fetcher, asked, run } = setUpFetcher();
   fetcher.announced('a', ['1']);
   fetcher.announced('a', ['2']);

@@ -8,7 +8,7 @@ const INPUTS = 12_000;
 /** Seed for the same inputs in every run. `npm run fuzz` uses new inputs in each run. */
 const SEED = 3_000_002;
 
-test('no decoder is brought down, held up or filled by spoilt inputs', async (t) => {
+test('no decoder is brought down, slowed or flooded by corrupted inputs', async (t) => {
   t.timeout(600_000);
   const targets = await allTargets();
   t.teardown(() => closeTargets(targets));
@@ -43,7 +43,7 @@ test('an error that no decoder declares is a finding, with the input that leads 
   t.is((await outcomeOf(TOUCHY, Buffer.from('{'))).fault, undefined);
 });
 
-test('a seed makes the same inputs again', (t) => {
+test('a seed generates the same inputs again', (t) => {
   const make = (seed: number) => {
     const below = belowOf(seed);
     return Array.from({ length: 200 }, () => mutated(TOUCHY.seeds, ['word'], below).toString('base64'));

@@ -22,7 +22,7 @@ function unknownOptions(args: readonly string[]): readonly string[] {
   return rest.filter((each) => each.startsWith('--') && !command.options.some(({ long }) => long === each));
 }
 
-test('every command of the guide for delegates is one of the program, with options that it has', (t) => {
+test('each command in the guide for delegates exists, with existing options', (t) => {
   const commands = stepsOf('forge.md').flatMap((step) => (step.kind === 'stop' ? [] : commandsIn(step.text)));
   t.true(commands.length >= 20, `${commands.length}`);
   for (const args of commands) t.deepEqual(unknownOptions(args), [], args.join(' '));
@@ -30,7 +30,7 @@ test('every command of the guide for delegates is one of the program, with optio
 });
 
 for (const page of ['exchanges.md', 'explorers.md']) {
-  test(`every command of ${page} is one of the program, with options that it has`, (t) => {
+  test(`each command in ${page} exists, with existing options`, (t) => {
     const commands = stepsOf(page).flatMap((step) => (step.kind === 'stop' ? [] : commandsIn(step.text)));
     t.true(commands.length >= 5, `${commands.length}`);
     for (const args of commands) t.deepEqual(unknownOptions(args), [], args.join(' '));

@@ -37,7 +37,7 @@ const CLIENTS = `
   };
 `;
 
-test('an operator does not wait for the work of strangers who connected before', async (t) => {
+test('an operator does not wait for requests of strangers that connected before', async (t) => {
   const fake = fakeNode(3);
   const signals = new Int32Array(new SharedArrayBuffer(8));
   fake.submitSignature = () => {

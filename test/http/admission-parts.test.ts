@@ -10,7 +10,7 @@ import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { WorkShare } from '../../src/primitives/work-share.ts';
 import { ManualClock } from './manual-clock.ts';
 
-test('a client is an IPv4 address, however it is written, or a /64', (t) => {
+test('an IPv4 address in any notation is one client, and so is an IPv6 /64', (t) => {
   for (const [address, key] of [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -26,14 +26,14 @@ test('a client is an IPv4 address, however it is written, or a /64', (t) => {
   }
 });
 
-test('one address has a bounded number of connections', (t) => {
+test('the number of connections of one address is limited', (t) => {
   const connections = new Connections<FakePlace>({ connectionsMax: 100, connectionsPerAddressMax: 2 });
   for (let count = 0; count < 2; count += 1) connections.add(new FakePlace('a'));
   t.is(connections.obstacle('a', false), 'address_connections');
   t.is(connections.obstacle('b', false), undefined);
 });
 
-test('strangers cannot take the reserve of trusted clients', (t) => {
+test('strangers cannot use the connections reserved for trusted clients', (t) => {
   const connections = new Connections<FakePlace>({ connectionsMax: 100, connectionsPerAddressMax: 100 });
   for (let count = 0; count < 90; count += 1) connections.add(new FakePlace('a', { isIdle: false }));
   t.is(connections.obstacle('b', false), 'connections');
@@ -44,7 +44,7 @@ test('strangers cannot take the reserve of trusted clients', (t) => {
   t.is(connections.obstacle('trusted', true), 'connections');
 });
 
-test('the address with most connections gives up its oldest idle one for a newcomer', (t) => {
+test('the address with most connections loses its oldest idle one to a newcomer', (t) => {
   const connections = new Connections<FakePlace>({ connectionsMax: 10, connectionsPerAddressMax: 100 });
   const busy = new FakePlace('greedy', { isIdle: false });
   const own = [busy, ...Array.from({ length: 6 }, () => new FakePlace('greedy'))];
@@ -60,7 +60,7 @@ test('the address with most connections gives up its oldest idle one for a newco
   t.is(connections.obstacle('greedy', false), 'connections');
 });
 
-test('beyond the bytes that all may hold, the largest connection of the address that holds most is cut', (t) => {
+test('above the total byte limit, the largest connection of the address with most bytes is closed', (t) => {
   const buffers = new Buffers(1_000);
   const [small, large, single, trusted] = [
     new FakePlace('greedy'),
@@ -83,7 +83,7 @@ test('beyond the bytes that all may hold, the largest connection of the address 
   t.is(buffers.bytes, 460);
 });
 
-test('who goes on after refusals is shut out for a while', (t) => {
+test('an address that continues after refusals is blocked for a while', (t) => {
   const clock = new ManualClock();
   const penalties = new Penalties(clock, 1_000);
   for (let refusal = 0; refusal < REFUSALS_MAX; refusal += 1) t.false(penalties.refuse('a'));
@@ -95,7 +95,7 @@ test('who goes on after refusals is shut out for a while', (t) => {
   t.is(penalties.arrive('a'), undefined);
 });
 
-test('refusals far apart shut nobody out', (t) => {
+test('rare refusals block nobody', (t) => {
   const clock = new ManualClock();
   const penalties = new Penalties(clock, 1_000);
   for (let refusal = 0; refusal < 10 * REFUSALS_MAX; refusal += 1) {
@@ -104,7 +104,7 @@ test('refusals far apart shut nobody out', (t) => {
   }
 });
 
-test('an address opens a bounded number of connections in a window', (t) => {
+test('the number of new connections of an address in a window is limited', (t) => {
   const clock = new ManualClock();
   const penalties = new Penalties(clock, 2);
   t.deepEqual(
@@ -115,7 +115,7 @@ test('an address opens a bounded number of connections in a window', (t) => {
   t.is(penalties.arrive('a'), undefined);
 });
 
-test('work is done at once while there is time for it', (t) => {
+test('a request runs at once while there is time for it', (t) => {
   const clock = new ManualClock();
   const scheduler = new FairScheduler({ clock, share: new WorkShare({ clock, share: 0.5, burstMs: 10 }) });
   let done = 0;
@@ -123,7 +123,7 @@ test('work is done at once while there is time for it', (t) => {
   t.is(done, 5);
 });
 
-test('work beyond its share of the time waits, and addresses take turns', async (t) => {
+test('requests above the share of time wait, and addresses take turns', async (t) => {
   const clock = new ManualClock();
   const scheduler = new FairScheduler({ clock, share: new WorkShare({ clock, share: 0.5, burstMs: 10 }) });
   const done: string[] = [];
@@ -145,7 +145,7 @@ test('work beyond its share of the time waits, and addresses take turns', async 
   t.true(clock.nowMs() - startMs >= 220, String(clock.nowMs() - startMs));
 });
 
-test('a clock that is set back keeps nobody refused', (t) => {
+test('a clock that is set back prolongs no refusal', (t) => {
   // The window is long enough for two requests on a busy machine.
   const windowMs = 1000;
   const limit = createRateLimit({ ...HTTP_DEFAULTS.limits, max: 1, windowMs });
@@ -169,7 +169,7 @@ test('addresses of one /64 share a limit', (t) => {
   t.false(limit.take('2001:db8:0:1::1').isRefused);
 });
 
-test('a flood of strangers uses up nothing that listed addresses have', (t) => {
+test('a flood of strangers uses nothing that listed addresses have', (t) => {
   const isTrusted = (address: string): boolean => address === '192.0.2.9';
   const limit = createRateLimit({ ...HTTP_DEFAULTS.limits, strangersTotalMax: 3 }, { isTrusted });
   for (let stranger = 0; stranger < 10; stranger += 1) limit.take(`198.51.100.${stranger}`);

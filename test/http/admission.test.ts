@@ -11,7 +11,7 @@ import { fakeNode } from './fake-node.ts';
 const PUBLIC = { access: { public: true, whiteList: ['127.0.0.1'] } };
 const { limits } = HTTP_DEFAULTS;
 
-test('a request is not looked at before the one in front of it is answered', async (t) => {
+test('a request is not read before the previous one is answered', async (t) => {
   for (const from of [STRANGER, '127.0.0.1']) {
     const fake = fakeNode(3);
     const held: (() => void)[] = [];
@@ -36,7 +36,7 @@ test('a request is not looked at before the one in front of it is answered', asy
   }
 });
 
-test('requests get the same answers wherever the bytes are cut', async (t) => {
+test('the answers do not depend on where the bytes are cut', async (t) => {
   const body = JSON.stringify({ transactionId: '1', publicKey: '\r\n\r\n', signature: '' });
   const chunked = ['5', body.slice(0, 5), (body.length - 5).toString(16), body.slice(5), '0', '', ''].join('\r\n');
   const bytes =
@@ -66,7 +66,7 @@ test('requests get the same answers wherever the bytes are cut', async (t) => {
   t.pass();
 });
 
-test('more requests in a row than any client sends end the connection and shut its address out', async (t) => {
+test('more pipelined requests than any client sends end the connection and block its address', async (t) => {
   const counted: string[] = [];
   const observer = observerOf(counted);
   const fake = fakeNode(3);
@@ -90,7 +90,7 @@ test('more requests in a row than any client sends end the connection and shut i
   await other.until(() => counted.includes('pipelined') && counted.includes('shut_out'));
 });
 
-test('an address that may not ask is answered once, and no more when it goes on', async (t) => {
+test('a blocked address gets one answer, and none when it continues', async (t) => {
   const dial = await serveBytes(t, fakeNode(3));
   for (let refusal = 0; refusal <= REFUSALS_MAX; refusal += 1) {
     const client = await dial();
@@ -107,7 +107,7 @@ test('an address that may not ask is answered once, and no more when it goes on'
   t.deepEqual(operator.statuses, [200]);
 });
 
-test('a refusal comes before the body, which is not read', async (t) => {
+test('a refusal comes before the body, and the body is not read', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, strangerMax: 12 } });
   const announced = ['Content-Type: application/json', 'Content-Length: 1000'];
   for (const [line, headers, status] of [
@@ -125,7 +125,7 @@ test('a refusal comes before the body, which is not read', async (t) => {
   }
 });
 
-test('a client that asks before it sends a body is told to go on only where the body is wanted', async (t) => {
+test('a client with Expect: 100-continue is told to continue only where the body is needed', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), PUBLIC);
   const headers = ['Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue'];
   const unwanted = await dial();
@@ -148,7 +148,7 @@ test('a body that comes through a proxy is read when its client has its turn', a
   t.deepEqual(client.statuses, [400]);
 });
 
-test('a large body that is refused does not take the answer with it', async (t) => {
+test('a refused large body does not suppress the answer', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), PUBLIC);
   for (const [line, status] of [
     ['POST /api/nothing', 404],
@@ -160,7 +160,7 @@ test('a large body that is refused does not take the answer with it', async (t) 
   }
 });
 
-test('one address has so many connections, and others have theirs', async (t) => {
+test('the connections of one address are limited, and other addresses have their own', async (t) => {
   const reasons: string[] = [];
   const few = { ...limits, connectionsPerAddressMax: 3 };
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, observer: observerOf(reasons), limits: few });
@@ -192,7 +192,7 @@ test('one address has so many connections, and others have theirs', async (t) =>
   }
 });
 
-test('a request on a connection that was kept alive waits for its turn as one on a new connection does', async (t) => {
+test('a request on a kept-alive connection waits for its turn like one on a new connection', async (t) => {
   let offsetMs = 0;
   const clock = { ...MONOTONIC_CLOCK, nowMs: () => MONOTONIC_CLOCK.nowMs() + offsetMs };
   const workShare = new WorkShare({ clock });
@@ -208,7 +208,7 @@ test('a request on a connection that was kept alive waits for its turn as one on
   t.deepEqual(client.statuses, [200, 200]);
 });
 
-test('connections that say nothing, or half of something, are ended in time; one that rests between requests is not', async (t) => {
+test('silent connections and half requests are closed after a time-out; an idle one between requests is not', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, headersTimeoutMs: 300 } });
   const silent = await dial();
   const slow = await dial();
@@ -221,7 +221,7 @@ test('connections that say nothing, or half of something, are ended in time; one
   await resting.until(({ statuses }) => statuses.length === 2);
 });
 
-test('what is no HTTP is answered with 400 and ends', async (t) => {
+test('bytes that are not HTTP get 400 and end the connection', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), PUBLIC);
   for (const bytes of [
     'nonsense\r\n\r\n',
@@ -238,7 +238,7 @@ test('what is no HTTP is answered with 400 and ends', async (t) => {
   t.deepEqual(await client.ended(), [431]);
 });
 
-test('requests that node:http would answer by itself are admitted and refused like all others, and end their connection', async (t) => {
+test('requests that node:http would answer itself are admitted or refused like all others, and end their connection', async (t) => {
   for (const from of [STRANGER, '127.0.0.1']) {
     const counted: string[] = [];
     const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, observer: observerOf(counted) });
@@ -262,7 +262,7 @@ test('requests that node:http would answer by itself are admitted and refused li
   }
 });
 
-test('what node:http would answer by itself is asked for access, and costs as much as any request', async (t) => {
+test('a request that node:http would answer itself is checked for access, and costs as much as any', async (t) => {
   const head = 'GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n';
   const dialPrivate = await serveBytes(t, fakeNode(3), { limits, trustProxy: true });
   const unlisted = await dialPrivate();
@@ -278,7 +278,7 @@ test('what node:http would answer by itself is asked for access, and costs as mu
   }
 });
 
-test('an error while a request is read ends its connection, is told once, and ends nothing else', async (t) => {
+test('an error while a request is read ends only its connection, and is logged once', async (t) => {
   for (const [from, trustProxy] of [
     [STRANGER, false],
     ['127.0.0.1', false],
@@ -311,7 +311,7 @@ test('an error while a request is read ends its connection, is told once, and en
   }
 });
 
-test('some places of readers of events are for this machine and what is listed', async (t) => {
+test('some of the event streams are reserved for this machine and listed addresses', async (t) => {
   const events = { ...HTTP_DEFAULTS.events, readersMax: 10 };
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, events });
   const statusFrom = async (from: string): Promise<number | undefined> => {

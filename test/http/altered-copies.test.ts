@@ -23,7 +23,7 @@ async function waiting(generation: 2 | 3) {
   return { json, accepted: result.accepted, messages, api, maker };
 }
 
-test('generation 2 tells what is wrong with an altered copy of a waiting transaction', async (t) => {
+test('generation 2 names the fault of an altered copy of a waiting transaction', async (t) => {
   const { json, accepted, messages } = await waiting(2);
   t.true(accepted);
   t.deepEqual(await messages(json), [`Transaction is already processed: ${json.id}`]);
@@ -35,7 +35,7 @@ test('generation 2 tells what is wrong with an altered copy of a waiting transac
   t.is((await messages({ ...json, fee: '1' }))[0], 'Invalid fee');
 });
 
-test('generation 3 computes the id, so that an altered copy is another transaction', async (t) => {
+test('generation 3 computes the id, so an altered copy is another transaction', async (t) => {
   const { json, accepted, messages } = await waiting(3);
   t.true(accepted);
   t.deepEqual(await messages(json), [`Transaction is already processed: ${json.id}`]);

@@ -97,7 +97,7 @@ const MEMBERS: readonly (readonly [target: string, two: string, three: string])[
 ];
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation} sends its own members first and in their order`, async (t) => {
+  test(`generation ${generation} sends its own members first and in its order`, async (t) => {
     const ask = await serve(t, furnished(generation));
     for (const [target, two, three] of MEMBERS) {
       const { status, body } = await ask(`/api${target}`);
@@ -128,7 +128,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('meta tells the page as asked, with the count where clients read one', async (t) => {
+test('meta repeats the requested page, with the count where clients read it', async (t) => {
   const ask = await serve(t, furnished(3));
   const metaOf = async (target: string) => ((await ask(target)).body as Envelope).meta;
   t.deepEqual(await metaOf('/accounts'), { offset: 0, limit: 10 });
@@ -145,7 +145,7 @@ test('meta tells the page as asked, with the count where clients read one', asyn
   });
 });
 
-test('an account that is a delegate shows its standing in the order of its generation', async (t) => {
+test('a delegate account shows its rank and votes in the member order of its generation', async (t) => {
   const standing = async (generation: Generation) => {
     const { body } = await (await serve(t, fakeNode(generation)))('/accounts');
     return firstOf(body)['delegate'];
@@ -177,7 +177,7 @@ test('an account that is a delegate shows its standing in the order of its gener
   );
 });
 
-test('what an account lacks is an empty text, or null for the key in votes and voters', async (t) => {
+test('a missing value of an account is an empty text, or null for the key in votes and voters', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const { data } = (await ask('/accounts')).body as { data: unknown[] };
   t.deepEqual(data[1], { address: BOB_ADDRESS, publicKey: '', balance: '3', secondPublicKey: '', asset: {} });
@@ -187,7 +187,7 @@ test('what an account lacks is an empty text, or null for the key in votes and v
   t.deepEqual(firstOf((await ask(`/votes?address=${BOB_ADDRESS}`)).body), { ...common, ...noVotes });
 });
 
-test('votes and voters show the account, its figures and a page of the others', async (t) => {
+test('votes and voters show the account, its totals and a page of the others', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const target = `publicKey=${ALICE_KEY.toUpperCase()}`;
   const alice = { address: ALICE.address, publicKey: ALICE_KEY, balance: '5000000000' };
@@ -215,7 +215,7 @@ test('an unknown account or group gives 404 with the message of real nodes', asy
   });
 });
 
-test('a block counts its confirmations from the tip, and the genesis block has an empty parent', async (t) => {
+test('confirmations of a block count from the tip, and the genesis block has an empty parent', async (t) => {
   const { body } = await (await serve(t, fakeNode(3)))('/blocks');
   const [tip, genesis] = (body as { data: Record<string, unknown>[] }).data;
   t.like(tip, { confirmations: 1, totalForged: '15', generatorAddress: ALICE.address, maxHeightPrevoted: 1 });
@@ -252,7 +252,7 @@ test('the status counts the transactions of the chain and of each queue', async 
   t.like(firstOf(body), { consensus: 67, chainMaxHeightFinalized: 1, loaded: true, currentTime: 1_464_109_505_000 });
 });
 
-test('the status tells of branches that were left, and nothing of them while there were none', async (t) => {
+test('the status shows reverted branches, and no such member when there were none', async (t) => {
   for (const generation of [2, 3] as const) {
     const node = fakeNode(generation);
     const ask = await serve(t, node);

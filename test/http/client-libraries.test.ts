@@ -22,7 +22,7 @@ async function nodeFor(generation: 2 | 3) {
 }
 
 for (const generation of [2, 3] as const) {
-  test(`each method of the client library of generation ${generation} gets what it asks for`, async (t) => {
+  test(`each method of the client library of generation ${generation} gets a valid answer`, async (t) => {
     const { maker, api, server, origin } = await nodeFor(generation);
     t.teardown(() => server.close());
     const { APIClient } = load(`lisk-api-client-${generation}`);
@@ -71,7 +71,7 @@ for (const generation of [2, 3] as const) {
     t.is((await client.node.getTransactions('verified', {})).data.length, 1);
   });
 
-  test(`a second signature registered by passphrase is one that the pool of generation ${generation} takes`, async (t) => {
+  test(`a second signature registered by passphrase is accepted by the pool of generation ${generation}`, async (t) => {
     const { server, origin, api } = await nodeFor(generation);
     t.teardown(() => server.close());
     const put = async (body: object) => {

@@ -76,7 +76,7 @@ async function walk(
 }
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: going through a list by cursor gives what its offsets give`, async (t) => {
+  test(`generation ${generation}: a list read by cursor equals the list read by offsets`, async (t) => {
     const { ask } = await setUpNode(t, generation);
     for (const [list, namesOf] of LISTS(generation)) {
       const { data, meta } = await ask(`/api${list}limit=100`);
@@ -85,7 +85,7 @@ for (const generation of [2, 3] as const) {
     }
   });
 
-  test(`generation ${generation}: blocks that come meanwhile neither repeat nor hide entries of a list`, async (t) => {
+  test(`generation ${generation}: new blocks during a listing neither repeat nor hide entries`, async (t) => {
     const { ask, grow } = await setUpNode(t, generation);
     for (const list of [
       '/blocks?',
@@ -106,7 +106,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a cursor of another sort, one that is none and one beside an offset are refused by name', async (t) => {
+test('a cursor of another sort order, an invalid one and one beside an offset are refused by name', async (t) => {
   const { checked: ask } = await setUpNode(t, 3);
   t.is((await ask('/api/blocks?limit=2&after=')).status, 200);
   const cursor = (sort: string, value: string, tie: string) => cursorText({ sort, value, tie });
@@ -135,7 +135,7 @@ test('a cursor of another sort, one that is none and one beside an offset are re
   }
 });
 
-test('a cursor comes back from its text as it was', (t) => {
+test('a cursor is encoded and decoded without change', (t) => {
   const cursor = { sort: 'username:desc', value: 'größe!', tie: '12345678901234567890L' };
   t.deepEqual(cursorIn(cursorText(cursor)), cursor);
 });

@@ -26,7 +26,7 @@ function assetsNamed(page: string): readonly string[] {
   return [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
 }
 
-test('the page is asked for every time, and what it names may be kept for ever', async (t) => {
+test('the page is revalidated at each request, and its files may be cached forever', async (t) => {
   const url = await serveDashboard(t);
   const page = await fetch(`${url}/`);
   t.is(page.status, 200);
@@ -44,13 +44,13 @@ test('the page is asked for every time, and what it names may be kept for ever',
   }
 });
 
-test('the page of a devnet is marked, and no other', async (t) => {
+test('the page of a devnet is marked, other pages are not', async (t) => {
   const devnet = { ask: () => Promise.resolve({}) };
   t.true((await (await fetch(await serveDashboard(t, { devnet }))).text()).includes('<html data-devnet '));
   t.false((await (await fetch(await serveDashboard(t))).text()).includes('data-devnet'));
 });
 
-test('browsers are told to take nothing from elsewhere', async (t) => {
+test('the page tells browsers to load nothing from other origins', async (t) => {
   const url = await serveDashboard(t);
   const policy = (await fetch(`${url}/`)).headers.get('content-security-policy') ?? '';
   t.regex(policy, /default-src 'none'/);
@@ -68,13 +68,13 @@ test('browsers are told to take nothing from elsewhere', async (t) => {
   }
 });
 
-test('all of it is less than 100 KB compressed', (t) => {
+test('the whole page is less than 100 KB compressed', (t) => {
   const files = ['index.html', ...readdirSync(join(DIRECTORY, 'assets')).map((name) => join('assets', name))];
   const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(join(DIRECTORY, file))).length, 0);
   t.true(bytes < BYTES_MAX, `${bytes} bytes`);
 });
 
-test('it is served to those who may ask, for reading alone, and not where it is switched off', async (t) => {
+test('the page is served read-only to allowed clients, and not at all when it is disabled', async (t) => {
   const closed = await serveDashboard(t, { access: { public: false, whiteList: [] } });
   t.is((await fetch(`${closed}/`)).status, 403);
   const open = await serveDashboard(t);

@@ -42,7 +42,7 @@ for (const generation of [2, 3] as const) {
     }
   });
 
-  test(`generation ${generation}: an undeclared parameter is refused or passed over, as each route declares`, async (t) => {
+  test(`generation ${generation}: an undeclared parameter is refused or ignored, as each route declares`, async (t) => {
     const ask = await serve(t, furnished(generation), { events: NO_STREAMS });
     for (const route of routes) {
       const { status, body } = await ask(targetOf(route, 'undeclared=1'));

@@ -39,7 +39,7 @@ interface Document {
 /** Routes without an example: a stream never ends, and the other routes return the document itself. */
 const WITHOUT_EXAMPLE = ['/events', '/spec', '/docs'];
 
-test('the served documents of both generations, in either dialect, are clean for redocly', async (t) => {
+test('redocly finds no fault in the served documents of both generations, in either dialect', async (t) => {
   const folder = emptyFolder(t);
   const files: string[] = [];
   for (const generation of [2, 3] as const) {
@@ -53,7 +53,7 @@ test('the served documents of both generations, in either dialect, are clean for
 });
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: swagger-parser takes the served document, and types that compile are made of it`, async (t) => {
+  test(`generation ${generation}: swagger-parser accepts the served document, and its generated types compile`, async (t) => {
     const ask = await serve(t, fakeNode(generation));
     const { text, body } = await ask('/api/spec');
     await t.notThrowsAsync(SwaggerParser.validate(JSON.parse(text) as Untyped));
@@ -63,7 +63,7 @@ for (const generation of [2, 3] as const) {
     t.deepEqual((body as Document).security, []);
   });
 
-  test(`generation ${generation}: every operation has an example of an answer, which fits its shape`, async (t) => {
+  test(`generation ${generation}: each operation has an example answer that fits its schema`, async (t) => {
     const ask = await serve(t, fakeNode(generation));
     const resolved = (await SwaggerParser.dereference((await ask('/api/spec')).body as Untyped)) as Untyped as Document;
     for (const [path, operations] of Object.entries(resolved.paths)) {
@@ -82,7 +82,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('operations that serve few say whom, and the others say nothing of it', async (t) => {
+test('operations for few clients say who they are, and the others do not', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const { paths } = (await ask('/api/spec')).body as Document;
   const told = (method: string, path: string) => paths[path]?.[method]?.description;
@@ -91,7 +91,7 @@ test('operations that serve few say whom, and the others say nothing of it', asy
   t.is(told('get', '/blocks'), undefined);
 });
 
-test('an unclean document is told by each of the tools, so that none of them is asleep', async (t) => {
+test('each tool reports an unclean document, so none of the checks is idle', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const { text } = await ask('/api/spec');
   const broken = text.replace('"#/components/schemas/Account"', '"#/components/schemas/Nothing"');

@@ -52,7 +52,7 @@ async function serve(t: ExecutionContext, options: Partial<HttpOptions> = {}) {
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
-test('a devnet answers with its state, and performs operations with their parameters', async (t) => {
+test('a devnet serves its state, and performs operations with their parameters', async (t) => {
   const { send, asked } = await serve(t);
   t.deepEqual(JSON.parse((await send('GET', '/api/devnet')).body), { meta: {}, data: { done: 'list' }, links: {} });
   t.is((await send('POST', '/api/devnet/mine', JSON_BODY, '{"slots":2}')).status, 200);
@@ -68,7 +68,7 @@ test('a devnet answers with its state, and performs operations with their parame
   t.is((await send('POST', '/api/devnet/late', JSON_BODY, '{}')).status, 409);
 });
 
-test('no page of another site, no other host name and no proxy reaches the controls', async (t) => {
+test('no page of another site, no other host name and no proxy gets to the controls', async (t) => {
   const { send, asked, port } = await serve(t);
   for (const headers of [
     { origin: 'http://evil.example' },
@@ -93,7 +93,7 @@ test('no page of another site, no other host name and no proxy reaches the contr
   t.is((await send('POST', '/api/devnet/mine', own, '{}')).status, 200);
 });
 
-test('a node that no devnet controls has no such routes, and neither has the strict dialect', async (t) => {
+test('a node without a devnet has no control routes, and neither has the strict dialect', async (t) => {
   const plain = createHttpServer(fakeNode(3).api, { port: 0 });
   const { port } = await plain.start();
   t.teardown(() => plain.close());

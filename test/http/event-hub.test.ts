@@ -108,7 +108,7 @@ function read(hub: EventHub, filter: Partial<EventFilter>, client = STRANGER, af
   return isAdded ? sink : undefined;
 }
 
-test('blocks of the log are read only for readers that can want something of them', async (t) => {
+test('blocks of the log are read only for readers that can use them', async (t) => {
   const { hub, reads } = setUpHub(t, 3_000);
   const names = [
     ['log/gap'],
@@ -124,7 +124,7 @@ test('blocks of the log are read only for readers that can want something of the
   t.is(reads.blocks, Math.floor(3_000 / 101));
 });
 
-test('a stream that does not follow ends with the last event that there is', async (t) => {
+test('a stream without follow ends with the last event in the log', async (t) => {
   const { hub } = setUpHub(t, 30);
   let isEnded = false;
   const sink = read(hub, { endsWithLog: true }, STRANGER, START);
@@ -137,7 +137,7 @@ test('a stream that does not follow ends with the last event that there is', asy
   t.is(nothing?.text, '');
 });
 
-test('what is read for strangers waits for the time of all their work; trusted readers do not', async (t) => {
+test('reads for strangers wait for the time budget of strangers; trusted readers do not wait', async (t) => {
   const { hub, share, clock, reads } = setUpHub(t, 30);
   share.spend(40);
   const stranger = read(hub, {}, STRANGER, START);
@@ -149,7 +149,7 @@ test('what is read for strangers waits for the time of all their work; trusted r
   t.is(reads.blocks, 30, 'what was made for one reader is sent to the next');
 });
 
-test('an address has few readers of what was long before at a time, and so have all strangers', (t) => {
+test('the number of replays of one address, and of all strangers, is limited', (t) => {
   const { hub } = setUpHub(t, RECORDS_CACHED_MAX + 1_000);
   const own = Array.from({ length: REPLAYS_PER_ADDRESS_MAX + 1 }, () => read(hub, {}, STRANGER, START));
   t.deepEqual(
@@ -167,7 +167,7 @@ test('an address has few readers of what was long before at a time, and so have 
   t.truthy(read(hub, {}, STRANGER, START), 'a place is free again');
 });
 
-test('a replay that another process counts begins after its answer, and is given back when its client has gone', async (t) => {
+test('a replay that another process counts starts after its answer, and is released when its client leaves', async (t) => {
   let answer: (may: boolean) => void = () => undefined;
   let ended = 0;
   const replays = {
@@ -193,7 +193,7 @@ test('a replay that another process counts begins after its answer, and is given
   await until(() => ended === 2, 'the end of the replay');
 });
 
-test('events of the moment are written together, and not more than a line could carry', async (t) => {
+test('events of one moment are written together, up to the limit of a connection', async (t) => {
   const { hub, listeners } = setUpHub(t, 0);
   const sinks = Array.from({ length: 20 }, () => read(hub, {}));
   for (let count = 0; count < 50_000; count += 1)
@@ -205,7 +205,7 @@ test('events of the moment are written together, and not more than a line could 
   }
 });
 
-test('a crowd of peers that comes is told of in several looks, and of all of them', async (t) => {
+test('a crowd of new peers is reported completely, after several reads of the peer list', async (t) => {
   const { hub, peers, reads } = setUpHub(t, 0);
   const sink = read(hub, {});
   for (let port = 1; port <= 3 * CHANGES_PER_LOOK_MAX; port += 1)

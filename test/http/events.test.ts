@@ -11,7 +11,7 @@ const STEPS = Number(process.env['EVENT_STEPS'] ?? 80);
 const READERS = 100;
 const namesOf = (reader: EventReader) => reader.told.map(({ name }) => name);
 
-test('a block brings itself, its transactions and the round that it ends; a revert takes them back', async (t) => {
+test('a block emits itself, its transactions and the round that it ends; a revert emits the opposite', async (t) => {
   const fixture = await setUpEvents(t);
   const reader = new EventReader();
   await reader.connect(await fixture.serve());
@@ -36,7 +36,7 @@ test('a block brings itself, its transactions and the round that it ends; a reve
   reader.disconnect();
 });
 
-test('a reader that begins without a place gets what comes next, and nothing of before', async (t) => {
+test('a reader without a start position gets only the events to come', async (t) => {
   const fixture = await setUpEvents(t);
   fixture.append(5);
   const reader = new EventReader();
@@ -47,7 +47,7 @@ test('a reader that begins without a place gets what comes next, and nothing of 
   reader.disconnect();
 });
 
-test('a reader that comes from a process that has seen more goes on from where it was', async (t) => {
+test('a reader from a process that has seen more continues at its position', async (t) => {
   const fixture = await setUpEvents(t, { processes: 0 });
   fixture.append(5);
   const { log } = fixture.fake.api;
@@ -66,7 +66,7 @@ test('a reader that comes from a process that has seen more goes on from where i
   reader.disconnect();
 });
 
-test('final readers are told of blocks once they are final, and of no reverts', async (t) => {
+test('a reader of final blocks gets blocks once they are final, and no reverts', async (t) => {
   const fixture = await setUpEvents(t);
   const reader = new EventReader('finality=final');
   await reader.connect(await fixture.serve());
@@ -81,7 +81,7 @@ test('final readers are told of blocks once they are final, and of no reverts', 
   reader.disconnect();
 });
 
-test('types, addresses and delegates choose what a reader is told', async (t) => {
+test('types, addresses and delegates filter the events', async (t) => {
   const fixture = await setUpEvents(t);
   const origin = await fixture.serve();
   const generator = ALICE_KEY;
@@ -102,7 +102,7 @@ test('types, addresses and delegates choose what a reader is told', async (t) =>
   for (const reader of Object.values(readers)) reader.disconnect();
 });
 
-test('peers and forging are told of when they change; forging only to those who may know', async (t) => {
+test('peer and forging events come on a change; forging events only to allowed readers', async (t) => {
   const fixture = await setUpEvents(t);
   const events = { readersMax: 5, stallMs: 1000, heartbeatMs: 20, lookMs: 10 };
   const origin = await fixture.serve({ events });
@@ -130,7 +130,7 @@ test('peers and forging are told of when they change; forging only to those who 
   stranger.disconnect();
 });
 
-test('what is no longer kept is told as a gap, and a place of another log likewise', async (t) => {
+test('events that are no longer kept, and a position of another log, are reported as a gap', async (t) => {
   const fixture = await setUpEvents(t, { recordsMax: 10 });
   fixture.append(30);
   const origin = await fixture.serve();
@@ -145,7 +145,7 @@ test('what is no longer kept is told as a gap, and a place of another log likewi
   }
 });
 
-test('a reader that takes nothing is cut, and what it missed waits in the log', async (t) => {
+test('a reader that does not read is disconnected, and finds the missed events in the log', async (t) => {
   const fixture = await setUpEvents(t, { processes: 0 });
   const origin = await fixture.serve({ events: { readersMax: 5, stallMs: 100, heartbeatMs: 1000, lookMs: 20 } });
   const { port } = new URL(origin);
@@ -173,7 +173,7 @@ test('a reader that takes nothing is cut, and what it missed waits in the log', 
   socket.destroy();
 });
 
-test('a stream is refused for wrong names and places, and when there are too many', async (t) => {
+test('a stream with wrong names or positions, or one stream too many, is refused', async (t) => {
   const fixture = await setUpEvents(t, { processes: 0 });
   const origin = await fixture.serve({ events: { readersMax: 1, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 } });
   const statusOf = async (query: string) => (await fetch(`${origin}/api/events?${query}`)).status;
@@ -190,7 +190,7 @@ test('a stream is refused for wrong names and places, and when there are too man
   await until(() => fixture.listeners.size === 0, 'the reader to be gone');
 });
 
-test('a stream that begins at a height tells of all blocks since, also of those that the log has forgotten, then of what happens', async (t) => {
+test('a stream from a height has all blocks since, even those no longer in the log, and then new events', async (t) => {
   const fixture = await setUpEvents(t, { recordsMax: 10 });
   fixture.append(120);
   const reader = new EventReader('fromHeight=7');
@@ -229,7 +229,7 @@ test('a stream that begins at a height tells of all blocks since, also of those 
   again.disconnect();
 });
 
-test('what is read of a log that nobody adds to is what a stream tells', async (t) => {
+test('a replay of a log without writers equals the live stream', async (t) => {
   const fixture = await setUpEvents(t, { recordsMax: 10 });
   fixture.append(120);
   fixture.revert();
@@ -261,7 +261,7 @@ test('what is read of a log that nobody adds to is what a stream tells', async (
   t.is(refusalOf(error, fixture.fake.api), 'No block of height 199 is there yet.');
 });
 
-test('a final stream that begins at a height tells of final blocks alone, and up to where they are final', async (t) => {
+test('a stream of final blocks from a height has only final blocks, up to the finalized height', async (t) => {
   const fixture = await setUpEvents(t);
   fixture.append(20);
   fixture.finalize(12);

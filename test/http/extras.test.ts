@@ -18,7 +18,7 @@ import type { Untyped } from '../support/untyped.ts';
 
 const EPOCH_MS = 1_464_109_200_000;
 
-test('forging statistics without bounds are those of the account, as texts', async (t) => {
+test("forging statistics without bounds are the account's, as texts", async (t) => {
   for (const generation of [2, 3] as const) {
     const ask = await serve(t, fakeNode(generation));
     const { body } = await ask(`/api/delegates/${ALICE.address}/forging_statistics?fromTimestamp=0&ignored=1`);
@@ -28,7 +28,7 @@ test('forging statistics without bounds are those of the account, as texts', asy
   }
 });
 
-test('forging statistics of a span are sums over blocks or over rounds, by generation', async (t) => {
+test('forging statistics of a time span are sums over blocks or rounds, depending on the generation', async (t) => {
   const span = `fromTimestamp=${EPOCH_MS + 1999}&toTimestamp=999999999999999`;
   for (const [generation, method, data] of [
     [2, 'roundForgingStatistics', { fees: '5', rewards: '6', forged: '11', count: '1' }],
@@ -43,7 +43,7 @@ test('forging statistics of a span are sums over blocks or over rounds, by gener
   }
 });
 
-test('forging statistics of nobody, and of an account that forges nothing, are refused or zero', async (t) => {
+test('forging statistics of an unknown account or a non-delegate are refused or zero', async (t) => {
   const errorOf = (body: unknown) => (body as { errors: { message: string }[] }).errors[0];
   const bounded = 'toTimestamp=1';
   for (const generation of [2, 3] as const) {
@@ -65,7 +65,7 @@ test('forging statistics of nobody, and of an account that forges nothing, are r
   }
 });
 
-test('applications show empty texts for what they leave out, and filters join by OR', async (t) => {
+test('applications show missing values as empty texts, and filters are combined by OR', async (t) => {
   const fake = fakeNode(2);
   const dapp = { category: 3, name: 'App', type: 1, tags: 'a,b' };
   fake.dapps = [{ transaction: transactionOf(2, { kind: 'dapp', dapp }), blockId: '1', height: 1 }];
@@ -93,7 +93,7 @@ test('applications show empty texts for what they leave out, and filters join by
   );
 });
 
-test('health is alive, and readiness says why not', async (t) => {
+test('the health path always answers, and the readiness path says why a node is not ready', async (t) => {
   const fake = fakeNode(3);
   fake.peers = [{ info: { ip: '10.0.0.1', wsPort: 5000, height: 3 } as PeerEntry['info'], state: 'connected' }];
   const ask = await serve(t, fake);
@@ -108,7 +108,7 @@ test('health is alive, and readiness says why not', async (t) => {
   t.like((await ask('/readyz')).body, { reason: 'The node is 48 blocks behind most of its peers.' });
 });
 
-test('a node without peers whose chain stands still is not ready, and beside a peer the network may stand still', async (t) => {
+test('a node without peers on a chain that stands still is not ready; with a peer it is', async (t) => {
   const fake = fakeNode(3);
   fake.forging = [{ publicKey: 'ab'.repeat(32), forging: true }];
   const ask = await serve(t, fake);
@@ -128,7 +128,7 @@ test('a node without peers whose chain stands still is not ready, and beside a p
   t.is((await ask('/readyz')).status, 200);
 });
 
-test('a node that forges nothing and has no peers yet, or none any more, is ready only while no block can have passed it by', async (t) => {
+test('a non-forging node without peers is ready only while no block can have passed it by', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const status = fake.api.status();
@@ -145,7 +145,7 @@ test('a node that forges nothing and has no peers yet, or none any more, is read
   t.is((await ask('/readyz')).status, 200);
 });
 
-test('a node whose last block is old is ready only beside peers that say that it is at their height', async (t) => {
+test('a node with an old last block is ready only beside peers that report its height', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const status = fake.api.status();
@@ -172,7 +172,7 @@ test('a node whose last block is old is ready only beside peers that say that it
   t.is((await ask('/readyz')).status, 200);
 });
 
-test('a node that was started without peers and forges nothing keeps what it has, and is ready', async (t) => {
+test('a node started without peers that does not forge is ready', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const status = fake.api.status();
@@ -183,7 +183,7 @@ test('a node that was started without peers and forges nothing keeps what it has
   t.is((await ask('/readyz')).status, 503);
 });
 
-test('the root of the interface names the pages and the paths, each of which answers', async (t) => {
+test('the root path lists the pages and the paths, each of which answers', async (t) => {
   for (const generation of [2, 3] as const) {
     const ask = await serve(t, furnished(generation), { dashboardDirectory: '/nowhere' });
     for (const target of ['/api', '/api/']) {
@@ -229,7 +229,7 @@ test('the API description names every route, and its page loads nothing from oth
   }
 });
 
-test('the status tells how the processes beside the node do, where there are some, and nothing of them to strict clients', async (t) => {
+test("the status reports the node's reading processes, if there are any, but not to strict clients", async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const status = fake.api.status();

@@ -7,7 +7,7 @@ import { ALICE_KEY, fakeNode, serve } from './fake-node.ts';
 const UNTIL_MS = Date.parse('2026-01-02T03:04:05.000Z');
 
 for (const generation of [2, 3] as const) {
-  test(`a delegate of generation ${generation} that is on and does not sign yet says why and until when; others answer as ever`, async (t) => {
+  test(`an enabled delegate of generation ${generation} that does not sign yet says why and until when; others answer as usual`, async (t) => {
     const fake = fakeNode(generation);
     const api = fake.api as { -readonly [K in keyof NodeApi]: NodeApi[K] };
     const ask = await serve(t, fake);
@@ -34,7 +34,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a delegate whose record was handed to another node is not switched on', async (t) => {
+test('a delegate whose record went to another node cannot be enabled', async (t) => {
   const fake = fakeNode(3);
   const api = fake.api as { -readonly [K in keyof NodeApi]: NodeApi[K] };
   api.setForging = (publicKey) => Promise.reject(new ProtocolError('FORGING_MOVED', { publicKey }, 'it was moved'));

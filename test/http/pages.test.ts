@@ -27,7 +27,7 @@ function keep(t: ExecutionContext, path: string, text: string): void {
 }
 
 for (const generation of [2, 3] as const) {
-  test(`each command that a page of docs/http shows, written by hand or made, works in generation ${generation}`, async (t) => {
+  test(`each command on a page of docs/http works in generation ${generation}`, async (t) => {
     const server = createHttpServer(furnished(generation).api, { port: 0, address: '127.0.0.1' });
     const { port } = await server.start();
     t.teardown(() => server.close());
@@ -51,7 +51,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a command of a page that is no request of the interface is told, so that none is passed over', (t) => {
+test('a command that is no request of the interface is reported, so none is skipped', (t) => {
   for (const command of ['wget http://127.0.0.1:4000/api/blocks', "curl 'http://127.0.0.1:5000/api/blocks'", 'curl'])
     t.throws(() => commandsOf(`\`\`\`sh\n${command}\n\`\`\`\n`), {
       message: `not a request of the interface: ${command}`,

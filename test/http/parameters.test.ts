@@ -192,7 +192,7 @@ const OWN: readonly (readonly [Generation, string, object])[] = [
   [2, '/transactions?recipientPublicKey=ab', refusal('recipientPublicKey', [format('publicKey', 'ab')])],
 ];
 
-test("a value that neither generation knows is refused with the generation's own text", async (t) => {
+test('a value that neither generation knows is refused with the text of the generation', async (t) => {
   const asks = { 2: await serve(t, fakeNode(2)), 3: await serve(t, fakeNode(3)) };
   for (const [generation, target, body] of OWN) {
     const answer = await asks[generation](target);
@@ -201,7 +201,7 @@ test("a value that neither generation knows is refused with the generation's own
   }
 });
 
-test("both spellings are taken unless the dialect is strict, which refuses the other generation's", async (t) => {
+test("both spellings are accepted; a strict dialect refuses the other generation's", async (t) => {
   const targets = {
     2: ['/peers?state=connected', '/delegates?sort=voteWeight:asc', '/accounts?after='],
     3: [
@@ -221,7 +221,7 @@ test("both spellings are taken unless the dialect is strict, which refuses the o
   }
 });
 
-test('unknown parameters are ignored where clients rely on it', async (t) => {
+test('unknown parameters are ignored on routes where clients rely on it', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const target of [
     '/votes?address=12345L&foo=1',
@@ -235,7 +235,7 @@ test('unknown parameters are ignored where clients rely on it', async (t) => {
   t.is((await strict('/api/node/status/forging?forging=odd')).status, 200);
 });
 
-test('no parameter is ignored without a word: a header of the answer names those that are', async (t) => {
+test('an answer header names each ignored parameter', async (t) => {
   const ask = await serve(t, fakeNode(3), { keepAnswers: true });
   const told = async (target: string) => {
     const { status, headers } = await ask(target);
@@ -262,7 +262,7 @@ test('no parameter is ignored without a word: a header of the answer names those
   t.is(signed.headers.get('x-ignored-parameters'), 'foo');
 });
 
-test('empty values are refused where a filter would pass over them', async (t) => {
+test('an empty value is refused where a filter would ignore it', async (t) => {
   for (const generation of [2, 3] as const) {
     const ask = await serve(t, fakeNode(generation));
     const short = [['MIN_LENGTH', 'String is too short (0 chars), minimum 1']] as const;
@@ -279,7 +279,7 @@ test('empty values are refused where a filter would pass over them', async (t) =
   }
 });
 
-test('an empty key among other names of an account is the key of nobody', async (t) => {
+test('an empty key among the names of an account matches no account', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const path of ['/api/voters', '/api/votes'])
     for (const name of ['publicKey', 'secondPublicKey'])
@@ -306,7 +306,7 @@ test('both generations filter forging delegates by whether they forge, and peers
   }
 });
 
-test('the digest of another height than the tip is refused', async (t) => {
+test('the digest of a height other than the tip is refused', async (t) => {
   const ask = await serve(t, fakeNode(3));
   t.is((await ask('/api/node/digest?height=2')).status, 200);
   const { status, body } = await ask('/api/node/digest?height=1');
@@ -365,7 +365,7 @@ test('parameters reach the chain as typed filters with defaults', async (t) => {
   });
 });
 
-test('a valid value that nothing can have answers an empty list without asking', async (t) => {
+test('a valid value without a match gives an empty list without a query', async (t) => {
   const fake = fakeNode(2);
   const ask = await serve(t, fake);
   for (const target of [
@@ -388,7 +388,7 @@ test('a valid value that nothing can have answers an empty list without asking',
   t.deepEqual(fake.asked, []);
 });
 
-test('votes and voters want a name of the account, and empty keys name none', async (t) => {
+test('votes and voters need a name of the account, and empty keys are no name', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const sentence = (name: string, others: string) => {
     return { name, message: `${name} is required if ${others} not provided.`, in: 'query', code: 'INVALID_PARAM' };

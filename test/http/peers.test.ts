@@ -1,7 +1,7 @@
 import test from 'ava';
 import { fakeNode, firstOf, serve } from './fake-node.ts';
 
-test('peers are filtered by what they told, in either spelling of the state', async (t) => {
+test('peers are filtered by what they report, in either spelling of the state', async (t) => {
   for (const generation of [2, 3] as const) {
     const fake = fakeNode(generation);
     fake.peers = [
@@ -27,7 +27,7 @@ test('peers are filtered by what they told, in either spelling of the state', as
   }
 });
 
-test('generation 3 hides peers that asked not to be told of', async (t) => {
+test('generation 3 hides peers that do not want to be listed', async (t) => {
   const fake = fakeNode(3);
   fake.peers = [{ info: { ip: '10.0.0.1', wsPort: 1, advertiseAddress: false }, state: 'connected' }];
   t.deepEqual((await (await serve(t, fake))('/peers')).body, {
@@ -37,7 +37,7 @@ test('generation 3 hides peers that asked not to be told of', async (t) => {
   });
 });
 
-test('a peer shows only what it told, and its state in the words of the generation', async (t) => {
+test('a peer shows only its own report, and its state in the words of the generation', async (t) => {
   for (const [generation, state] of [
     [2, 1],
     [3, 'disconnected'],

@@ -10,7 +10,7 @@ import { fakeNode, serve, withBody } from './fake-node.ts';
 
 const { limits } = HTTP_DEFAULTS;
 
-test('every route is served below /api and without the prefix', async (t) => {
+test('each route is served below /api and without the prefix', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const path of ['/api/accounts', '/accounts', '/api/node/status', '/node/status', '/api/blocks/', '/blocks/'])
     t.is((await ask(path)).status, 200, path);
@@ -34,7 +34,7 @@ test('an unknown path answers 404 whatever the method', async (t) => {
   }
 });
 
-test('metrics tell few methods apart, whatever clients send', async (t) => {
+test('metrics have few method labels, whatever clients send', async (t) => {
   const told = new Set<string>();
   const observer: Observer = {
     ...SILENT,
@@ -48,13 +48,13 @@ test('metrics tell few methods apart, whatever clients send', async (t) => {
   t.deepEqual([...told].sort(), ['GET', 'POST', 'other']);
 });
 
-test('a path that cannot be decoded is unknown', async (t) => {
+test('a path that cannot be decoded gets 404', async (t) => {
   const ask = await serve(t, fakeNode(3));
   t.is((await ask('/api/accounts/%E0%A4%A/multisignature_groups')).status, 404);
   t.is((await ask('/api/accounts/1%2F2/multisignature_groups')).status, 400);
 });
 
-test('a routed answer carries the headers that clients know', async (t) => {
+test('an answer has the headers that clients know', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const path of ['/api/node/status', '/api/accounts?limit=0', '/api/accounts/1L/multisignature_groups']) {
     const { headers } = await ask(path);
@@ -80,7 +80,7 @@ test('a preflight request answers 204 and echoes the wanted headers', async (t) 
   t.is(answer.headers.get('access-control-allow-headers'), 'content-type,x-foo');
 });
 
-test('a configured origin is sent as it is, with Vary; true reflects; false sends none', async (t) => {
+test('a configured origin is sent unchanged with Vary; true reflects the origin; false sends none', async (t) => {
   const cors = (origin: string | boolean) => ({ cors: { origin, methods: ['GET'] } });
   const headers = { origin: 'http://asker.test' };
   const fixed = await (await serve(t, fakeNode(3), cors('http://a.test')))('/api/node/status', { headers });
@@ -108,7 +108,7 @@ test('a path answers 405 to an unsupported method, and lists its methods', async
   }
 });
 
-test('a POST may ask to be treated as a PUT', async (t) => {
+test('a POST can override its method with PUT', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const init = withBody({ publicKey: '', password: 'elephant', forging: true });
@@ -118,7 +118,7 @@ test('a POST may ask to be treated as a PUT', async (t) => {
   t.is(answer.headers.get('vary'), 'X-HTTP-Method-Override, Accept-Encoding');
 });
 
-test('a POST may ask to be treated as any method, and the first of several counts', async (t) => {
+test('a POST can override its method with any other, and the first of several counts', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const as = (method: string) => ({ method: 'POST', headers: { 'X-HTTP-Method-Override': method } });
   t.is((await ask('/api/transactions', as('get'))).status, 200);
@@ -132,7 +132,7 @@ test('a POST may ask to be treated as any method, and the first of several count
   t.is((await ask('/api/node/status', as('nothing'))).status, 405);
 });
 
-test('an empty content type is none, and an empty encoding of the content is no encoding', async (t) => {
+test('an empty content type counts as none, and so does an empty content encoding', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const untyped = await ask('/api/transactions', { method: 'POST', headers: { 'content-type': '' }, body: '{}' });
   t.is(untyped.status, 400);
@@ -142,7 +142,7 @@ test('an empty content type is none, and an empty encoding of the content is no 
   t.is((await ask('/api/transactions', { method: 'POST', headers, body: '{}' })).status, 400);
 });
 
-test('a body that is no JSON object or list answers 400 where a body is taken, and is not read elsewhere', async (t) => {
+test('a body that is no JSON object or list gets 400 where a body is read, and is ignored elsewhere', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const [path, status] of [
     ['/api/nosuch', 404],
@@ -184,7 +184,7 @@ test('the node answers 415 to a body with an unknown charset and to a compressed
   t.is((await ask('/api/transactions', { method: 'POST', headers: identity, body: '{}' })).status, 400);
 });
 
-test('headers of older clients do not matter, on GET neither a content type', async (t) => {
+test('headers of older clients are ignored, and so is the content type of a GET', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const headers = { nethash: 'x', version: '0', minVersion: '>=9', os: '1', port: '99999', 'content-type': 'text/x' };
   t.is((await ask('/api/accounts', { headers })).status, 200);
@@ -203,7 +203,7 @@ test('a client without access gets 403 on every path', async (t) => {
   t.is((await open('/api/accounts')).status, 200);
 });
 
-test('a disabled interface refuses everything, a read-only one all but GET', async (t) => {
+test('a disabled interface refuses each request, a read-only one all but GET', async (t) => {
   const off = await serve(t, fakeNode(3), { enabled: false });
   t.deepEqual((await off('/api/accounts')).body, {
     message: 'API access disabled',
@@ -216,7 +216,7 @@ test('a disabled interface refuses everything, a read-only one all but GET', asy
   t.deepEqual(refused.body, { message: 'API write access denied', errors: ['API write access blocked.'] });
 });
 
-test('the address that a proxy names counts only where proxies are trusted', async (t) => {
+test("the client address in a proxy's header counts only where proxies are trusted", async (t) => {
   const headers = { 'x-forwarded-for': '10.1.2.3' };
   const access = { public: false, whiteList: ['10.1.2.3'] };
   t.is((await (await serve(t, fakeNode(3), { access }))('/api/accounts', { headers })).status, 403);
@@ -224,7 +224,7 @@ test('the address that a proxy names counts only where proxies are trusted', asy
   t.is((await trusting('/api/accounts', { headers })).status, 200);
 });
 
-test('the state digest is told to this machine alone', async (t) => {
+test('the state digest is shown to this machine only', async (t) => {
   const digest = { height: 2, blockId: '18446744073709551615', digest: 'ef'.repeat(32) };
   const ask = await serve(t, fakeNode(3));
   t.deepEqual((await ask('/api/node/digest')).body, { meta: {}, data: digest, links: {} });
@@ -234,7 +234,7 @@ test('the state digest is told to this machine alone', async (t) => {
 
 const RESERVED = ['/api/node/status/forging', '/api/node/digest', '/api/node/diagnostics', '/api/node/peers'];
 
-test('behind a proxy that is not trusted nobody passes for this machine, and the log says so once', async (t) => {
+test('behind an untrusted proxy nobody counts as this machine, and the log says so once', async (t) => {
   const codes: string[] = [];
   const observer = { ...SILENT, log: (_level: string, code: string) => void codes.push(code) };
   const ask = await serve(t, fakeNode(3), { observer });
@@ -250,7 +250,7 @@ test('behind a proxy that is not trusted nobody passes for this machine, and the
   t.is((await trusting(RESERVED[0] ?? '', { headers: { 'x-forwarded-for': '127.0.0.1' } })).status, 200);
 });
 
-test('a page of another site is not told what is for this machine alone, whoever visits it', async (t) => {
+test('a page of another site cannot read what only this machine may, whoever opens it', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const path of RESERVED) {
     const others = ['http://127.0.0.1:4001', 'http://localhost:4000', 'http://127.0.0.1', 'null', ''];
@@ -278,7 +278,7 @@ test('a page of another site is not told what is for this machine alone, whoever
   t.is((await named(RESERVED[0] ?? '', { headers: { origin: 'https://admin.test' } })).status, 200);
 });
 
-test('a name that anybody can own, pointed at this machine, opens nothing that is for this machine alone', async (t) => {
+test('a foreign host name pointed at this machine opens nothing reserved for this machine', async (t) => {
   const statusOf = await serveBare(t, { hostNames: ['node-1', 'node.example.org'] });
   const foreign = [
     'elsewhere.test',
@@ -308,7 +308,7 @@ test('a name that anybody can own, pointed at this machine, opens nothing that i
   t.is(await statusOf('/api/accounts', { headers: { host: 'elsewhere.test' } }), 200);
 });
 
-test('a page under a foreign name opens nothing either where a proxy is trusted, whatever the page says of itself', async (t) => {
+test('with a trusted proxy, a page under a foreign name opens nothing reserved either', async (t) => {
   const statusOf = await serveBare(t, { trustProxy: true, hostNames: ['node.example.org'] });
   const forwarded = { 'x-forwarded-for': '127.0.0.1' };
   for (const path of RESERVED) {
@@ -318,7 +318,7 @@ test('a page under a foreign name opens nothing either where a proxy is trusted,
   }
 });
 
-test('a proxy of this machine that is not trusted does not pass for this machine, whichever way it shows', async (t) => {
+test('an untrusted proxy on this machine does not count as this machine, however it shows', async (t) => {
   const statusOf = await serveBare(t);
   for (const path of RESERVED) {
     // Host header with the name or address of the proxy.
@@ -337,7 +337,7 @@ test('a proxy of this machine that is not trusted does not pass for this machine
   t.true(proxied.startsWith('HTTP/1.1 403'), proxied);
 });
 
-test('whether a node lives can be asked by the head alone', async (t) => {
+test('the health path answers HEAD', async (t) => {
   const statusOf = await serveBare(t);
   for (const path of ['/healthz', '/readyz', '/metrics']) {
     t.is(await statusOf(path, { method: 'HEAD' }), await statusOf(path), path);
@@ -363,7 +363,7 @@ test('a client above the rate limit gets 429; all routes share the limit and cou
   t.is((await ask('/api/nosuch')).status, 429);
 });
 
-test('a body counts for as many requests as it has bytes for', async (t) => {
+test('a body counts as more requests the more bytes it has', async (t) => {
   const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 10 } });
   const body = withBody({ text: 'x'.repeat(60 * 1024) });
   t.is((await ask('/api/transactions', body)).headers.get('x-ratelimit-remaining'), '6');
@@ -372,7 +372,7 @@ test('a body counts for as many requests as it has bytes for', async (t) => {
   t.is((await ask('/api/transactions', body)).status, 429);
 });
 
-test('a new window starts from zero', async (t) => {
+test('a new window starts at zero', async (t) => {
   const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 1, windowMs: 50 } });
   const deadline = Date.now() + 60_000;
   t.is((await ask('/api/blocks')).status, 200);
@@ -381,14 +381,14 @@ test('a new window starts from zero', async (t) => {
   t.is(status, 200);
 });
 
-test('past delayAfter each request waits longer', async (t) => {
+test('after delayAfter requests each further one waits longer', async (t) => {
   const ask = await serve(t, fakeNode(3), { limits: { ...limits, delayAfter: 1, delayMs: 40 } });
   const startMs = Date.now();
   for (let request = 0; request < 3; request++) t.is((await ask('/api/blocks')).status, 200);
   t.true(Date.now() - startMs >= 110);
 });
 
-test('a body of 1 KB and more is compressed for who asks', async (t) => {
+test('a body of 1 KB and more is compressed for clients that accept it', async (t) => {
   const fake = fakeNode(3);
   fake.forging = Array.from({ length: 20 }, () => ({ publicKey: 'ab'.repeat(32), forging: true }));
   const ask = await serve(t, fake);
@@ -399,7 +399,7 @@ test('a body of 1 KB and more is compressed for who asks', async (t) => {
   t.is((await ask('/api/delegates/forgers', { headers })).headers.get('content-encoding'), null);
 });
 
-test('an error inside the node gives 500 with a fixed text, and a log line, and the server goes on', async (t) => {
+test('an error inside the node gives 500 with a fixed text, and a log line, and the server continues', async (t) => {
   const lines: [string, LogFields | undefined][] = [];
   const observer: Observer = { ...SILENT, log: (_level, code, _message, fields) => lines.push([code, fields]) };
   const fake = fakeNode(3);
@@ -414,7 +414,7 @@ test('an error inside the node gives 500 with a fixed text, and a log line, and 
   t.is((await ask('/api/node/status')).status, 200);
 });
 
-test('a taken port is named', async (t) => {
+test('a port in use is named in the error', async (t) => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   t.teardown(() => other.close());
@@ -425,7 +425,7 @@ test('a taken port is named', async (t) => {
   await t.notThrowsAsync(() => server.close());
 });
 
-test('a port that browsers refuse to ask is told of', async (t) => {
+test('a port that browsers block is reported', async (t) => {
   const told: [string, LogFields | undefined][] = [];
   const observer: Observer = {
     ...SILENT,
@@ -446,12 +446,12 @@ test('a port that browsers refuse to ask is told of', async (t) => {
   t.fail('all of the ports are taken');
 });
 
-test('an address of another machine is refused with its reason', async (t) => {
+test('an address of another machine is refused with the reason', async (t) => {
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '192.0.2.1' });
   t.like(await t.throwsAsync(() => server.start()), { code: 'LISTEN_FAILED' });
 });
 
-test('closing does not wait for a request that hangs', async (t) => {
+test('closing does not wait for a hanging request', async (t) => {
   const fake = fakeNode(3);
   fake.submitSignature = () => new Promise(() => undefined);
   const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1' });

@@ -63,7 +63,7 @@ test('generation 3 finds a recipient in the pool in the asset of every type, as 
   }
 });
 
-test('the signers of a transaction that waits for its group are told with their addresses, and 404 of every other', async (t) => {
+test('the signers of a waiting group transaction are listed with their addresses; other ids get 404', async (t) => {
   for (const generation of [2, 3] as const) {
     const fake = fakeNode(generation);
     const missing = 'cd'.repeat(32);

@@ -11,7 +11,7 @@ import { fakeNode } from './fake-node.ts';
 
 const LIMITS = HTTP_DEFAULTS.limits;
 
-test('strangers are limited by default, each and all together, and this machine is not', (t) => {
+test('by default strangers are limited, each one and all together, but this machine is not', (t) => {
   const limit = createRateLimit({ ...LIMITS, strangerMax: 2, strangersTotalMax: 3 });
   const refusals = (client: string, count: number) => Array.from({ length: count }, () => limit.take(client).isRefused);
   t.deepEqual(refusals('203.0.113.1', 3), [false, false, true]);
@@ -21,7 +21,7 @@ test('strangers are limited by default, each and all together, and this machine 
   t.true(LIMITS.strangerMax > 0 && LIMITS.strangersTotalMax > LIMITS.strangerMax);
 });
 
-test('what an operator sets holds for everybody', (t) => {
+test('limits that an operator sets apply to all clients', (t) => {
   const limit = createRateLimit({ ...LIMITS, max: 1 });
   for (const client of ['127.0.0.1', '203.0.113.1']) {
     t.false(limit.take(client).isRefused);
@@ -39,7 +39,7 @@ const canMakeCertificates = (() => {
 })();
 
 if (canMakeCertificates) {
-  test('a listener with TLS answers beside the plain one', async (t) => {
+  test('a TLS listener answers beside the plain one', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'bloomery-tls-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const [keyFile, certificateFile] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
@@ -78,7 +78,7 @@ if (canMakeCertificates) {
   });
 }
 
-test('a key that is none is refused before anything listens', (t) => {
+test('an invalid key is refused before the server listens', (t) => {
   const tls = { port: 0, key: 'no key', certificate: 'no certificate' };
   t.throws(() => createHttpServer(fakeNode(3).api, { tls }), { code: 'TLS_INVALID' });
 });

@@ -53,7 +53,7 @@ async function untilWaiting(listeners: ReadonlySet<NodeListener>): Promise<void>
   }
 }
 
-test('every answer of the envelope says which block it is from, and those of the chain can be compared', async (t) => {
+test('each answer in an envelope names its block; answers about the chain also have an ETag', async (t) => {
   const { ask } = await growing(t);
   for (const path of ['/api/accounts', '/api/accounts', '/api/blocks/?limit=1', '/api/node/status', '/api/peers']) {
     const { headers } = await ask(path);
@@ -65,7 +65,7 @@ test('every answer of the envelope says which block it is from, and those of the
   }
 });
 
-test('who has the answer of the present block gets 304 without a body, until the chain changes', async (t) => {
+test('a client with the answer of the current block gets 304 without a body, until the chain changes', async (t) => {
   const { ask, grow } = await growing(t);
   // The second answer comes from the response cache, and the third one takes the slow path.
   for (const path of ['/api/accounts', '/api/accounts', '/api/accounts/?limit=1']) {
@@ -84,7 +84,7 @@ test('who has the answer of the present block gets 304 without a body, until the
   t.not(newer.headers.get('etag'), etag);
 });
 
-test('what is not there is told of a block, too', async (t) => {
+test('a 404 names its block, too', async (t) => {
   const { ask } = await growing(t);
   const missing = await ask('/api/accounts/1L/multisignature_groups');
   t.is(missing.status, 404);
@@ -92,7 +92,7 @@ test('what is not there is told of a block, too', async (t) => {
   t.is(missing.headers.get('etag'), null);
 });
 
-test('tags are compared without their weakness', (t) => {
+test('tags are compared without the weak mark', (t) => {
   t.true(isUnchanged('W/"1-a"', 'W/"1-a"'));
   t.true(isUnchanged('"x" , "1-a"', 'W/"1-a"'));
   t.false(isUnchanged('"1-b"', 'W/"1-a"'));
@@ -125,7 +125,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a height that is there is answered at once, and the parameter is no part of the question', async (t) => {
+test('a height that the chain has is answered at once, and the parameter is not reported as ignored', async (t) => {
   const { ask, listeners } = await growing(t);
   for (const path of [
     `/api/accounts?minHeight=${TIP.height}`,
@@ -141,7 +141,7 @@ test('a height that is there is answered at once, and the parameter is no part o
   t.is(listeners.size, 0);
 });
 
-test('a height that comes is waited for, and the answer is from it', async (t) => {
+test('the request waits for its height, and the answer has that height', async (t) => {
   const { ask, grow, listeners } = await growing(t);
   const wanted = TIP.height + 2;
   const asked = [
@@ -160,7 +160,7 @@ test('a height that comes is waited for, and the answer is from it', async (t) =
   t.is(listeners.size, 0, 'nobody listens any more');
 });
 
-test('who waits for a height is not given the answer that another got in the same turn, before the height came', async (t) => {
+test("a request that waits for a height does not get an earlier request's cached answer", async (t) => {
   const { ask, grow, listeners, afterStatus } = await growing(t);
   const wanted = TIP.height + 1;
   const path = '/api/node/status';
@@ -175,7 +175,7 @@ test('who waits for a height is not given the answer that another got in the sam
   t.is(((await answer.json()) as { data: { height: number } }).data.height, wanted);
 });
 
-test('a height that does not come is 503 with the time to try again, and what is no height is refused', async (t) => {
+test('a height that does not come gets 503 with Retry-After, and an invalid height is refused', async (t) => {
   const { ask, clock, listeners } = await growing(t);
   const asked = ask(`/api/accounts?minHeight=${TIP.height + 1}`);
   await untilWaiting(listeners);
@@ -191,7 +191,7 @@ test('a height that does not come is 503 with the time to try again, and what is
   }
 });
 
-test('the strict dialect does not know the parameter, as the reference does not, but the header', async (t) => {
+test('the strict dialect sends the header, but like the reference does not know the parameter', async (t) => {
   const { ask, listeners } = await growing(t, { strictDialect: true });
   const unknown = await ask(`/api/accounts?minHeight=${TIP.height + 1}`);
   t.is(unknown.status, 400);
@@ -201,7 +201,7 @@ test('the strict dialect does not know the parameter, as the reference does not,
   t.regex(await (await ask('/api/accounts', { headers: { 'x-min-height': 'x' } })).text(), /minHeight/);
 });
 
-test('the target keeps its other parameters as they were written', (t) => {
+test('the request target keeps its other parameters unchanged', (t) => {
   const of = (url: string) => wantedHeight({ url, headers: {} }, true);
   t.deepEqual(of('/a'), { height: undefined, target: '/a' });
   t.deepEqual(of('/a?minHeight=7'), { height: 7, target: '/a' });

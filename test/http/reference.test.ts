@@ -30,7 +30,7 @@ function assetsNamed(page: string): readonly string[] {
   return [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
 }
 
-test('the reference names files of the node alone, which may be kept for ever and come packed or plain', async (t) => {
+test('the reference page uses only files of the node, which may be cached forever, compressed or plain', async (t) => {
   const url = await start(t);
   const page = await get(`${url}/api/docs`);
   t.is(page.status, 200);
@@ -58,7 +58,7 @@ test('the reference names files of the node alone, which may be kept for ever an
   t.true(packedBytes < PACKED_BYTES_MAX, `${packedBytes} bytes`);
 });
 
-test('browsers are told to run what the node serves and to ask nobody else', async (t) => {
+test('the page tells browsers to run only files of the node and to contact no other host', async (t) => {
   const url = await start(t);
   for (const path of ['/api/docs', '/docs', '/api/docs?plain=true']) {
     const policy = (await get(`${url}${path}`)).headers.get('content-security-policy') ?? '';
@@ -68,7 +68,7 @@ test('browsers are told to run what the node serves and to ask nobody else', asy
   }
 });
 
-test('without the folder of the reference, and for those who ask for it, there is the plain page', async (t) => {
+test('the plain page is served without the reference folder, and on request', async (t) => {
   const url = await start(t);
   const plain = await (await get(`${url}/api/docs?plain=true`)).text();
   t.true(plain.includes('multisignature_groups'));
@@ -82,7 +82,7 @@ test('without the folder of the reference, and for those who ask for it, there i
   }
 });
 
-test('files of the reference are served for reading alone, beside those of the dashboard, to those who may ask', async (t) => {
+test('reference files are served read-only to allowed clients, beside those of the dashboard', async (t) => {
   const url = await start(t, { dashboardDirectory: DASHBOARD });
   const [asset = ''] = assetsNamed(await (await get(`${url}/api/docs`)).text());
   t.is((await get(`${url}${asset}`)).status, 200);
@@ -96,7 +96,7 @@ test('files of the reference are served for reading alone, beside those of the d
   t.is((await get(`${closed}${asset}`)).status, 403);
 });
 
-test('the library comes as it was published, with its licence, and its package sends nothing when it is installed', (t) => {
+test('the library is the published one, with its licence, and installs without sending anything', (t) => {
   const library = join(packageDirectory(), 'node_modules', 'swagger-ui-dist');
   const html = readFileSync(join(DIRECTORY, 'index.html'), 'utf8');
   const [, name = ''] = /\/assets\/reference\/(swagger-ui-bundle-[^"]+)"/.exec(html) ?? [];

@@ -4,7 +4,7 @@ import { type GatedRequest, RequestGate } from '../../src/http/admission/request
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-test('the head of one request is let through, and the next one waits for the end of it', (t) => {
+test('the head of one request passes, and the next one waits for its end', (t) => {
   const gate = new RequestGate();
   gate.add(Buffer.from(HEAD + HEAD));
   t.is(text(gate), HEAD);
@@ -15,7 +15,7 @@ test('the head of one request is let through, and the next one waits for the end
   t.is(gate.heldBytes, 0);
 });
 
-test('the work on a request begins when the last byte of its body is here', (t) => {
+test('the work on a request starts when the last byte of its body has arrived', (t) => {
   const gate = new RequestGate();
   gate.begin(requestOf({ contentLength: 10 }));
   let begun = 0;
@@ -35,7 +35,7 @@ test('the work on a request begins when the last byte of its body is here', (t) 
   t.is(gate.heldBytes, 4);
 });
 
-test('a body in chunks is let through as it comes', (t) => {
+test('a chunked body passes as it arrives', (t) => {
   const gate = new RequestGate();
   gate.begin(requestOf({ isChunked: true }));
   t.is(gate.takeStart(), undefined);
@@ -46,7 +46,7 @@ test('a body in chunks is let through as it comes', (t) => {
   t.is(gate.bytes, BODY_BYTES_MAX + 2);
 });
 
-test('a body that nobody wants is not let through, and what is behind it counts as on top', (t) => {
+test('an unwanted body does not pass, and the bytes behind it count as surplus', (t) => {
   const gate = new RequestGate();
   gate.begin(requestOf({ contentLength: 100 }));
   gate.add(Buffer.alloc(100 + PIPELINED_BYTES_MAX));
@@ -56,7 +56,7 @@ test('a body that nobody wants is not let through, and what is behind it counts 
   t.true(gate.isOverfull);
 });
 
-test('more is on top of a request at work, or of nothing, than any client sends', (t) => {
+test('more surplus bytes than any client sends are reported, with or without a running request', (t) => {
   const busy = new RequestGate();
   busy.begin(requestOf({ isComplete: true }));
   busy.add(Buffer.alloc(PIPELINED_BYTES_MAX));

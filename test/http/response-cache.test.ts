@@ -37,7 +37,7 @@ async function raw(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions
     });
 }
 
-test('an answer that is kept is the same, byte by byte and header by header, packed or not', async (t) => {
+test('a cached answer is identical in all bytes and headers, compressed or not', async (t) => {
   const fake = fakeNode(3);
   const get = await raw(t, fake);
   const fresh = await raw(t, fakeNode(3), { keepAnswers: false });
@@ -93,7 +93,7 @@ function withoutVary(headers: RawAnswer['headers']): object {
   return told;
 }
 
-test('questions within one turn are answered once, later ones anew', async (t) => {
+test('equal requests within one turn are answered once, later ones again', async (t) => {
   const fake = fakeNode(3);
   const get = await raw(t, fake);
   const first = JSON.parse((await get('/api/node/status')).bytes.toString()) as { data: { height: number } };
@@ -121,7 +121,7 @@ function unpacked({ headers, bytes }: RawAnswer): string {
   ).toString('utf8');
 }
 
-test('an answer is kept until the chain changes, and never one that depends on more than the chain', async (t) => {
+test('an answer is cached until the chain changes, and never when it depends on other data', async (t) => {
   const fake = fakeNode(3);
   let tip: BlockHeader = TIP;
   const chain = { ...fake.api.chain, tip: () => tip };
@@ -141,7 +141,7 @@ test('an answer is kept until the chain changes, and never one that depends on m
   t.is((await get('/api/accounts')).status, 200);
 });
 
-test('who may not ask is not told what others were, and each request counts', async (t) => {
+test('a client without access gets no cached answer, and each request counts', async (t) => {
   const fake = fakeNode(3);
   const limits = { ...HTTP_DEFAULTS.limits, max: 3 };
   const get = await raw(t, fake, { limits });
@@ -163,7 +163,7 @@ test('who may not ask is not told what others were, and each request counts', as
   t.is((await other('/api/accounts', {}, 'PUT')).status, 405);
 });
 
-test('answers are kept up to so many bytes, and the one that was not asked for longest goes first', (t) => {
+test('the cache has a byte limit, and the least recently used answer is evicted first', (t) => {
   const fake = fakeNode(3);
   const cache = createResponseCache(fake.api, true);
   const body = Buffer.alloc(200_000);
@@ -181,7 +181,7 @@ test('answers are kept up to so many bytes, and the one that was not asked for l
   t.true(kept * body.length <= KEPT_BYTES_MAX && kept >= most - 3, String(kept));
 });
 
-test('what is compressed counts, too', (t) => {
+test('compressed answers count, too', (t) => {
   const cache = createResponseCache(fakeNode(3).api, true);
   const most = Math.floor(KEPT_BYTES_MAX / 200_500);
   for (let page = 0; page < most; page += 1) cache.keep(`/${page}`, randomBytes(200_000));

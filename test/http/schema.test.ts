@@ -28,7 +28,7 @@ const FORMATS: Readonly<Record<string, { accepted: unknown[]; refused: unknown[]
 };
 
 for (const [format, { accepted, refused }] of Object.entries(FORMATS)) {
-  test(`format ${format} accepts what it should and refuses the rest`, (t) => {
+  test(`format ${format} accepts valid texts and refuses the rest`, (t) => {
     for (const value of accepted) t.true(hasFormat(format as Format, value), `accepts ${JSON.stringify(value)}`);
     for (const value of refused) t.false(hasFormat(format as Format, value), `refuses ${JSON.stringify(value)}`);
   });
@@ -46,11 +46,11 @@ const PERSON: Schema = {
   },
 };
 
-test('a value that fits has no faults, and undeclared members do not matter', (t) => {
+test('a valid value has no faults, and undeclared members are ignored', (t) => {
   t.deepEqual(faultsOf(PERSON, { id: '1', name: '1L', age: 3, keys: ['ab'], home: { street: 'x' }, other: 1 }), []);
 });
 
-test('missing members come first and last-declared first, then present members in reverse order of the body', (t) => {
+test('missing members come first, last-declared first, then present members in reverse order of the body', (t) => {
   const faults = faultsOf(PERSON, { id: 'abcdef', home: { street: 5 }, age: 100 });
   t.deepEqual(
     faults.map(({ code, message, path }) => [code, message, path]),
@@ -65,7 +65,7 @@ test('missing members come first and last-declared first, then present members i
   );
 });
 
-test('a null fails its type and its format', (t) => {
+test('null breaks both its type and its format', (t) => {
   t.deepEqual(
     faultsOf(PERSON, { id: '1', name: null, keys: [] }).map(({ code, message }) => [code, message]),
     [
@@ -85,13 +85,13 @@ test('elements of a list are named by their index, last first', (t) => {
   );
 });
 
-test('lengths count characters, and are told in UTF-16 units', (t) => {
+test('lengths count characters, and the text names them in UTF-16 units', (t) => {
   t.deepEqual(faultsOf({ type: 'string', maxLength: 2 }, '💣💣'), []);
   t.is(faultsOf({ type: 'string', maxLength: 1 }, '💣💣')[0]?.message, 'String is too long (4 chars), maximum 1');
   t.is(faultsOf({ type: 'string', minLength: 2 }, '💣')[0]?.message, 'String is too short (2 chars), minimum 2');
 });
 
-test('members that every object inherits are not read as sent', (t) => {
+test('inherited members of an object do not count as sent', (t) => {
   const text: Schema = { type: 'string' };
   const members = Object.fromEntries([['toString', text]]);
   const schema: Schema = { type: 'object', required: ['toString'], properties: members };
@@ -99,7 +99,7 @@ test('members that every object inherits are not read as sent', (t) => {
   t.deepEqual(faultsOf({ type: 'object', properties: {} }, JSON.parse('{"__proto__":1,"constructor":2}')), []);
 });
 
-test('a repeated or nested parameter reads as an object', (t) => {
+test('a repeated or nested parameter is parsed as an object', (t) => {
   const query = parseQuery('a=1&a=2&b[x]=1&c[]=1&c[]=2&d=%41+%2B&e&f=%zz&=g');
   t.deepEqual(
     [...query],
@@ -115,7 +115,7 @@ test('a repeated or nested parameter reads as an object', (t) => {
   );
 });
 
-test('a list of one element keeps it, and counts as a number where one is wanted', (t) => {
+test('a list of one element stays a list, and counts as a number where one is expected', (t) => {
   const query = parseQuery('a[]=1&b[0]=2&c[20]=3&d[21]=4&e[][]=5&[f]=6&g[&h]&i%5B%5D=7&j[]&__proto__=8');
   t.deepEqual(
     [...query],
@@ -177,7 +177,7 @@ test('texts become integers as leniently as clients expect', (t) => {
   t.deepEqual(convert('limit', 'integer', undefined), { found: 'object' });
 });
 
-test('a text that looks like an integer is a number, except under the names of texts', (t) => {
+test('a text that looks like an integer is a number, except in text parameters', (t) => {
   t.deepEqual(convert('os', 'string', '123'), { found: 'number' });
   t.deepEqual(convert('os', 'string', '-5'), { found: 'number' });
   t.deepEqual(convert('os', 'string', '0123'), { value: '0123' });

@@ -63,13 +63,13 @@ test('a registration is built from the secrets and answered with the fields of t
   }
 });
 
-test('a registration may come as a form', async (t) => {
+test('a registration may be sent as a form', async (t) => {
   const ask = await serve(t, nodeWith(3));
   const body = new URLSearchParams({ secret: SECRET, secondSecret: SECOND });
   t.like((await ask('/api/signatures', { method: 'PUT', body })).body, { success: true });
 });
 
-test('the first thing wrong with a registration is told alone, with status 200', async (t) => {
+test('only the first fault of a registration is reported, with status 200', async (t) => {
   const both = { secret: SECRET, secondSecret: SECOND };
   const cases: readonly (readonly [body: unknown, error: string, account?: Account])[] = [
     [[], 'Expected type object but found type array'],
@@ -99,7 +99,7 @@ test('the first thing wrong with a registration is told alone, with status 200',
   );
 });
 
-test('a registration that waits already, or that the pool refuses, is refused in the known words', async (t) => {
+test('a registration that is already pending, or that the pool refuses, is refused in the known words', async (t) => {
   const waiting = nodeWith(3);
   const transaction = transactionOf(3, { kind: 'secondSignature', publicKey: SECOND_KEY }, { senderPublicKey: KEY });
   waiting.pool = { ready: [{ transaction, receivedAtMs: 0 }] };
@@ -135,7 +135,7 @@ test('only listed clients may send a passphrase; behind a proxy, every address m
   t.is((await untrusting('/api/signatures', put(body))).status, 200);
 });
 
-test('where second signatures are switched off, the paths are as in a node that never had them', async (t) => {
+test('where second signatures are disabled, their paths answer as in a node without them', async (t) => {
   const ask = await serve(t, nodeWith(3), { legacySignatures: { enabled: false, whiteList: ['127.0.0.1'] } });
   t.is((await ask('/api/signatures/fee')).status, 404);
   const answer = await ask('/api/signatures', put({ secret: SECRET, secondSecret: SECOND }));
@@ -143,7 +143,7 @@ test('where second signatures are switched off, the paths are as in a node that 
   t.is(answer.headers.get('allow'), 'POST');
 });
 
-test('no secret is logged or repeated, whatever goes wrong', async (t) => {
+test('no secret is logged or repeated, whatever fails', async (t) => {
   const lines: (LogFields | string | undefined)[] = [];
   const observer: Observer = {
     module: () => observer,

@@ -97,7 +97,7 @@ test('accounts without a key have an empty one in a strict dialect, null elsewhe
   }
 });
 
-test('confirmed transactions say when the node received them, where it knows', async (t) => {
+test('confirmed transactions show when the node received them, if known', async (t) => {
   for (const generation of [2, 3] as const) {
     const fake = furnished(generation);
     const ask = await serve(t, fake);
@@ -111,7 +111,7 @@ test('confirmed transactions say when the node received them, where it knows', a
   }
 });
 
-test('peers of generation 2 on the network of this node are of its network identifier', async (t) => {
+test("peers of generation 2 on the node's network have its network identifier", async (t) => {
   const fake = furnished(2);
   const { nethash, networkIdentifier } = fake.api.params;
   fake.peers = [

@@ -38,7 +38,7 @@ function innerOf(body: unknown): string[] {
   return (errors.at(-1)?.errors ?? []).map(({ code, message, path }) => `${code} ${path.join('.')} ${message}`);
 }
 
-test('an accepted transaction answers 200 and reaches the node as sent, undeclared members included', async (t) => {
+test('an accepted transaction gets 200 and reaches the node unchanged, with undeclared members', async (t) => {
   for (const generation of [2, 3] as const) {
     const fake = fakeNode(generation);
     const seen: unknown[] = [];
@@ -105,13 +105,13 @@ test('the refusal of a transaction names each member with a wrong type or format
   t.is((await ask3('/transactions', withBody({ ...BODIES[3], amount: 1, fee: null }))).status, 200);
 });
 
-test('a list of transactions is not one', async (t) => {
+test('a list of transactions is refused', async (t) => {
   const answer = await (await serve(t, fakeNode(3)))('/api/transactions', withBody([BODIES[3]]));
   t.is(answer.status, 400);
   t.deepEqual(innerOf(answer.body), ['INVALID_TYPE  Expected type object but found type array']);
 });
 
-test('a body of another content type is named first and then reads as empty', async (t) => {
+test('a body of another content type is reported first and then parsed as empty', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const shapeOf = (body: unknown) => (body as { errors: { code: string; message: string }[] }).errors;
   const text = await ask('/api/signatures', {
@@ -171,7 +171,7 @@ test('a single plain failure is a list of one, and the outer text of generation 
   }
 });
 
-test('a rejection that the node throws is answered like one that it returns', async (t) => {
+test('a rejection that the node throws is answered like a returned one', async (t) => {
   const fake = fakeNode(3);
   const errors = [transactionError('1', 'Invalid amount', '.amount')];
   fake.submit = () => Promise.reject(new TransactionRejected('TRANSACTION_INVALID', errors));
@@ -198,7 +198,7 @@ test('the node accepts a member signature, or answers 409', async (t) => {
   });
 });
 
-test('a client whose signatures took as much time as they may is told 429, by its address', async (t) => {
+test('a client whose signatures used up its budget gets 429, by its address', async (t) => {
   for (const generation of [2, 3] as const) {
     const fake = fakeNode(generation);
     const clients: (string | undefined)[] = [];
@@ -242,7 +242,7 @@ test('a member signature without all its fields gives 400', async (t) => {
 
 const SWITCH = { publicKey: ALICE_KEY, password: 'elephant tree', forging: true };
 
-test('forging is switched and listed for who is on its whitelist', async (t) => {
+test('a whitelisted client can switch and list forging', async (t) => {
   const fake = fakeNode(3);
   fake.forging = [
     { publicKey: ALICE_KEY, forging: true },
@@ -300,7 +300,7 @@ test('a forging switch that fails gives 404 with the reason', async (t) => {
   }
 });
 
-test('a node that cannot keep a transaction now says when to hand it in again', async (t) => {
+test('when the node cannot store a transaction, the answer says when to send it again', async (t) => {
   const fake = fakeNode(3);
   fake.submit = () => Promise.resolve(refusal('TRANSACTION_NOT_KEPT', 'x'));
   const answer = await (await serve(t, fake))('/api/transactions', withBody(BODIES[3]));
@@ -308,7 +308,7 @@ test('a node that cannot keep a transaction now says when to hand it in again', 
   t.is(answer.headers.get('retry-after'), '5');
 });
 
-test('a code that is not in the table is a failure of the node', async (t) => {
+test('an unknown code is a failure of the node', async (t) => {
   const fake = fakeNode(3);
   fake.setForging = () => Promise.reject(new ProtocolError('SOMETHING_ELSE', {}, 'inner words'));
   const answer = await (await serve(t, fake))('/api/node/status/forging', withBody(SWITCH, 'PUT'));

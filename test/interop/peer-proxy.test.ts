@@ -6,7 +6,7 @@ import { PeerProxy } from './peer-proxy.ts';
 const DIALLER_PORT = 40_001;
 const DIALLER_IP = '127.0.1.9';
 
-test('a proxy passes a dialler on from the address of its own proxy, and what both say', async (t) => {
+test("a proxy passes a dialler on from the proxy's own address, with all messages of both sides", async (t) => {
   const { dial } = await proxied(t);
   const { socket, said, from } = await dial(DIALLER_PORT);
   t.is(from, DIALLER_IP);
@@ -14,7 +14,7 @@ test('a proxy passes a dialler on from the address of its own proxy, and what bo
   t.is(String((await once(socket, 'data'))[0]), 'welcome');
 });
 
-test('a proxy drops those who are refused, turns them away, and lets them in again', async (t) => {
+test('a proxy drops refused peers, refuses their connections, and admits them again later', async (t) => {
   const { proxy, dial } = await proxied(t);
   const { socket } = await dial(DIALLER_PORT);
   proxy.refuse([DIALLER_PORT]);
@@ -24,7 +24,7 @@ test('a proxy drops those who are refused, turns them away, and lets them in aga
   await t.notThrowsAsync(dial(DIALLER_PORT));
 });
 
-test('a proxy lets nobody through whom it does not know', async (t) => {
+test('a proxy refuses an unknown peer', async (t) => {
   const { dial } = await proxied(t);
   await t.throwsAsync(dial(DIALLER_PORT + 1));
 });

@@ -19,7 +19,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 const HEIGHT = 130;
 const { network, blocks } = madeChain(HEIGHT + 1);
 
-test('a backup is taken while the chain is written to, and a node can go on from it', async (t) => {
+test('a backup can be taken while the chain is written to, and a node can start from it', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);
   const digest = await storeChain(place, blocks.slice(0, HEIGHT));
@@ -38,7 +38,7 @@ test('a backup is taken while the chain is written to, and a node can go on from
   t.deepEqual(readdirSync(copy.dataDirectory).sort(), ['backup.json', 'chain']);
 });
 
-test('a backup replaces nothing, and leaves nothing behind when it fails', async (t) => {
+test('a backup replaces no file, and leaves nothing behind when it fails', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);
   await t.throwsAsync(backUp(place, join(folder, 'copy')), { code: 'STORE_MISSING' });
@@ -48,7 +48,7 @@ test('a backup replaces nothing, and leaves nothing behind when it fails', async
   await t.throwsAsync(backUp(place, join(folder, 'copy')), { code: 'BACKUP_EXISTS' });
 });
 
-test('a snapshot carries the chain and its state, which the restorer verifies', async (t) => {
+test('a snapshot contains the chain and its state, and a restore verifies both', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);
   const digest = await storeChain(place, blocks.slice(0, HEIGHT));
@@ -78,7 +78,7 @@ async function rewrite(place: ChainPlace, work: (writer: KeyValueWriter) => void
   await keys.close();
 }
 
-test('a snapshot of a layout that is not read is refused with the layouts that are', async (t) => {
+test('a snapshot of an unsupported layout is refused with the supported layouts', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));
@@ -94,7 +94,7 @@ test('a snapshot of a layout that is not read is refused with the layouts that a
   });
 });
 
-test('no copy is made of a state with a flipped byte, and nothing is left behind', async (t) => {
+test('a state with a flipped byte is not copied, and nothing is left behind', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, 20));
@@ -130,7 +130,7 @@ test('a snapshot does not take the place of a device, a pipe or a folder', async
   t.deepEqual(readdirSync(folder).sort(), ['data', 'pipe', 'place']);
 });
 
-test('a snapshot that deviates anywhere is refused with the reason, and nothing of it stays', async (t) => {
+test('a snapshot with any deviation is refused with the reason, and nothing of it stays', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));
@@ -174,7 +174,7 @@ test('a snapshot that deviates anywhere is refused with the reason, and nothing 
   await refused(gzipSync(spoilt), /says digest|holds a wrong value|cannot be/);
 });
 
-test('a snapshot of large values is unpacked in linear time and written in small batches; one without end is refused', async (t) => {
+test('a snapshot of large values is unpacked in linear time and small batches; an endless one is refused', async (t) => {
   const folder = temporaryFolder(t);
   const head = Buffer.from(
     `${JSON.stringify({ format: 'bloomery-snapshot-1', nethash: network.params.nethash, layout: LAYOUT_VERSION, network: 'x' })}\n`,
@@ -205,7 +205,7 @@ test('a snapshot of large values is unpacked in linear time and written in small
   t.regex((await restore(40)).message, /it unpacks to more than 100 times its size/);
 });
 
-test('a snapshot that is not there is named, with what to do', async (t) => {
+test('a missing snapshot is refused with its name and a remedy', async (t) => {
   const folder = temporaryFolder(t);
   const error = await t.throwsAsync(restoreSnapshot(join(folder, 'none'), placeIn(join(folder, 'data'), network)), {
     code: 'SNAPSHOT_REFUSED',
@@ -226,7 +226,7 @@ test('a snapshot of another network is refused', async (t) => {
   await store.close();
 });
 
-test('a backup and a snapshot tell their steps in order, with shares between 0 and 1 where they tell them', async (t) => {
+test('a backup and a snapshot report their steps in order, with fractions between 0 and 1', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));

@@ -19,7 +19,7 @@ async function linesOf(file: string): Promise<readonly { readonly number: number
   return all.map(({ number, bytes }) => ({ number, text: textOfLine(bytes) }));
 }
 
-test('a block comes back from its line as it was, genesis included', (t) => {
+test('a block is read back from its line unchanged, genesis included', (t) => {
   for (const block of blocks) {
     t.deepEqual(blockOfLine(lineOfBlock(block, codec), codec), { block, fault: undefined });
   }
@@ -43,7 +43,7 @@ test('amounts may be integers, also those that a double cannot hold', (t) => {
   t.is(blockOfLine(asNumbers(lineOfBlock(large, codec)), codec).block.totalAmount, 9_007_199_254_740_993n);
 });
 
-test('what looks like an amount inside a text is left alone', (t) => {
+test('a text inside a text that looks like an amount stays unchanged', (t) => {
   const [from, to] = maker.network.accounts;
   const data = '"amount":5, "fee": 7';
   const payload = { kind: 'transfer', amount: 5n, recipientId: maker.transfer(from!, to!, 1n).senderId, data } as const;
@@ -52,7 +52,7 @@ test('what looks like an amount inside a text is left alone', (t) => {
   t.deepEqual(blockOfLine(lineOfBlock(block, codec), codec), { block, fault: undefined });
 });
 
-test('a member that says something else than the bytes is named', (t) => {
+test('a member that contradicts the bytes is named', (t) => {
   const line = lineOfBlock(filled, codec);
   const id = filled.transactions[0]?.id ?? '';
   const faultOf = (from: string | RegExp, to: string): string | undefined =>
@@ -65,14 +65,14 @@ test('a member that says something else than the bytes is named', (t) => {
   t.is(faultOf('"version":2', '"version":2,"confirmations":7'), undefined);
 });
 
-test('what is no block is refused with the place of the fault', (t) => {
+test('a line that is no block is refused with its position', (t) => {
   for (const text of ['{', '[]', '5', 'null', '{"version":2}', '{"version":9}']) {
     const error = t.throws(() => blockOfLine(text, codec), { instanceOf: BlockRejected });
     t.true(['BLOCK_MALFORMED', 'BLOCK_VERSION_INVALID'].includes(error.code), text);
   }
 });
 
-test('the id that a line claims is its own, not that of a transaction', (t) => {
+test('the id of a line is taken from the block, not from a transaction', (t) => {
   t.is(claimedId(lineOfBlock(filled, codec)), filled.id);
   t.is(claimedId('{"transactions":[{"id":"5"}],"height":3}'), undefined);
   // A malformed line must be read in linear time.
@@ -83,7 +83,7 @@ test('the id that a line claims is its own, not that of a transaction', (t) => {
   t.is(claimedId('no block'), undefined);
 });
 
-test('lines are read plain and compressed, whatever their breaks; blank ones are passed over', async (t) => {
+test('lines are read plain and compressed, with any line breaks; blank lines are skipped', async (t) => {
   const folder = temporaryFolder(t);
   const text = 'one\n\n  \ntwo\r\nthree';
   writeFileSync(join(folder, 'plain'), text);
@@ -97,7 +97,7 @@ test('lines are read plain and compressed, whatever their breaks; blank ones are
   }
 });
 
-test('lines longer than what is read at once stay whole, and bytes are counted as they are on the disk', async (t) => {
+test('lines longer than a read chunk stay whole, and bytes are counted as on the disk', async (t) => {
   const file = join(temporaryFolder(t), 'long');
   const texts = [3_000_000, 5, 1_048_576].map((length, index) => String(index).repeat(length));
   writeFileSync(file, `${texts.join('\n')}\n`);
@@ -109,7 +109,7 @@ test('lines longer than what is read at once stay whole, and bytes are counted a
   t.is(chainFile.bytesRead(), 4_048_584);
 });
 
-test('a file that is missing, cut off or not compressed is refused by its name', async (t) => {
+test('a file that is missing, truncated or not compressed is refused by name', async (t) => {
   const folder = temporaryFolder(t);
   const missing = t.throws(() => openChainFile(join(folder, 'none')), { instanceOf: ProtocolError });
   t.is(missing.code, 'CHAIN_FILE_UNREADABLE');

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 
 const { network, blocks } = madeChain(10);
 
-test('who waits for the indexes of a store is told the container that has it', async (t) => {
+test('a user who waits for the indexes of a store sees which container holds it', async (t) => {
   const place = placeIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const directory = chainDirectory(place);

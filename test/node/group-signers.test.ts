@@ -49,7 +49,7 @@ function largeGroup(world: PoolWorld, count: number): readonly string[] {
   });
 }
 
-test('who of a group has signed is told in the order of the group, whoever signed first, with how many must', async (t) => {
+test('the signers of a group are listed in the order of the group, with the required number', async (t) => {
   const { world, ask } = setUpGroup();
   const json = world.transfer(alice, stranger);
   const id = world.submit(json);
@@ -66,7 +66,7 @@ test('who of a group has signed is told in the order of the group, whoever signe
   t.deepEqual(await standing(), [true, false, true]);
 });
 
-test('a registration needs every member, whatever its transactions will need', async (t) => {
+test('a registration needs each member, whatever its transactions will need', async (t) => {
   const { world, ask } = setUpGroup();
   const json = world.multisignature(stranger, [mary, mike], 1);
   const id = world.submit(json);
@@ -80,13 +80,13 @@ test('a registration needs every member, whatever its transactions will need', a
   });
 });
 
-test('nothing is told of a transaction that no group signs, nor of one that is not there', async (t) => {
+test('nothing is reported for a transaction without a group, or one that does not exist', async (t) => {
   const { world, ask } = setUpGroup();
   t.is(await ask(world.submit(world.transfer(stranger, alice))), undefined);
   t.is(await ask('1'), undefined);
 });
 
-test('asking again costs no checks, and a new signature is looked for at once', async (t) => {
+test('a repeated question costs no checks, and a new signature is checked at once', async (t) => {
   const { world, ask } = setUpGroup();
   const json = world.transfer(alice, stranger);
   const id = world.submit(json);
@@ -102,7 +102,7 @@ test('asking again costs no checks, and a new signature is looked for at once', 
   );
 });
 
-test('strangers that ask without end get what a crowd may cost, are refused then, and programs here are answered', async (t) => {
+test('endless questions of strangers cost their share and are then refused; local programs are answered', async (t) => {
   const { world, ask } = setUpGroup();
   const ids = largeGroup(world, 12);
   const before = world.checks;
@@ -130,7 +130,7 @@ test('strangers that ask without end get what a crowd may cost, are refused then
   t.is(own?.members.filter(({ hasSigned }) => hasSigned).length, 14);
 });
 
-test('a client that was refused goes on where it was, and tries no pair twice', async (t) => {
+test('a refused client continues where it stopped, and no pair is checked twice', async (t) => {
   const { world, ask } = setUpGroup();
   const [id = ''] = largeGroup(world, 1);
   const before = world.checks;
@@ -156,7 +156,7 @@ test('a client that was refused goes on where it was, and tries no pair twice', 
   t.is(world.checks - before, 119);
 });
 
-test('two clients that ask of a transaction with and without its newest signature do not take the search from each other', async (t) => {
+test("two clients that ask with and without the newest signature do not restart each other's search", async (t) => {
   const { world, ask } = setUpGroup();
   const many = Array.from({ length: 15 }, (_, at) => person(`member ${at}`));
   world.setAccount(alice, { group: { min: 15, lifetime: 1, members: many.map(({ publicKey }) => publicKey) } });
@@ -175,7 +175,7 @@ test('two clients that ask of a transaction with and without its newest signatur
   t.true(world.checks - before <= 15 * 7 + 15 * 8, `${world.checks - before} checks`);
 });
 
-test('to ask is no waste: it does not keep a client from handing in, nor the node from other work', async (t) => {
+test('a question is no waste: its client may still submit, and the node does other work', async (t) => {
   const { world, ask, turns } = setUpGroup();
   const [id = ''] = largeGroup(world, 1);
   let nowMs = 0;

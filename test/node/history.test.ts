@@ -15,7 +15,7 @@ function setUpHistory() {
   return { history, block, at: (ms: number) => (nowMs = ms) };
 }
 
-test('blocks, their transactions, their delay and the slots missed between them are counted by half a minute', (t) => {
+test('blocks, transactions, delays and missed slots are counted per half minute', (t) => {
   const { history, block, at } = setUpHistory();
   at(60_500);
   history.applied([block(60, 2)], 'received');
@@ -34,7 +34,7 @@ test('blocks, their transactions, their delay and the slots missed between them 
   t.is(history.of('day').points[0]?.blocks, 3);
 });
 
-test('a download has neither delays nor missed slots, and after a reorg slots are counted from the new branch', (t) => {
+test('a download has no delays and no missed slots; after a reorg slots count from the new branch', (t) => {
   const { history, block, at } = setUpHistory();
   at(HOUR_MS);
   history.applied([block(2), block(40)], 'synced');
@@ -47,7 +47,7 @@ test('a download has neither delays nor missed slots, and after a reorg slots ar
   t.is(point?.delayMs, 600_000);
 });
 
-test('it is bounded, and what is older than its span is left out', (t) => {
+test('the history is bounded, and entries older than its span are left out', (t) => {
   const { history, block, at } = setUpHistory();
   for (let minute = 0; minute < 3000; minute += 1) {
     at(minute * 60_000);
@@ -61,7 +61,7 @@ test('it is bounded, and what is older than its span is left out', (t) => {
   t.is(history.of('hour').points.length, 1);
 });
 
-test('a clock that is set back loses nothing', (t) => {
+test('a clock that is set back loses no entries', (t) => {
   const { history, block, at } = setUpHistory();
   at(HOUR_MS);
   history.applied([block(3600)], 'received');

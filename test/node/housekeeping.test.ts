@@ -3,7 +3,7 @@ import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import { startHousekeeping } from '../../src/node/housekeeping.ts';
 import { systemClock, systemRandom } from '../../src/node/system.ts';
 
-test('jobs run by the calendar, a failing one is logged, and none runs after the stop', async (t) => {
+test('jobs run by schedule, a failing one is logged, and none runs after the stop', async (t) => {
   let runs = 0;
   const codes: string[] = [];
   const observer: Observer = { ...SILENT, module: () => observer, log: (_level, code) => void codes.push(code) };
@@ -33,7 +33,7 @@ test('jobs run by the calendar, a failing one is logged, and none runs after the
   t.is(runs, after);
 });
 
-test('the system’s chance stays within its bounds', (t) => {
+test('random numbers of the system stay within their bounds', (t) => {
   for (let round = 0; round < 1000; round++) {
     const fraction = systemRandom.fraction();
     t.true(fraction >= 0 && fraction < 1);
@@ -42,7 +42,7 @@ test('the system’s chance stays within its bounds', (t) => {
   t.is(systemRandom.bytes(8).length, 8);
 });
 
-test('a timer of the system runs once, and not when it was cancelled', async (t) => {
+test('a timer of the system fires once, and not after it was cancelled', async (t) => {
   let runs = 0;
   systemClock.after(1, () => (runs += 1));
   systemClock.after(1, () => (runs += 10)).cancel();

@@ -59,7 +59,7 @@ function fileOf(t: ExecutionContext, content: readonly string[]): { file: string
   return { file, place: placeIn(join(folder, 'data'), network) };
 }
 
-test('what was exported is imported to the same digest, plain and compressed', async (t) => {
+test('an exported chain is imported with the same digest, plain and compressed', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'origin'), network);
   const digest = await storeChain(place, blocks);
@@ -76,7 +76,7 @@ test('what was exported is imported to the same digest, plain and compressed', a
   await store.close();
 });
 
-test('an export into a pipe or a device goes through it and leaves it where it is', async (t) => {
+test('an export to a pipe or a device writes through it and does not replace it', async (t) => {
   const folder = temporaryFolder(t);
   const origin = placeIn(join(folder, 'origin'), network);
   await storeChain(origin, blocks);
@@ -95,7 +95,7 @@ test('an export into a pipe or a device goes through it and leaves it where it i
   t.deepEqual(readdirSync(folder).sort(), ['origin', 'pipe']);
 });
 
-test('an export in parts is imported part by part, and what the chain has already is passed over', async (t) => {
+test('an export in parts is imported part by part, and known blocks are skipped', async (t) => {
   const folder = temporaryFolder(t);
   const origin = placeIn(join(folder, 'origin'), network);
   const digest = await storeChain(origin, blocks);
@@ -159,7 +159,7 @@ for (const [what, height, pattern, reason] of FLIPS) {
   });
 }
 
-test('of two wrong blocks the first is named, wherever the faults show', async (t) => {
+test('of two invalid blocks the first is named, whatever their faults', async (t) => {
   const content = [...lines];
   content[39] = flipped(content[39] ?? '', /"blockSignature":"[0-9a-f]/);
   content[41] = '{';
@@ -169,7 +169,7 @@ test('of two wrong blocks the first is named, wherever the faults show', async (
   t.is(height, 39);
 });
 
-test('a refused block is told also where the indexes cannot be written then, and that after it', async (t) => {
+test('a refused block is reported even when the indexes cannot be written, and then that failure, too', async (t) => {
   const wrong = lines.with(60, lines[60]!.replace('"height":61', '"height":62'));
   const full = new ProtocolError('STORE_WRITE_FAILED', {}, 'The chain store could not be written: no room.');
   const failing = (store: StoredChain): IndexBackfill => ({
@@ -196,7 +196,7 @@ test('a refused block is told also where the indexes cannot be written then, and
   t.is((await run(whole.place, whole.file, failing)).error, full);
 });
 
-test('a compressed file that is cut off says how far the chain came, and its whole blocks are kept', async (t) => {
+test('a truncated compressed file reports the last height, and its complete blocks are kept', async (t) => {
   const { place, file } = fileOf(t, lines);
   const packed = gzipSync(readFileSync(file));
   const cut = `${file}.gz`;
@@ -208,7 +208,7 @@ test('a compressed file that is cut off says how far the chain came, and its who
   t.true(error?.message.endsWith(`; the chain ends at height ${height}`), error?.message);
 });
 
-test('one failure that ends both the blocks and their indexes is told once', async (t) => {
+test('a single failure of blocks and indexes is reported once', async (t) => {
   const { place, file } = fileOf(t, lines);
   const directory = chainDirectory(place);
   const { error } = await run(place, file, (store) => {
@@ -225,7 +225,7 @@ test('one failure that ends both the blocks and their indexes is told once', asy
   t.is(error?.message.match(/the claim of this process is gone/g)?.length, 1);
 });
 
-test('a missing, repeated or foreign block is refused as one that does not follow', async (t) => {
+test('a missing, repeated or foreign block is refused because it does not follow', async (t) => {
   for (const [content, reason] of [
     [
       [...lines.slice(0, 20), ...lines.slice(21)],
@@ -248,7 +248,7 @@ test('a block below the first is refused, though it names none before it and the
   t.is(height, 1);
 });
 
-test("a file of another network is refused at its genesis block, and another chain of one's own where they part", async (t) => {
+test('a file of another network is refused at its genesis block, and another chain where they part', async (t) => {
   const other = makeNetwork({ accounts: 3 });
   const { file, place } = fileOf(t, [lineOfBlock(other.genesis, maker.rules.codec)]);
   const foreign = await run(place, file);
@@ -276,7 +276,7 @@ const LONG_HEIGHT = 1100;
 const long = madeChain(LONG_HEIGHT);
 const longLines = long.blocks.map((block) => lineOfBlock(block, long.maker.rules.codec));
 
-test('an import that is stopped keeps what it has applied, and the next goes on from there', async (t) => {
+test('a stopped import keeps the applied blocks, and the next one continues from there', async (t) => {
   const { file, place } = fileOf(t, longLines);
   const { chain, store, genesis, close } = await openChain(place, true);
   const stop = new AbortController();
@@ -291,7 +291,7 @@ test('an import that is stopped keeps what it has applied, and the next goes on 
   t.is(rest.digest, await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks));
 });
 
-test('an import that is told to stop when it has every block was not stopped', async (t) => {
+test('an import stopped after its last block counts as complete', async (t) => {
   const { file, place } = fileOf(t, longLines);
   const { chain, store, genesis, close } = await openChain(place, true);
   const stop = new AbortController();
@@ -305,7 +305,7 @@ test('an import that is told to stop when it has every block was not stopped', a
   t.deepEqual([done.height, done.wasStopped], [LONG_HEIGHT, false]);
 });
 
-test('a wrong block far into a file is refused there while later ones are read already', async (t) => {
+test('an invalid block far into a file is refused at its place while later ones are read already', async (t) => {
   const content = [...longLines];
   content[699] = flipped(content[699] ?? '', /"blockSignature":"[0-9a-f]/);
   content[1000] = '{';
@@ -320,7 +320,7 @@ for (const [where, made] of [
   ['an earlier commit, whose indexes are not written yet,', long],
   ['the same commit', madeChain(11)],
 ] as const) {
-  test(`a transaction that stands in ${where} already is refused as confirmed`, async (t) => {
+  test(`a transaction already in ${where} is refused as confirmed`, async (t) => {
     const { maker, blocks: before, network: own } = made;
     const repeated = before[9]!.transactions[1]!;
     const fresh = maker.transfer(own.accounts[0]!, own.accounts[1]!, 5n);
@@ -343,7 +343,7 @@ for (const [where, made] of [
   });
 }
 
-test('an imported chain is reverted as far as it is not final, block by block as if it had grown one by one', async (t) => {
+test('an imported chain is reverted block by block down to finality, as if it had grown one by one', async (t) => {
   const { file, place } = fileOf(t, longLines);
   await run(place, file);
   const { chain, store, close } = await openChain(place, false);
@@ -358,7 +358,7 @@ test('an imported chain is reverted as far as it is not final, block by block as
   t.is((await run(place, file)).height, LONG_HEIGHT);
 });
 
-test('the file of another network is told as that, with its name where it is known, and a damaged genesis block is not', async (t) => {
+test("a file of another network is named as such, with a known network's name; a damaged genesis block is not", async (t) => {
   const own = network.params;
   const other = { id: '17', payloadHash: 'cd'.repeat(32) };
   const networks = {

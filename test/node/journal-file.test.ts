@@ -36,7 +36,7 @@ function header(height: number): SignedHeader {
   };
 }
 
-test('a journal answers with the last header of each delegate, also after it was opened again', (t) => {
+test('a journal returns the last header of each delegate, also after it was opened again', (t) => {
   const file = join(temporaryFolder(t), 'deep', 'journal');
   const journal = openJournal(file);
   t.is(journal.last(A), undefined);
@@ -51,7 +51,7 @@ test('a journal answers with the last header of each delegate, also after it was
   again.close();
 });
 
-test('a journal that was copied is known as a copy wherever the copy lies, and one that was moved or rewritten is not', (t) => {
+test('a copied journal is detected as a copy anywhere, and a moved or rewritten one is not', (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'here', 'journal');
   const opened = (path: string): boolean => {
@@ -91,7 +91,7 @@ test('a journal that was copied is known as a copy wherever the copy lies, and o
   t.false(opened(restored));
 });
 
-test('a backup that is copied over the files of its own run is known as a copy once something was signed since', (t) => {
+test('a backup copied over the files of its own run is detected as a copy once something was signed since', (t) => {
   const folder = temporaryFolder(t);
   const here = join(folder, 'here');
   const file = join(here, 'journal');
@@ -131,7 +131,7 @@ test('a backup that is copied over the files of its own run is known as a copy o
   noted.close();
 });
 
-test('a journal that alone was put back among the files of a folder is known as a copy', (t) => {
+test('a journal restored alone among the files of a folder is detected as a copy', (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'here', 'journal');
   const journal = openJournal(file);
@@ -146,7 +146,7 @@ test('a journal that alone was put back among the files of a folder is known as 
   restored.close();
 });
 
-test('a journal counts as whole after a kill at any moment, a change of owner or mode, and with a marker that was cut short', (t) => {
+test('a journal counts as original after a kill, a change of owner or mode, and with a truncated marker', (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'here', 'journal');
   const isCopied = (): boolean => {
@@ -185,7 +185,7 @@ test('a journal counts as whole after a kill at any moment, a change of owner or
   t.false(isCopied());
 });
 
-test('of two folders that share the file of a journal by a hard link, the one that opens it is known as a copy', (t) => {
+test('when two folders share a journal by a hard link, the one that opens it is detected as a copy', (t) => {
   const folder = temporaryFolder(t);
   const [file, linked] = [join(folder, 'here', 'journal'), join(folder, 'there', 'journal')];
   const journal = openJournal(file);
@@ -208,7 +208,7 @@ test('of two folders that share the file of a journal by a hard link, the one th
   own.close();
 });
 
-test('a journal from before its place was kept counts as whole', (t) => {
+test('a journal from before the check of its place counts as original', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   journal.record(A, header(1));
@@ -219,7 +219,7 @@ test('a journal from before its place was kept counts as whole', (t) => {
   copy.close();
 });
 
-test('a journal whose claim another process has taken for stale signs no more', (t) => {
+test('a journal whose lock another process has taken over signs no more', (t) => {
   const folder = temporaryFolder(t);
   const journal = openJournal(join(folder, 'journal'));
   journal.record(A, header(1));
@@ -230,7 +230,7 @@ test('a journal whose claim another process has taken for stale signs no more', 
   journal.close();
 });
 
-test('a header is in the file when record returns', (t) => {
+test('a header is in the file before record returns', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   journal.record(A, header(7));
@@ -238,7 +238,7 @@ test('a header is in the file when record returns', (t) => {
   journal.close();
 });
 
-test('a last line cut short anywhere is dropped and writing goes on behind the whole ones', (t) => {
+test('a truncated last line is dropped, and new lines follow the complete ones', (t) => {
   const folder = temporaryFolder(t);
   const whole = join(folder, 'whole');
   const journal = openJournal(whole);
@@ -260,7 +260,7 @@ test('a last line cut short anywhere is dropped and writing goes on behind the w
   }
 });
 
-test('a last line of zeros, as a power cut leaves it, is dropped', (t) => {
+test('a last line of zeros, as after a power cut, is dropped', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   journal.record(A, header(1));
@@ -271,7 +271,7 @@ test('a last line of zeros, as a power cut leaves it, is dropped', (t) => {
   again.close();
 });
 
-test('a damaged line before the last is refused with its number, and nothing is changed', (t) => {
+test('a damaged line before the last is refused with its number, and the file is not changed', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   for (const height of [1, 2, 3]) journal.record(A, header(height));
@@ -297,7 +297,7 @@ test('a long journal is rewritten with the last header of each delegate', (t) =>
   again.close();
 });
 
-test('a journal that cannot be rewritten refuses to sign until it can, and loses nothing', (t) => {
+test('a journal that cannot be rewritten refuses to sign until it can, and loses no header', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file, { spareLinesMax: 2 });
   for (const height of [1, 2, 3, 4]) journal.record(A, header(height));
@@ -319,7 +319,7 @@ test('a journal that cannot be rewritten refuses to sign until it can, and loses
   again.close();
 });
 
-test.serial('on a full disk no header is recorded, half a line is undone, and it goes on when there is room', (t) => {
+test.serial('on a full disk no header is recorded, and writing resumes when there is room', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   journal.record(A, header(1));
@@ -344,7 +344,7 @@ test.serial('on a full disk no header is recorded, half a line is undone, and it
   again.close();
 });
 
-test.serial('a journal that a full disk left with half a line opens with what was signed', (t) => {
+test.serial('a journal with half a line after a full disk opens with all signed headers', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   journal.record(A, header(1));
@@ -362,7 +362,7 @@ test.serial('a journal that a full disk left with half a line opens with what wa
   again.close();
 });
 
-test('a journal whose new file cannot take the place of the old one removes it and closes it', (t) => {
+test('a journal whose new file cannot replace the old one removes and closes the new file', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file, { spareLinesMax: 0 });
   journal.record(A, header(1));
@@ -379,7 +379,7 @@ test('a journal whose new file cannot take the place of the old one removes it a
   t.is(linesOf(file), 2);
 });
 
-test('a journal that was rewritten many times has one descriptor open, that of the file itself', (t) => {
+test('a journal that was rewritten many times has one open descriptor, that of the file', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file, { spareLinesMax: 1 });
   for (let height = 1; height <= 50; height++) {
@@ -408,7 +408,7 @@ function linesOf(file: string): number {
   return readFileSync(file, 'utf8').trimEnd().split('\n').length;
 }
 
-test('a second opener is refused while the journal is open, and welcome afterwards', (t) => {
+test('a second open is refused while the journal is open, and allowed afterwards', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   const error = t.throws(() => openJournal(file), { code: 'JOURNAL_IN_USE' });
@@ -420,7 +420,7 @@ test('a second opener is refused while the journal is open, and welcome afterwar
   t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_CLOSED' });
 });
 
-test('another process is kept out while the owner lives, and not after it was killed', async (t) => {
+test('another process is refused while the owner lives, but not after it was killed', async (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const holder = fork(fileURLToPath(new URL('../support/journal-holder.js', import.meta.url)), [file], {
     execArgv: [],

@@ -14,7 +14,7 @@ const config = loadConfig({
   flags: new Map(),
 });
 
-test('all budgets and what a node needs by itself stay below every ceiling that may be configured', (t) => {
+test('the sum of all budgets and the base use stays below each allowed memory limit', (t) => {
   const { ceilingMb } = OPTIONS.memory;
   const neededMb = neededBytes(config) / MB;
   t.log(`${Math.round(neededMb)} MB of ${ceilingMb.default} MB`);
@@ -22,7 +22,7 @@ test('all budgets and what a node needs by itself stay below every ceiling that 
   t.true(neededMb < 0.75 * ceilingMb.default, 'a quarter of the default is left for what is not collected yet');
 });
 
-test('a ceiling below what larger budgets need is refused with the least that does', (t) => {
+test('a limit below the need of larger budgets is refused with the smallest valid limit', (t) => {
   t.notThrows(() => checkCeiling(config));
   const wide = { ...config, pool: { ...config.pool, transactionsPerQueueMax: 5000 } };
   t.true(neededBytes(wide) > neededBytes(config) + 200 * MB);
@@ -32,7 +32,7 @@ test('a ceiling below what larger budgets need is refused with the least that do
   t.notThrows(() => checkCeiling({ ...wide, memory: { ceilingMb: Number(least) } }));
 });
 
-test('every budget is positive, has a name of its own and a file that states its bound', (t) => {
+test('each budget is positive, has its own name and a file that states its bound', (t) => {
   const budgets = budgetsOf(config);
   t.is(new Set(budgets.map(({ name }) => name)).size, budgets.length);
   for (const { name, file, bytesMax } of budgets) {

@@ -96,7 +96,7 @@ function lastValueOf(bytes: Buffer, table: number): number {
   throw new Error(`no value of table ${table}`);
 }
 
-test('a watch goes through all pages again and again, and ends with the page that a disk has lost', async (t) => {
+test('a watch checks all pages again and again, and reports the page that a disk has lost', async (t) => {
   const { network, blocks } = madeChain(300);
   const place = placeIn(temporaryFolder(t), network);
   await storeChain(place, blocks);

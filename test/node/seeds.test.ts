@@ -30,7 +30,7 @@ function search(answers: Map<string, string | Error>) {
   return { clock, found, asked, warned, running };
 }
 
-test('every seed is looked up once, and a name server that hangs on one keeps none of the others', async (t) => {
+test('each seed is looked up once, and a hanging name server delays no other seed', async (t) => {
   const { clock, found, asked } = search(
     new Map([
       ['two.example', '10.0.0.2'],
@@ -43,7 +43,7 @@ test('every seed is looked up once, and a name server that hangs on one keeps no
   t.deepEqual(asked, ['one.example', 'two.example', 'three.example']);
 });
 
-test('a seed without an address is looked up again, ever more rarely, until it has one', async (t) => {
+test('a seed without an address is looked up again, with growing pauses, until it has one', async (t) => {
   const answers = new Map<string, string | Error>(seeds.map(({ host }) => [host, new Error('getaddrinfo EAI_AGAIN')]));
   const { clock, found, asked, warned } = search(answers);
   await clock.advance(4_000);
@@ -64,7 +64,7 @@ test('a seed without an address is looked up again, ever more rarely, until it h
   t.is(clock.waiting, 0);
 });
 
-test('after the end nothing is looked up or found any more', async (t) => {
+test('after the stop no seed is looked up or reported', async (t) => {
   const { clock, found, asked, running } = search(new Map([['one.example', '10.0.0.1']]));
   running.stop();
   await clock.advance(3_600_000);

@@ -27,7 +27,7 @@ function journalIn(t: ExecutionContext): JournalFile {
   return journal;
 }
 
-test('a record says the same after it was written and read', (t) => {
+test('a record is the same after a write and a read', (t) => {
   const journal = journalIn(t);
   journal.record(A, header(7));
   journal.hold(B, 123);
@@ -39,7 +39,7 @@ test('a record says the same after it was written and read', (t) => {
   ]);
 });
 
-test('a record with any member changed, cut short or of another kind is refused with the name of its file', (t) => {
+test('a record with a changed member, truncated or of another kind is refused with its file name', (t) => {
   const journal = journalIn(t);
   journal.record(A, header(7));
   const text = textOfRecord(recordOf(journal, NETWORK, MOVE));
@@ -61,7 +61,7 @@ test('a record with any member changed, cut short or of another kind is refused 
   }
 });
 
-test('the journal that a record was moved from signs no more, also after it was opened again and rewritten', (t) => {
+test('the journal whose record was exported signs no more, also after a restart and a rewrite', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file, { spareLinesMax: 0 });
   journal.record(A, header(7));
@@ -79,7 +79,7 @@ test('the journal that a record was moved from signs no more, also after it was 
   again.close();
 });
 
-test('what is taken over makes a journal whole that knew nothing, and nothing else', (t) => {
+test('an import completes the record of its delegates, and leaves other delegates unchanged', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));
   from.hold(B, 50);
@@ -93,7 +93,7 @@ test('what is taken over makes a journal whole that knew nothing, and nothing el
   t.is(into.heldSinceS(B), 50);
 });
 
-test('of two headers the later one stays, with the highest heights of both', (t) => {
+test('of two headers the later one is kept, with the highest heights of both', (t) => {
   const from = journalIn(t);
   from.record(A, header(9, { timestamp: 70, maxHeightPreviouslyForged: 30 }));
   const into = journalIn(t);
@@ -106,7 +106,7 @@ test('of two headers the later one stays, with the highest heights of both', (t)
   t.deepEqual(into.last(A), merged);
 });
 
-test('a copy is not trusted to be all that was signed', (t) => {
+test('a copy does not count as a complete record of signatures', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));
   const into = journalIn(t);

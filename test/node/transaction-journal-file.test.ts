@@ -34,7 +34,7 @@ function listener(): { readonly said: string[]; readonly observer: Observer } {
   return { said, observer: { ...SILENT, log: (_level, code) => void said.push(code) } };
 }
 
-test('what was flushed is there when the journal is opened again', async (t) => {
+test('flushed entries are there when the journal is opened again', async (t) => {
   const file = transactionJournalOf(temporaryFolder(t));
   const journal = await openTransactionJournal(file, SILENT);
   journal.add(entry(1, { isOfGroup: true }));
@@ -48,7 +48,7 @@ test('what was flushed is there when the journal is opened again', async (t) => 
   await again.close();
 });
 
-test('lines are on the disk when a flush resolves, and those of many calls go there together', async (t) => {
+test('lines are on the disk when a flush resolves, and many calls share one flush', async (t) => {
   const file = transactionJournalOf(temporaryFolder(t));
   const journal = await openTransactionJournal(file, SILENT);
   const sizes = new Set<number>();
@@ -64,7 +64,7 @@ test('lines are on the disk when a flush resolves, and those of many calls go th
   await journal.close();
 });
 
-test('a file that was removed, replaced, emptied or written to while the journal is open is whole when a flush resolves', async (t) => {
+test('a file that was removed, replaced, emptied or changed while open is complete when a flush resolves', async (t) => {
   const folder = temporaryFolder(t);
   const file = transactionJournalOf(folder);
   const { said, observer } = listener();
@@ -102,7 +102,7 @@ test('a file that was removed, replaced, emptied or written to while the journal
   await again.close();
 });
 
-test('a journal whose folder is gone refuses, and takes entries again when the folder is back', async (t) => {
+test('a journal without its folder refuses entries, and accepts them when the folder is back', async (t) => {
   const folder = join(temporaryFolder(t), 'data');
   const file = transactionJournalOf(folder);
   const journal = await openTransactionJournal(file, SILENT);
@@ -120,7 +120,7 @@ test('a journal whose folder is gone refuses, and takes entries again when the f
   await journal.close();
 });
 
-test('a last line that a kill left half written is passed over, and what comes after it is read', async (t) => {
+test('a half line from a kill is skipped, and the lines after it are read', async (t) => {
   const file = transactionJournalOf(temporaryFolder(t));
   const { said, observer } = listener();
   const journal = await openTransactionJournal(file, observer);
@@ -140,7 +140,7 @@ test('a last line that a kill left half written is passed over, and what comes a
   t.deepEqual(said, []);
 });
 
-test('damaged lines are said and passed over', async (t) => {
+test('damaged lines are reported and skipped', async (t) => {
   const file = transactionJournalOf(temporaryFolder(t));
   const { said, observer } = listener();
   const journal = await openTransactionJournal(file, observer);
@@ -165,7 +165,7 @@ test('damaged lines are said and passed over', async (t) => {
   t.is(said.length, 1, 'the damage is gone');
 });
 
-test('a file that cannot be read is put aside, and the node starts', async (t) => {
+test('an unreadable file is put aside, and the node starts', async (t) => {
   const folder = temporaryFolder(t);
   const file = transactionJournalOf(folder);
   const { said, observer } = listener();
@@ -178,7 +178,7 @@ test('a file that cannot be read is put aside, and the node starts', async (t) =
   t.true(readdirSync(folder).includes('transaction-journal.unreadable'));
 });
 
-test('the file is written anew when most of it is of no use', async (t) => {
+test('the file is rewritten when most of it is obsolete', async (t) => {
   const file = transactionJournalOf(temporaryFolder(t));
   const journal = await openTransactionJournal(file, SILENT);
   const json = { data: 'x'.repeat(50_000) };
@@ -196,7 +196,7 @@ test('the file is written anew when most of it is of no use', async (t) => {
   await again.close();
 });
 
-test('a second process is refused, and a journal whose claim is gone accepts nothing', async (t) => {
+test('a second process is refused, and a journal that lost its lock accepts nothing', async (t) => {
   const folder = temporaryFolder(t);
   const file = transactionJournalOf(folder);
   const journal = await openTransactionJournal(file, SILENT);

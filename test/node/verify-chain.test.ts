@@ -53,7 +53,7 @@ async function damage(place: ChainPlace, what: TableName | Buffer, change: 'turn
   await keys.close();
 }
 
-test('a sound store agrees with the rules, its tip and digest are told', async (t) => {
+test('an intact store passes, and its tip and digest are reported', async (t) => {
   const place = placeIn(temporaryFolder(t), network);
   const digest = await storeChain(place, blocks);
   const { keys, ...result } = await verify(place);
@@ -61,7 +61,7 @@ test('a sound store agrees with the rules, its tip and digest are told', async (
   t.true(keys > 1000);
 });
 
-test('a store whose blocks came and went agrees too', async (t) => {
+test('a store with reverted blocks passes, too', async (t) => {
   const place = await stored(t);
   const { chain, close } = await openChain(place, false);
   await chain.rollback(70);
@@ -88,7 +88,7 @@ test('a changed block is named with its height and reason', async (t) => {
   t.regex((await verify(cut)).deviation ?? '', /block( [0-9]+)? at height 50( cannot be read)?: /);
 });
 
-test('a store of many commits agrees, and a changed block far up is named', async (t) => {
+test('a store of many commits passes, and a changed block far up is named', async (t) => {
   const { network: longNetwork, blocks: longBlocks } = madeChain(800);
   const place = placeIn(temporaryFolder(t), longNetwork);
   await storeChain(place, longBlocks);
@@ -97,7 +97,7 @@ test('a store of many commits agrees, and a changed block far up is named', asyn
   t.regex((await verify(place)).deviation ?? '', /block [0-9]+ at height 700: Invalid block signature/);
 });
 
-test('signatures that cannot be checked end the examination, not the process', async (t) => {
+test('signatures that cannot be checked end the verification, not the process', async (t) => {
   const { network: longNetwork, blocks: longBlocks } = madeChain(400);
   const place = placeIn(temporaryFolder(t), longNetwork);
   await storeChain(place, longBlocks);
@@ -148,7 +148,7 @@ const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
   return !empty.includes(name);
 });
 
-test('a wrong, missing or surplus entry of any table is named with its table', async (t) => {
+test('a wrong, missing or extra entry of any table is named with its table', async (t) => {
   const place = placeIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const { store } = await openSnapshot(place);
@@ -172,7 +172,7 @@ test('a wrong, missing or surplus entry of any table is named with its table', a
   }
 });
 
-test('a leaf block of counted keys that says another number than it holds is named', async (t) => {
+test('a leaf block of counted keys with a wrong count is named', async (t) => {
   for (const change of ['turn', 'remove', 'add'] as const) {
     const spoilt = await stored(t);
     await damage(spoilt, 'innerBlocks', change);

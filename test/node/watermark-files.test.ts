@@ -11,7 +11,7 @@ const B = 'bb'.repeat(32);
 const NETWORK = 'cd'.repeat(32);
 const last = { blockId: '9', height: 9, timestamp: 90, maxHeightPrevoted: 1, maxHeightPreviouslyForged: 2 };
 
-test('a watermark is what was written last, for each delegate and each network by itself', (t) => {
+test('a watermark is the last written one, for each delegate and each network', (t) => {
   const folder = join(temporaryFolder(t), 'deep', 'signed');
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
   t.is(watermarks.read(A), undefined);
@@ -26,14 +26,14 @@ test('a watermark is what was written last, for each delegate and each network b
   t.is(statSync(join(folder, readdirSync(folder)[0] ?? '')).mode & 0o777, 0o600);
 });
 
-test('a file that is no watermark tells nothing', (t) => {
+test('a file that is no watermark gives none', (t) => {
   const folder = temporaryFolder(t);
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
   writeFileSync(join(folder, `${NETWORK.slice(0, 16)}-${A}`), 'something else\n');
   t.is(watermarks.read(A), undefined);
 });
 
-test('a place that cannot be written is told once, and holds nobody up', (t) => {
+test('a folder that cannot be written is reported once, and delays nothing', (t) => {
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, '');
   const told: string[] = [];
@@ -45,7 +45,7 @@ test('a place that cannot be written is told once, and holds nobody up', (t) => 
   t.deepEqual(told, ['FORGING_WATERMARK_FAILED']);
 });
 
-test('a watermark that could not be renewed is removed, as it tells of too little', (t) => {
+test('a watermark that could not be updated is removed, because it would be too low', (t) => {
   const folder = temporaryFolder(t);
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
   watermarks.write(A, { last, firstBlockId: '2000' });
@@ -56,7 +56,7 @@ test('a watermark that could not be renewed is removed, as it tells of too littl
   t.is(watermarks.read(A), undefined);
 });
 
-test('watermarks lie in the state folder of the user unless another place is named, or none', (t) => {
+test("watermarks are in the user's state folder unless another folder, or none, is configured", (t) => {
   t.is(watermarkFolderOf('', {}), join(homedir(), '.local/state/bloomery/signed'));
   t.is(watermarkFolderOf('', { XDG_STATE_HOME: '/state' }), '/state/bloomery/signed');
   t.is(watermarkFolderOf('/elsewhere', { XDG_STATE_HOME: '/state' }), '/elsewhere');

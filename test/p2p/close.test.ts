@@ -5,7 +5,7 @@ import test from 'ava';
 import { closeAll, HOST, pair, pause, rawPeer, until } from './support.ts';
 
 // The file has no other test, and so the process has no other test. Therefore all open handles belong to this test.
-test('closing ends everything under way and leaves nothing that keeps a process alive', async (t) => {
+test('closing ends all pending work and leaves nothing that keeps the process alive', async (t) => {
   const silent = createServer((socket) => socket.resume());
   await new Promise<void>((settle) => silent.listen(0, HOST, settle));
   const before = left();

@@ -47,7 +47,7 @@ for (const [what, payload] of [
   ['text', TEXT],
   ['lists', LISTS],
 ] as const) {
-  test(`blocks of the largest kind, full of ${what}, are read in each slot and mute nobody`, (t) => {
+  test(`blocks of maximum size, full of ${what}, are read in each slot and silence no peer`, (t) => {
     const fixture = new FilterFixture();
     const peers = [fixture.peer(), fixture.peer('dialer')];
     for (let height = 1; height <= 4; height += 1) {
@@ -64,7 +64,7 @@ for (const [what, payload] of [
   });
 }
 
-test('eight blocks of the largest kind at once cost their sender nothing, and are not all read', (t) => {
+test('eight blocks of maximum size at once cause no penalty, and are not all read', (t) => {
   const fixture = new FilterFixture();
   const peer = fixture.peer();
   const isRead = Array.from({ length: 8 }, (_, index) => peer.reads(blockOf(index, LISTS)));
@@ -74,7 +74,7 @@ test('eight blocks of the largest kind at once cost their sender nothing, and ar
   t.deepEqual(fixture.charges, []);
 });
 
-test('an answer full of lists that was asked for takes nothing from the blocks of anybody', (t) => {
+test('a requested answer full of lists uses up no budget for blocks', (t) => {
   const fixture = new FilterFixture();
   const [asked, other] = [fixture.peer(), fixture.peer()];
   asked.unsolicited.asked(FRAME_BYTES_MAX, 'other');
@@ -87,7 +87,7 @@ test('an answer full of lists that was asked for takes nothing from the blocks o
   t.deepEqual(fixture.charges, []);
 });
 
-test('of answers full of lists that any peer can make us ask for, few are read at a time; those with blocks all are', (t) => {
+test('few requested answers full of lists are read at a time, but all answers with blocks are', (t) => {
   const fixture = new FilterFixture();
   const crowd = Array.from({ length: 10 }, () => fixture.peer());
   const read = crowd.filter(({ unsolicited, reads }) => {
@@ -107,7 +107,7 @@ test('of answers full of lists that any peer can make us ask for, few are read a
   t.true(next.reads(answerOf(LISTS)));
 });
 
-test('a crowd that dials us and fills all that is read of strangers leaves room for a block of a peer that we dialled', (t) => {
+test("a crowd of inbound peers that uses the strangers' budget leaves room for a dialled peer's block", (t) => {
   const fixture = new FilterFixture();
   const crowd = Array.from({ length: 30 }, () => fixture.peer());
   t.is(crowd.filter(({ reads }) => reads(blockOf(1, LISTS))).length, 1);
@@ -116,7 +116,7 @@ test('a crowd that dials us and fills all that is read of strangers leaves room 
   t.true(fixture.peer().reads(NODE_INFO));
 });
 
-test('an event in the clothes of an answer is dropped, and its sender has no answer left', (t) => {
+test('an event disguised as an answer is dropped, and no answer of its sender is read any more', (t) => {
   const fixture = new FilterFixture();
   const peer = fixture.peer();
   peer.unsolicited.asked(FRAME_BYTES_MAX, 'other');
@@ -127,7 +127,7 @@ test('an event in the clothes of an answer is dropped, and its sender has no ans
   t.true(peer.reads(NODE_INFO));
 });
 
-test('a peer that sends small frames without end is closed, and one that does so for half a minute after a stall is not', (t) => {
+test('a peer that floods small frames is disconnected; one that floods for half a minute after a stall is not', (t) => {
   const flood = JSON.stringify({ event: 'remote-message', data: 'x'.repeat(250_000) });
   const fixture = new FilterFixture();
   const peer = fixture.peer();

@@ -22,7 +22,7 @@ const MEMBERS = ['data', 'event', 'procedure', 'success', 'blocks', 'peers', 'co
 
 const overTheWire = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-test('nothing that is read from the wire throws', (t) => {
+test('no input from the wire makes the decoder throw', (t) => {
   const anything = fc.oneof(
     fc.jsonValue(),
     fc.dictionary(
@@ -51,7 +51,7 @@ test('nothing that is read from the wire throws', (t) => {
   );
 });
 
-test('what a node answers when it cannot is refused, and never counts as malformed', (t) => {
+test('an error answer of a node is a refusal, and never counts as malformed', (t) => {
   const failures = [
     { message: 'Too many requests wait for an answer' },
     { message: 'Internal error' },
@@ -75,7 +75,7 @@ test('what a node answers when it cannot is refused, and never counts as malform
   return undefined;
 });
 
-test('blocks that become rows and blocks again are the same blocks', (t) => {
+test('blocks converted to rows and back are the same blocks', (t) => {
   const network = makeNetwork({ generation: 2 });
   const maker = new ChainMaker(network);
   const { codec } = maker.rules;
@@ -112,7 +112,7 @@ test('transactions of the early history keep their assets in rows', (t) => {
   t.deepEqual(blocksOf(overTheWire(rowsOf([block]))), [block]);
 });
 
-test('what are no rows is no answer', (t) => {
+test('an answer without valid rows is no answer', (t) => {
   for (const rows of [undefined, null, {}, 'rows', [5], [{}], [{ b_id: 5 }]]) t.is(blocksOf(rows), undefined);
   t.deepEqual(blocksOf([]), []);
   // A database may return its numbers as text.
@@ -121,7 +121,7 @@ test('what are no rows is no answer', (t) => {
   ]);
 });
 
-test('an info and a query say the same about a peer', (t) => {
+test('an info and a query describe a peer alike', (t) => {
   fc.assert(
     fc.property(fc.record({ os: fc.string({ maxLength: 40 }), httpPort: fc.nat(), height: fc.nat() }), (some) => {
       const info: NodeInfo = {

@@ -41,7 +41,7 @@ function message(event: unknown, data?: unknown): object {
   return { event: 'remote-message', data: { event, data } };
 }
 
-test('frames that are no frames of ours are passed over', async (t) => {
+test('frames of unknown form are skipped', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const before = peer.frames.length;
@@ -106,7 +106,7 @@ test('frames that are no frames of ours are passed over', async (t) => {
   await node.transport.close();
 });
 
-test('calls without sense are answered with the errors of the reference', async (t) => {
+test('invalid calls get the errors of the reference', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const nameless = { message: 'Request procedure name is not a string', name: 'InvalidRPCRequestError' };
@@ -132,7 +132,7 @@ test('calls without sense are answered with the errors of the reference', async 
   await node.transport.close();
 });
 
-test('a chain question or message of the wrong shape is an offence', async (t) => {
+test('a chain request or message of the wrong shape gets a penalty', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
@@ -183,7 +183,7 @@ test('a chain question or message of the wrong shape is an offence', async (t) =
   await node.transport.close();
 });
 
-test('more than 25 ids in one pull are refused and cost', async (t) => {
+test('more than 25 ids in one request are refused with a penalty', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const transactionIds = Array.from({ length: 26 }, (_, index) => String(index));
@@ -193,7 +193,7 @@ test('more than 25 ids in one pull are refused and cost', async (t) => {
   await node.transport.close();
 });
 
-test('info and peer lists are answered as often as an honest node asks, and what is above is dropped at no cost', async (t) => {
+test('info and peer lists are answered at the rate of honest nodes; further requests are dropped without a penalty', async (t) => {
   const clock = handClock();
   const node = await startNode({}, { clock });
   const peer = await greetedPeer(node.address.wsPort);
@@ -218,7 +218,7 @@ test('info and peer lists are answered as often as an honest node asks, and what
   await node.transport.close();
 });
 
-test('of blocks that come faster than honest peers can send them, those above the limit are not heard, at no cost', async (t) => {
+test('blocks above the rate of honest peers are ignored without a penalty', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const { takenMax } = limitsOf(rateOf(3, 'block'));
@@ -231,7 +231,7 @@ test('of blocks that come faster than honest peers can send them, those above th
   await node.transport.close();
 });
 
-test('announcements as fast as the reference can be configured cost nothing, also when half a minute of them comes at once', async (t) => {
+test("announcements at the reference's highest rate cause no penalty, even when half a minute arrives at once", async (t) => {
   const clock = handClock();
   const node = await startNode({}, { clock });
   const peer = await greetedPeer(node.address.wsPort);
@@ -248,7 +248,7 @@ test('announcements as fast as the reference can be configured cost nothing, als
   await node.transport.close();
 });
 
-test('announcements beyond what honest nodes send are dropped first, and cost once in a window when there are twice as many', async (t) => {
+test('announcements above the honest rate are dropped, and cause one penalty per window above twice the rate', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const { takenMax, chargedAbove } = limitsOf(rateOf(3, 'transactionIds'));
@@ -270,7 +270,7 @@ test('announcements beyond what honest nodes send are dropped first, and cost on
   await node.transport.close();
 });
 
-test('frames are read as fast as honest nodes send them, those above are dropped, and hundreds of them cost', async (t) => {
+test('frames are read at the rate of honest nodes, further ones are dropped, and hundreds cause a penalty', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   // The handshake already sent a few frames.
@@ -287,7 +287,7 @@ test('frames are read as fast as honest nodes send them, those above are dropped
   await node.transport.close();
 });
 
-test('a batch is understood', async (t) => {
+test('a batch of frames is read', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
@@ -300,7 +300,7 @@ test('a batch is understood', async (t) => {
   await node.transport.close();
 });
 
-test('a flood is cut off', async (t) => {
+test('a flood closes the connection', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 0; index < FRAMES_PER_SECOND_CUT + 50; index += 1) peer.say('#2');
@@ -316,7 +316,7 @@ function large(bytes: number): string {
   return JSON.stringify(message('nosuch', 'x'.repeat(bytes)));
 }
 
-test('large frames that nobody asked for cost nothing and hide nothing else of their sender', async (t) => {
+test('large unsolicited frames cause no penalty and hide no other frames of their sender', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
@@ -330,7 +330,7 @@ test('large frames that nobody asked for cost nothing and hide nothing else of t
   await node.transport.close();
 });
 
-test('a peer that sends bytes without end waits in its line, at no cost, and is heard after that', async (t) => {
+test('a peer that sends bytes without end is paused without a penalty, and is read afterwards', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const frames = Math.ceil((2 * ARRIVING_OF_PEER.capacity) / 2_500_000);
@@ -345,7 +345,7 @@ test('a peer that sends bytes without end waits in its line, at no cost, and is 
   await node.transport.close();
 });
 
-test('a line that brings small frames without end is closed, at no cost to its address', async (t) => {
+test('a connection that floods small frames is closed, without a penalty for its address', async (t) => {
   const time = handClock();
   const node = await startNode({}, { clock: time });
   const peer = await greetedPeer(node.address.wsPort);
@@ -361,7 +361,7 @@ test('a line that brings small frames without end is closed, at no cost to its a
   await node.transport.close();
 });
 
-test('answers to our questions may be as large as messages are, however many', async (t) => {
+test('answers to our requests may be as large as messages, in any number', async (t) => {
   const answer = (): Promise<unknown> => Promise.resolve([{ blocks: 'x'.repeat(2_800_000) }]);
   const [asker, answerer] = await pair([{ answer }]);
   let bytes = 0;
@@ -373,7 +373,7 @@ test('answers to our questions may be as large as messages are, however many', a
   await closeAll(asker, answerer);
 });
 
-test('control frames end a connection, as with the reference', async (t) => {
+test('control frames end a connection, as in the reference', async (t) => {
   const node = await startNode();
   for (const send of ['ping', 'pong'] as const) {
     const peer = await greetedPeer(node.address.wsPort);
@@ -386,7 +386,7 @@ test('control frames end a connection, as with the reference', async (t) => {
   await node.transport.close();
 });
 
-test('a message above the limit drops the connection without an offence', async (t) => {
+test('a message above the size limit closes the connection without an offence', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   peer.say(JSON.stringify('x'.repeat(3_048_576)));
@@ -396,7 +396,7 @@ test('a message above the limit drops the connection without an offence', async 
   await node.transport.close();
 });
 
-test('a message may come in some fragments, as a middleman may cut it, but not in thousands', async (t) => {
+test('a message may have some fragments, as proxies make them, but not thousands', async (t) => {
   const node = await startNode();
   const sayInFragments = (peer: RawPeer, text: string, fragments: number): void => {
     for (let fragment = 1; fragment < fragments; fragment += 1) peer.webSocket.send('', { fin: false });
@@ -414,7 +414,7 @@ test('a message may come in some fragments, as a middleman may cut it, but not i
   await node.transport.close();
 });
 
-test('a dialled peer that cuts messages into thousands of fragments is left', async (t) => {
+test('a dialled peer that splits messages into thousands of fragments is dropped', async (t) => {
   const { WebSocketServer } = await import('ws');
   const server = new WebSocketServer({ host: HOST, port: 0 });
   await new Promise((settle) => server.once('listening', settle));
@@ -430,7 +430,7 @@ test('a dialled peer that cuts messages into thousands of fragments is left', as
   await node.transport.close();
 });
 
-test('of messages that do not end, few are taken at a time, and the oldest are given up where others wait', async (t) => {
+test('few messages that do not end are held at a time, and the oldest are dropped when others wait', async (t) => {
   // A peer in the middle of a message cannot answer a heartbeat.
   const node = await startNode({}, { timeouts: { pongMs: 600_000 } });
   const text = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] })).padEnd(2_900_000);
@@ -460,7 +460,7 @@ test('of messages that do not end, few are taken at a time, and the oldest are g
   await node.transport.close();
 });
 
-test('members named __proto__ are removed and depth is bounded', async (t) => {
+test('members named __proto__ are removed, and the depth is limited', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   peer.say(
@@ -480,7 +480,7 @@ test('members named __proto__ are removed and depth is bounded', async (t) => {
   await node.transport.close();
 });
 
-test('an info push is believed only when it is whole and of this network', async (t) => {
+test('an info push is accepted only when it is complete and of this network', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const base = { networkId: NETWORK, protocolVersion: '2.1', version: '3.0.2' };
@@ -506,7 +506,7 @@ test('an info push is believed only when it is whole and of this network', async
   await node.transport.close();
 });
 
-test('a frame before the handshake, or none at all, ends the connection', async (t) => {
+test('a frame before the handshake, or a missing handshake, ends the connection', async (t) => {
   const node = await startNode();
   const hasty = await startNode({}, { timeouts: { handshakeMs: 200 } });
   for (const frame of ['#2', 'nonsense', { event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 1 }, '[]']) {
@@ -534,7 +534,7 @@ test('connections without a handshake do not pile up', async (t) => {
   await node.transport.close();
 });
 
-test('rubbish on the bare port harms nobody', async (t) => {
+test('garbage on the bare port has no effect', async (t) => {
   const node = await startNode();
   for (const bytes of [
     '\0\0\0\0',
@@ -574,7 +574,7 @@ test('a handler that throws costs an answer, not the node', async (t) => {
   await node.transport.close();
 });
 
-test('a peer that asks without end waits in a line of bounded length', async (t) => {
+test('the requests of a peer wait in a queue of limited length', async (t) => {
   const node = await startNode({ answer: () => new Promise(() => undefined) });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 1; index <= 40; index += 1) {
@@ -585,7 +585,7 @@ test('a peer that asks without end waits in a line of bounded length', async (t)
   await node.transport.close();
 });
 
-test('peers that read nothing are let go before what they leave standing fills the memory', async (t) => {
+test('peers that read nothing are disconnected before their unread data fills the memory', async (t) => {
   const blocks = Array.from({ length: 34 }, (_, index) => ({ id: String(index), filler: 'x'.repeat(60_000) }));
   const node = await startNode({ answer: () => Promise.resolve(blocks) });
   const peers = await Promise.all(
@@ -607,7 +607,7 @@ test('peers that read nothing are let go before what they leave standing fills t
   await node.transport.close();
 });
 
-test('a dialled peer that lies is survived', async (t) => {
+test('a node survives a dialled peer that lies', async (t) => {
   const { WebSocketServer } = await import('ws');
   const lies: ((data: string) => string[])[] = [
     () => ['{"rid":1,"data":{}}'],

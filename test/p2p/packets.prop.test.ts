@@ -71,7 +71,7 @@ const nearFrame = fc.oneof(
   fc.record({ rid: fc.oneof(fc.nat(), anything), data: anything, error: anything }, { requiredKeys: ['rid'] }),
 );
 
-test('nothing that is read from the wire throws', (t) => {
+test('no input from the wire makes the decoder throw', (t) => {
   fc.assert(
     fc.property(nearFrame, fc.constantFrom('acceptor', 'dialer'), (value, role) => {
       const text = JSON.stringify(value) ?? '';
@@ -94,7 +94,7 @@ test('nothing that is read from the wire throws', (t) => {
   );
 });
 
-test('the depth of arrays and objects is bounded before they are made, and not their number', (t) => {
+test('the depth of arrays and objects is limited before they are created, their number is not', (t) => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   t.not(parseJson(nested(3_421)), undefined);
   t.is(parseJson(nested(3_422)), undefined);
@@ -111,7 +111,7 @@ test('the depth of arrays and objects is bounded before they are made, and not t
   t.is(parseJson(JSON.stringify(text)), text);
 });
 
-test('what passes as a frame holds the members of the message layer and nothing else', (t) => {
+test('an accepted frame has only the members of the message layer', (t) => {
   const events = new Set(['remote-message', 'rpc-request']);
   fc.assert(
     fc.property(nearFrame, (value) => {
@@ -125,7 +125,7 @@ test('what passes as a frame holds the members of the message layer and nothing 
   );
 });
 
-test('an info, a query and a list entry say the same about a peer', (t) => {
+test('an info, a query and a list entry describe a peer alike', (t) => {
   const text = fc.string({ maxLength: 40 });
   const count = fc.nat();
   fc.assert(
@@ -151,7 +151,7 @@ test('an info, a query and a list entry say the same about a peer', (t) => {
   );
 });
 
-test('of a peer list what cannot be used is passed over; what is no list is refused', (t) => {
+test('unusable entries of a peer list are skipped; a value that is no list is refused', (t) => {
   const read = (peers: unknown): string => {
     const verdict = readAnswer({ kind: 'peers' }, { data: { success: true, peers } });
     if (verdict.kind === 'answer') return verdict.answer.map(({ ip, wsPort }) => `${ip}:${String(wsPort)}`).join(' ');
@@ -175,7 +175,7 @@ test('of a peer list what cannot be used is passed over; what is no list is refu
   for (const peers of bad) t.is(read(peers), 'MALFORMED_PEER_LIST', JSON.stringify(peers)?.slice(0, 80));
 });
 
-test('addresses are dotted IPv4, also where the system maps them', (t) => {
+test('addresses are dotted IPv4, even where the system maps them to IPv6', (t) => {
   fc.assert(
     fc.property(fc.ipV4(), (ip) => {
       t.true(isIpv4(ip));

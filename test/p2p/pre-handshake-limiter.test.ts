@@ -20,7 +20,7 @@ function setUpLimiter(strangersMax: number, arrivalsPerIpMax = 1_000) {
   return { limiter, socket, cut, pass: (ms: number) => (nowMs += ms) };
 }
 
-test('the address with most strangers gives up its oldest for a newcomer', (t) => {
+test('the address with most strangers loses its oldest one to a newcomer', (t) => {
   const { limiter, socket, cut } = setUpLimiter(4);
   for (const name of ['a1', 'b1', 'a2', 'a3']) limiter.enter(socket(name), name.slice(0, 1));
   t.true(limiter.enter(socket('c1'), 'c'));
@@ -29,7 +29,7 @@ test('the address with most strangers gives up its oldest for a newcomer', (t) =
   t.is(limiter.strangers, 4);
 });
 
-test('who became a peer or left is no stranger any more', (t) => {
+test('a stranger that became a peer or left no longer counts', (t) => {
   const { limiter, socket, cut } = setUpLimiter(2);
   const first = socket('a1');
   limiter.enter(first, 'a');
@@ -39,7 +39,7 @@ test('who became a peer or left is no stranger any more', (t) => {
   t.deepEqual(cut, []);
 });
 
-test('an address that connects again and again is cut before anything is read, until its ten seconds are over', (t) => {
+test('an address that connects again and again is cut before any read, until ten seconds are over', (t) => {
   const { limiter, socket, cut, pass } = setUpLimiter(100, 3);
   const enter = (name: string) => limiter.enter(socket(name), name.slice(0, 1));
   t.deepEqual(['a1', 'a2', 'a3', 'a4', 'b1'].map(enter), [true, true, true, false, true]);
@@ -48,7 +48,7 @@ test('an address that connects again and again is cut before anything is read, u
   t.true(enter('a5'));
 });
 
-test('handshakes are bounded in all: an address that comes again leaves half to newcomers, named peers have theirs', async (t) => {
+test('handshakes are limited in total: a repeated address leaves half to newcomers, named peers have their own', async (t) => {
   const clock = new FakeClock();
   const limiter = new PreHandshakeLimiter({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
   let begun: string[] = [];
@@ -74,7 +74,7 @@ test('handshakes are bounded in all: an address that comes again leaves half to 
   t.true(count('flood') >= 4 * HANDSHAKES_PER_SECOND, `${count('flood')} in ten seconds`);
 });
 
-test('a connection that is cut while it waits for its handshake gets none', async (t) => {
+test('a connection that is cut while it waits for its handshake gets no handshake', async (t) => {
   const clock = new FakeClock();
   const limiter = new PreHandshakeLimiter({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
   const begun: number[] = [];
@@ -90,12 +90,12 @@ test('a connection that is cut while it waits for its handshake gets none', asyn
   t.is(clock.waiting, 0);
 });
 
-test('close codes that nobody means count as one', (t) => {
+test('unknown close codes count as one', (t) => {
   t.deepEqual([1000, 1006, 4104, 4403, 4429].map(codeLabel), ['1000', '1006', '4104', '4403', '4429']);
   t.deepEqual(new Set([-1, 0, 3000, 4999, 70_000].map(codeLabel)), new Set(['other']));
 });
 
-test('slow strangers at one address do not shut the door for a peer', async (t) => {
+test('slow strangers at one address do not keep a peer out', async (t) => {
   const node = await startNode();
   const slow = await Promise.all(Array.from({ length: 70 }, () => rawPeer(node.address.wsPort)));
   const peer = await greetedPeer(node.address.wsPort);

@@ -29,7 +29,7 @@ class HandClock implements Clock {
   }
 }
 
-test('no more begin in a second than allowed, nobody waits without need, and all have their turn', async (t) => {
+test('no more calls start in a second than allowed, none waits without need, and each gets its turn', async (t) => {
   const clock = new HandClock();
   const pace = new Pace(clock, 10);
   const begun: number[] = [];
@@ -50,7 +50,7 @@ test('no more begin in a second than allowed, nobody waits without need, and all
   t.is(begun.length, before + 1);
 });
 
-test('a window that is extended goes on for its full length, and one that ended stays so', (t) => {
+test('an extended window lasts for its full length, and an ended one stays ended', (t) => {
   const window = new RateWindow(1_000);
   window.use(0, 5);
   window.extend(900);

@@ -14,7 +14,7 @@ function line() {
   return { pause, isPaused: () => socket.isPaused, at: (ms: number) => time.runUntil(ms) };
 }
 
-test('a line that is to wait twice at the same time waits until the later end, whichever was told first', async (t) => {
+test('a connection with two pauses waits until the later end, in any order of the pauses', async (t) => {
   for (const [first, second] of [
     [1_000, 3_000],
     [3_000, 1_000],
@@ -29,7 +29,7 @@ test('a line that is to wait twice at the same time waits until the later end, w
   }
 });
 
-test('a second pause that begins while one runs is not ended by it', async (t) => {
+test('a second pause that begins during the first is not ended by it', async (t) => {
   const { pause, isPaused, at } = line();
   pause.waitFor(1_000);
   await at(900);
@@ -40,7 +40,7 @@ test('a second pause that begins while one runs is not ended by it', async (t) =
   t.false(isPaused());
 });
 
-test('a line that is held goes on when it is released and its time is over as well', async (t) => {
+test('a held connection resumes when it is released and its pause is over', async (t) => {
   const { pause, isPaused, at } = line();
   pause.hold();
   pause.waitFor(1_000);
@@ -56,7 +56,7 @@ test('a line that is held goes on when it is released and its time is over as we
   t.false(isPaused());
 });
 
-test('a line that is gone is not touched any more', async (t) => {
+test('a closed connection is not touched any more', async (t) => {
   const { pause, isPaused, at } = line();
   pause.waitFor(1_000);
   pause.end();

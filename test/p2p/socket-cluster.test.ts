@@ -128,7 +128,7 @@ function serve(socket: LibrarySocket, name: string, answer: (call: LibraryCall) 
   })();
 }
 
-test('sockets of both ends have the members that links use', async (t) => {
+test('sockets of both ends have the members that connections use', async (t) => {
   const { server, client, accepted } = await connected(t);
   for (const socket of [accepted, client.socket]) {
     for (const name of COMMON_FUNCTIONS) t.is(typeof socket[name], 'function', name);
@@ -166,7 +166,7 @@ test('a refused upgrade is answered with 401, a refused handshake closes the con
   t.is(late.socket.state, 'closed');
 });
 
-test('each end takes what the frame filter returns instead of the text', async (t) => {
+test('each end processes the text that the frame filter returns', async (t) => {
   const replaced = { event: 'replaced', data: 'by the filter' };
   const received: unknown[] = [];
   const server = await startServer(t, {
@@ -186,7 +186,7 @@ test('each end takes what the frame filter returns instead of the text', async (
   t.deepEqual(received, ['by the filter', 'by the filter']);
 });
 
-test('calls are answered with data or with the own members of an error, and fail in the given time', async (t) => {
+test('calls get data or the members of an error, and fail after the given time', async (t) => {
   const { client, accepted } = await connected(t);
   for (const [asker, other] of [
     [client.socket, accepted],
@@ -205,7 +205,7 @@ test('calls are answered with data or with the own members of an error, and fail
   }
 });
 
-test('an accepted socket sends before its handshake is answered, and its call numbers are not used again', async (t) => {
+test('an accepted socket can send before its handshake answer, and does not reuse call numbers', async (t) => {
   const texts: string[] = [];
   const server = await startServer(t, {
     handshake: (socket) => {
@@ -228,7 +228,7 @@ test('an accepted socket sends before its handshake is answered, and its call nu
   t.throws(() => takeCallId(client.socket), { message: /only an accepted connection/ });
 });
 
-test('each end closes with code and reason, which both ends are told', async (t) => {
+test('each end closes with code and reason, and both ends get them', async (t) => {
   for (const closes of ['client', 'server'] as const) {
     const { client, accepted } = await connected(t);
     const told = Promise.all([client.socket, accepted].map((socket) => socket.listener('close').once()));
@@ -238,7 +238,7 @@ test('each end closes with code and reason, which both ends are told', async (t)
   }
 });
 
-test('a client without heartbeats for longer than its time-out sends on its connection and dials no other one', async (t) => {
+test('a client without heartbeats for its time-out still sends on its connection and dials no other', async (t) => {
   const { server, client } = await connected(t);
   // Simulates a long pause of the process. The library compares the current time with the time of the last heartbeat.
   const transport = Reflect.get(client.socket, 'transport') as { lastPingTimestamp: unknown; pingTimeout: unknown };
@@ -252,7 +252,7 @@ test('a client without heartbeats for longer than its time-out sends on its conn
   t.is(Reflect.get(client.socket, 'transport'), transport);
 });
 
-test('no WebSocket answers control frames by itself, and each has the limits of frames', async (t) => {
+test('no WebSocket answers control frames by itself, and each has the frame limits', async (t) => {
   const { server, client, accepted } = await connected(t);
   const pongs: string[] = [];
   for (const webSocket of [client.webSocket, accepted.socket]) {

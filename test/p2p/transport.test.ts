@@ -8,7 +8,7 @@ import { closeAll, HOST, nodeInfo, pair, pause, startNode, until } from './suppo
 
 const OTHER_NETWORK = 'ab'.repeat(32);
 
-test('two nodes connect, know each other by address and port, and tell the news of their tip', async (t) => {
+test('two nodes connect, know each other by address and port, and announce their tips', async (t) => {
   const [a, b] = await pair();
   t.like(a.transport.connections()[0], { peerId: b.id, direction: 'outbound' });
   t.like(b.transport.connections()[0], { peerId: a.id, direction: 'inbound' });
@@ -29,7 +29,7 @@ test('two nodes connect, know each other by address and port, and tell the news 
   t.deepEqual([...a.seen.faults, ...b.seen.faults], []);
 });
 
-test('questions of every kind are answered in both directions', async (t) => {
+test('requests of every kind are answered in both directions', async (t) => {
   const listed: PeerInfo[] = [{ ip: '1.2.3.4', wsPort: 5000, height: 7, version: '3.0.2' }];
   const answers = {
     tip: { id: '9', height: 3 },
@@ -72,13 +72,13 @@ test('questions of every kind are answered in both directions', async (t) => {
   t.deepEqual([...a.seen.faults, ...b.seen.faults], []);
 });
 
-test('an unknown common block is no block, not an error', async (t) => {
+test('a request with an unknown common block gets no block and no error', async (t) => {
   const [a, b] = await pair([{ answer: () => Promise.resolve(undefined) }]);
   t.is(await a.transport.request(b.id, { kind: 'highestCommonBlock', blockIds: ['8'] }), undefined);
   await closeAll(a, b);
 });
 
-test('a refusal reaches the asker with its text; a broken rule of the conversation is also reported', async (t) => {
+test('a refusal reaches the peer with its text; a protocol violation is also reported', async (t) => {
   const [a, b] = await pair([
     {
       answer: (_peerId, request) => {
@@ -97,7 +97,7 @@ test('a refusal reaches the asker with its text; a broken rule of the conversati
   await closeAll(a, b);
 });
 
-test('an answer of the wrong shape fails the question and is reported', async (t) => {
+test('an answer of the wrong shape fails the request and is reported', async (t) => {
   const [a, b] = await pair([{ answer: () => Promise.resolve('nonsense') }]);
   await t.throwsAsync(a.transport.request(b.id, { kind: 'blocksAfter', blockId: '1' }), { code: 'REQUEST_FAILED' });
   t.deepEqual(
@@ -107,14 +107,14 @@ test('an answer of the wrong shape fails the question and is reported', async (t
   await closeAll(a, b);
 });
 
-test('a question that nobody answers fails in time, and so do questions to strangers', async (t) => {
+test('an unanswered request times out, and so does a request to an unknown peer', async (t) => {
   const [a, b] = await pair([{ answer: () => new Promise(() => undefined) }], [{}, { timeouts: { requestMs: 1_500 } }]);
   await t.throwsAsync(a.transport.request(b.id, { kind: 'tip' }), { code: 'REQUEST_FAILED', message: /timed out/ });
   await t.throwsAsync(a.transport.request('127.0.0.1:1', { kind: 'tip' }), { message: /not connected/ });
   await closeAll(a, b);
 });
 
-test('open questions fail when the connection ends, and only so many may wait', async (t) => {
+test('pending requests fail when the connection ends, and their number is limited', async (t) => {
   const [a, b] = await pair([{ answer: () => new Promise(() => undefined) }]);
   const asked = Array.from({ length: 33 }, () => a.transport.request(b.id, { kind: 'tip' }));
   await t.throwsAsync(asked[32] ?? Promise.resolve(), { message: /too many questions/ });
@@ -130,7 +130,7 @@ test('open questions fail when the connection ends, and only so many may wait', 
   await closeAll(a, b);
 });
 
-test('messages arrive as they were sent, and whole transactions are never sent in this generation', async (t) => {
+test('messages arrive unchanged, and this generation never sends whole transactions', async (t) => {
   const [a, b] = await pair();
   const signature = { transactionId: '3', publicKey: 'ab'.repeat(32), signature: 'cd'.repeat(64) };
   a.transport.send(b.id, { kind: 'block', block: { version: 2, height: 5 } });
@@ -151,7 +151,7 @@ test('messages arrive as they were sent, and whole transactions are never sent i
   await closeAll(a, b);
 });
 
-test('a node of another network or protocol is refused with the code and text of the family', async (t) => {
+test("a node of another network or protocol is refused with the family's code and text", async (t) => {
   const a = await startNode();
   const foreign = await startNode({}, { networkIdentifier: OTHER_NETWORK });
   const later = await startNode({}, { protocolVersion: '3.0' });
@@ -166,7 +166,7 @@ test('a node of another network or protocol is refused with the code and text of
   await closeAll(a, foreign, later);
 });
 
-test('a node that dials itself finds out', async (t) => {
+test('a node that dials itself detects it', async (t) => {
   const a = await startNode();
   t.like(await t.throwsAsync(a.transport.connect(a.address)), {
     data: { code: 4101, reason: 'Peer cannot connect to itself' },
@@ -175,7 +175,7 @@ test('a node that dials itself finds out', async (t) => {
   await a.transport.close();
 });
 
-test('a second connection to a connected peer is refused from either side', async (t) => {
+test('a second connection to a connected peer is refused in both directions', async (t) => {
   const [a, b] = await pair();
   t.like(await t.throwsAsync(a.transport.connect(b.address)), { data: { code: 4404 } });
   t.like(await t.throwsAsync(b.transport.connect(a.address)), { data: { code: 4404 } });
@@ -185,7 +185,7 @@ test('a second connection to a connected peer is refused from either side', asyn
   await closeAll(a, b, twin);
 });
 
-test('two nodes that dial each other at once end with one and the same connection', async (t) => {
+test('two nodes that dial each other at once end with the same single connection', async (t) => {
   for (let round = 0; round < 5; round += 1) {
     const [a, b] = [await startNode(), await startNode()];
     await Promise.allSettled([a.transport.connect(b.address), b.transport.connect(a.address)]);
@@ -214,7 +214,7 @@ test('a banned address is refused before its handshake', async (t) => {
   await closeAll(a, b);
 });
 
-test('at the inbound limit one connection makes room for the newcomer', async (t) => {
+test('at the inbound limit one connection is closed for the newcomer', async (t) => {
   const a = await startNode({ evict: (inbound) => inbound[0]?.peerId }, { inboundMax: 2 });
   const [b, c, d] = [await startNode(), await startNode(), await startNode()];
   await b.transport.connect(a.address);
@@ -233,7 +233,7 @@ test('at the inbound limit one connection makes room for the newcomer', async (t
   await closeAll(a, b, c, d);
 });
 
-test('where the engine gives nobody up the newcomer is turned away', async (t) => {
+test('when the engine evicts nobody, the newcomer is refused', async (t) => {
   const a = await startNode({}, { inboundMax: 1 });
   const [b, c] = [await startNode(), await startNode()];
   await b.transport.connect(a.address);
@@ -242,14 +242,14 @@ test('where the engine gives nobody up the newcomer is turned away', async (t) =
   await closeAll(a, b, c);
 });
 
-test('a taken port is named', async (t) => {
+test('a port in use is named in the error', async (t) => {
   const a = await startNode();
   const error = await t.throwsAsync(startNode({}, { wsPort: a.address.wsPort }));
   t.like(error, { code: 'PORT_IN_USE', data: { port: a.address.wsPort, host: HOST } });
   await a.transport.close();
 });
 
-test('dialling nobody, a silent listener or a stranger fails with a reason in time', async (t) => {
+test('a dial to nothing, a silent listener or a stranger fails with a reason in time', async (t) => {
   const silent = createServer((socket) => socket.resume());
   const web = createServer((socket) => socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'));
   const ports: number[] = [];

@@ -32,7 +32,7 @@ function lines() {
 const named = (count: number, name: string): string[] =>
   Array.from({ length: count }, (_, index) => `${name} ${index}`);
 
-test('blocks of three megabytes that all lines bring at the same moment come to their end, with few of them in memory', (t) => {
+test('three-megabyte blocks that all connections bring at once are completed, with few of them in memory', (t) => {
   const { messages, givenUp, held, arrived } = lines();
   const left = new Map(named(100, 'line').map((line) => [line, FRAME_BYTES_MAX]));
   const inMemory = new Map<string, number>();
@@ -61,7 +61,7 @@ test('blocks of three megabytes that all lines bring at the same moment come to 
   t.true(most < 40 * MB, `${most}`);
 });
 
-test('a line that stands still keeps its turn while nobody waits; where others do it is held, and ends when it loses another', async (t) => {
+test('a stalled connection keeps its turn while nobody waits; otherwise it is held, and later closed', async (t) => {
   const { messages, givenUp, held, arrived, pass } = lines();
   const still = named(TURNS_MAX, 'still');
   for (const line of still) arrived(line, 100_000);
@@ -84,7 +84,7 @@ test('a line that stands still keeps its turn while nobody waits; where others d
   t.deepEqual(givenUp, ['still 0'], 'then there is a turn for each, and nobody waits');
 });
 
-test('where others wait too long, the slowest of all turns is lost, one at a time, and goes on later', async (t) => {
+test('when others wait too long, the slowest connection loses its turn, one at a time, and resumes', async (t) => {
   const { messages, givenUp, held, arrived, pass } = lines();
   const slow = named(TURNS_MAX, 'slow');
   for (const line of slow) arrived(line, 100_000);
@@ -103,7 +103,7 @@ test('where others wait too long, the slowest of all turns is lost, one at a tim
   t.deepEqual(givenUp, []);
 });
 
-test('what is held of lines that lost their turn is bounded: those that find no room end', async (t) => {
+test('the held data of connections that lost their turn is limited: those without room are closed', async (t) => {
   const { givenUp, held, arrived, pass } = lines();
   for (const line of named(TURNS_MAX, 'large')) arrived(line, 3 * MB);
   for (const line of named(TURNS_MAX, 'late')) arrived(line, 100_000);
@@ -112,7 +112,7 @@ test('what is held of lines that lost their turn is bounded: those that find no 
   t.is([...held].filter((line) => line.startsWith('large')).length, 2);
 });
 
-test('eight lines that drip, as slowly or as fast as they like, do not keep messages of three megabytes from coming in time', async (t) => {
+test('eight connections that drip at any rate do not delay messages of three megabytes too long', async (t) => {
   for (const drip of [1, 15_000, 20_000, 60_000]) {
     const { messages, held, arrived, pass } = lines();
     const drips = named(TURNS_MAX, 'drip');
@@ -135,7 +135,7 @@ test('eight lines that drip, as slowly or as fast as they like, do not keep mess
   }
 });
 
-test('what comes with the end of a message before, and while lines wait, is within what memory is counted for', async (t) => {
+test('bytes that arrive with the end of the previous message, and during a wait, stay within the memory budget', async (t) => {
   const { messages, held, givenUp, arrived, pass } = lines();
   const all = named(164, 'line');
   const inMemory = new Map<string, number>();
@@ -163,14 +163,14 @@ test('what comes with the end of a message before, and while lines wait, is with
   t.true(sum() > all.length * (BYTES_FREE + CHUNK), 'more than a chunk of each');
 });
 
-test('small messages wait for nobody', (t) => {
+test('small messages do not wait', (t) => {
   const { held, arrived } = lines();
   for (const line of named(TURNS_MAX, 'large')) arrived(line, 3 * MB);
   for (const line of named(100, 'small')) arrived(line, BYTES_FREE);
   t.is(held.size, 0);
 });
 
-test('a message that ends while its line waits leaves nothing behind', (t) => {
+test('a message that ends while its connection waits leaves nothing behind', (t) => {
   const { messages, held, givenUp, arrived } = lines();
   for (const line of named(TURNS_MAX, 'large')) arrived(line, MB);
   arrived('late', MB);
@@ -183,7 +183,7 @@ test('a message that ends while its line waits leaves nothing behind', (t) => {
   t.deepEqual(givenUp, []);
 });
 
-test('single bytes count as what memory takes for them', (t) => {
+test('single bytes count with the memory that they take', (t) => {
   const { givenUp, arrived } = lines();
   for (let chunk = 0; chunk < 8_000; chunk += 1) arrived('line', 1);
   t.deepEqual(givenUp, ['line']);

@@ -23,13 +23,13 @@ const none = (): number => 0;
 const readsOf = (bytes: UnsolicitedBytesBudget, count: number, nowMs = 0, seems = false): number =>
   Array.from({ length: count }, () => bytes.mayRead(SMALL, none, nowMs, seems)).filter(Boolean).length;
 
-test('small frames of a peer are read up to its budget, and again as time passes', (t) => {
+test('small frames of a peer are read up to its budget, which refills over time', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   t.is(readsOf(bytes, 100), SMALL_OF_PEER.capacity / SMALL);
   t.is(readsOf(bytes, 100, 1_000), SMALL_OF_PEER.perSecond / SMALL);
 });
 
-test('where all peers together send too many small frames, those are still read that sent few', (t) => {
+test('when all peers together send too many small frames, those of quiet peers are still read', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   const loud = Array.from({ length: 6 }, () => new UnsolicitedBytesBudget(crowd));
   const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
@@ -37,7 +37,7 @@ test('where all peers together send too many small frames, those are still read 
   t.is(readsOf(new UnsolicitedBytesBudget(crowd), 1), 1);
 });
 
-test('each open question has one answer read, whatever else was read before', (t) => {
+test('one answer is read for each pending request, whatever was read before', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   const large = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, () => 10 * MB, 0, true);
   t.is([large(), large(), large()].filter(Boolean).length, 1);
@@ -49,7 +49,7 @@ test('each open question has one answer read, whatever else was read before', (t
   t.false(large());
 });
 
-test('room that no answer took is gone when the question is settled', (t) => {
+test('the budget of a request is gone when the request is settled', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   for (let question = 0; question < 20; question += 1) {
     bytes.asked();
@@ -60,7 +60,7 @@ test('room that no answer took is gone when the question is settled', (t) => {
   t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0, true));
 });
 
-test('a push leaves no room for more than its acknowledgement', (t) => {
+test('a push has a budget for its acknowledgement only', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false));
   bytes.asked(1_000);
@@ -68,7 +68,7 @@ test('a push leaves no room for more than its acknowledgement', (t) => {
   t.is(readsOf(bytes, 1), 1);
 });
 
-test('a peer that sends without end waits, a moment at a time, and answers make nobody wait', (t) => {
+test('a peer that sends without end is paused briefly each time, and answers pause nobody', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   let nowMs = 0;
   let taken = 0;
@@ -86,7 +86,7 @@ test('a peer that sends without end waits, a moment at a time, and answers make 
   }
 });
 
-test('an open question leaves room for one answer, and none for what else comes meanwhile', (t) => {
+test('a pending request gives a budget for one answer, and none for other frames', (t) => {
   for (const what of ['blocks', 'other'] as const) {
     const bytes = new UnsolicitedBytesBudget();
     for (let question = 0; question < 10; question += 1) bytes.asked(FRAME_BYTES_MAX, what);
@@ -95,7 +95,7 @@ test('an open question leaves room for one answer, and none for what else comes 
   }
 });
 
-test('a crowd that leaves questions open has no more small frames read than one that was asked nothing', (t) => {
+test('a crowd with pending requests has no more small frames read than one without', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   const loud = Array.from({ length: 20 }, () => new UnsolicitedBytesBudget(crowd));
   for (const peer of loud) peer.asked(FRAME_BYTES_MAX, 'other');
@@ -103,7 +103,7 @@ test('a crowd that leaves questions open has no more small frames read than one 
   t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
 });
 
-test('answers of each kind find their module, in whichever order they come', (t) => {
+test('answers of each kind find their budget, in any order of arrival', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   const heavy = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, none, 0, true);
   t.true(
@@ -122,7 +122,7 @@ test('answers of each kind find their module, in whichever order they come', (t)
   t.false(heavy());
 });
 
-test('a crowd that sends small frames waits as one that sends large ones does; who sends little does not', (t) => {
+test('a crowd that sends small frames is paused like one that sends large ones; a quiet peer is not', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   const lines = Math.ceil((2 * ARRIVING_OF_CROWD.capacity) / ARRIVING_OF_PEER.capacity) + 1;
   const loud = Array.from({ length: lines }, () => new UnsolicitedBytesBudget(crowd));
@@ -138,7 +138,7 @@ test('a crowd that sends small frames waits as one that sends large ones does; w
   t.true(ARRIVING_SHARE.perSecond * 128 <= ARRIVING_OF_CROWD.perSecond);
 });
 
-test('small frames beyond the budget count as a flood from more on than strangers can make an honest node send', (t) => {
+test('excess small frames count as a flood only above what strangers can make an honest node send', (t) => {
   const honest = ([2, 3] as const).map((generation) => {
     const passedOn = RATES.filter(({ kind, generation: of }) => {
       return of === generation && ['block', 'transactions', 'transactionIds', 'signatures'].includes(kind);
@@ -159,7 +159,7 @@ test('small frames beyond the budget count as a flood from more on than stranger
   t.is(bytes.beyondBytes(FLOOD_WINDOW_MS), 0, 'each minute begins anew');
 });
 
-test('frames that find no room because of others are no flood of their sender', (t) => {
+test('frames without room because of other peers are no flood by their sender', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   for (let peer = 0; peer < 6; peer += 1) readsOf(new UnsolicitedBytesBudget(crowd), 100);
   const modest = new UnsolicitedBytesBudget(crowd);
@@ -167,7 +167,7 @@ test('frames that find no room because of others are no flood of their sender', 
   t.is(modest.beyondBytes(0), 0);
 });
 
-test('all that a crowd has read at once, with reserves, heavy frames and answers, is within what memory is counted for', (t) => {
+test('all frames of a crowd read at once, with reserves and heavy answers, stay within the memory budget', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   let read = 0;
   for (let line = 0; line < 184; line += 1) {
@@ -218,7 +218,7 @@ function floodOf(lines: number, secondsMax: number) {
   return { closedSeconds, honestWaited, honestBeyond: honest.beyondBytes(secondsMax * 1_000 - 1) };
 }
 
-test('eight lines that flood are closed within a minute, as one is, and an honest line among them is not counted', (t) => {
+test('eight flooding connections are closed within a minute, like a single one, and an honest one is not', (t) => {
   for (const lines of [1, 7, 8]) {
     const { closedSeconds, honestWaited, honestBeyond } = floodOf(lines, 120);
     t.is(closedSeconds.length, lines);
@@ -228,7 +228,7 @@ test('eight lines that flood are closed within a minute, as one is, and an hones
   }
 });
 
-test('forty lines that flood together, and so have each other wait, are closed within five minutes', (t) => {
+test('forty connections that flood together, and so pause each other, are closed within five minutes', (t) => {
   const { closedSeconds, honestWaited, honestBeyond } = floodOf(40, 400);
   t.is(closedSeconds.length, 40);
   t.true(Math.max(...closedSeconds) <= 300, closedSeconds.join(', '));
@@ -236,7 +236,7 @@ test('forty lines that flood together, and so have each other wait, are closed w
   t.is(honestWaited, 0);
 });
 
-test('the heaviest answers are read as fast on average as is stated, whoever sends them', (t) => {
+test('the heaviest answers are read at the stated average rate, whoever sends them', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   const heaviest = 15 * MB;
   let weight = 0;

@@ -17,7 +17,7 @@ const request = (headers: readonly string[] = HEADERS, line = `GET ${PATH}?${SMA
 const without = (name: string): string[] => HEADERS.filter((header) => !header.startsWith(name));
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-test('a request for a WebSocket is taken, whatever the case and order of its headers', (t) => {
+test('a WebSocket request is accepted with its headers in any case and order', (t) => {
   t.is(judgeUpgrade(request(), PATH), 'upgrade');
   t.is(judgeUpgrade(request([...HEADERS].reverse()), PATH), 'upgrade');
   t.is(judgeUpgrade(request(HEADERS.map((header) => header.toUpperCase())), PATH), 'upgrade');
@@ -46,7 +46,7 @@ for (const [what, bytes] of [
   });
 }
 
-test('a request in chunks is judged as the whole is, and a wrong one as soon as it shows', (t) => {
+test('a request in chunks is judged like a whole one, and an invalid one as soon as possible', (t) => {
   const whole = request();
   fc.assert(
     fc.property(fc.integer({ min: 1, max: whole.length - 1 }), fc.integer({ min: 0, max: 255 }), (cut, byte) => {
@@ -80,7 +80,7 @@ test('plain HTTP on the peer port is cut without an answer, at its first bytes',
   await node.transport.close();
 });
 
-test('a request for a WebSocket in chunks is answered, one that does not end in time is cut', async (t) => {
+test('a WebSocket request in chunks is answered, and an unfinished one times out', async (t) => {
   const node = await startNode();
   const patient = await opened(node.address.wsPort);
   for (const chunk of request()

@@ -96,7 +96,7 @@ const BLOCK = {
   id: '14241760202782588276',
 };
 
-test('an acceptor pushes its info as a call before it answers the handshake, and answers as captured', async (t) => {
+test('an accepting node pushes its info as a call before the handshake answer, and answers as captured', async (t) => {
   const dialler = { ip: HOST, wsPort: 5201, height: 1234, os: 'linux4.15.0', version: '2.3.8', nethash: NETHASH };
   const node = await start({ answer: () => Promise.resolve([dialler, { ip: '1.2.3.4', wsPort: 5000 }]) });
   const own = infoText(node.address.wsPort, OWN_NONCE);
@@ -140,7 +140,7 @@ test('an acceptor pushes its info as a call before it answers the handshake, and
   t.deepEqual(node.seen.faults, []);
 });
 
-test('a dialler sends what real nodes send, and never an error', async (t) => {
+test('a dialling node sends the same as real nodes, and never an error', async (t) => {
   const http = createServer();
   const server = new WebSocketServer({ server: http, perMessageDeflate: false });
   await new Promise<void>((settle) => http.listen(0, HOST, settle));
@@ -205,7 +205,7 @@ test('a dialler sends what real nodes send, and never an error', async (t) => {
   http.close();
 });
 
-test('on an accepted connection a failed call is an error, as real nodes answer', async (t) => {
+test('on an accepted connection a failed call is an error, like the answer of real nodes', async (t) => {
   const node = await start({
     answer: (_peerId, asked) =>
       Promise.reject(new ProtocolError(asked.kind === 'blocksAfter' ? 'BUSY' : 'OTHER', {}, 'cannot say')),
@@ -234,7 +234,7 @@ test('on an accepted connection a failed call is an error, as real nodes answer'
   await node.transport.close();
 });
 
-test('questions are answered in the shapes of the generation', async (t) => {
+test('requests are answered in the shapes of the generation', async (t) => {
   const asked: PeerRequest[] = [];
   const answers = {
     blocksAfter: [BLOCK, { ...BLOCK, id: '2', height: 1236, transactions: [] }],
@@ -296,7 +296,7 @@ test('questions are answered in the shapes of the generation', async (t) => {
   await node.transport.close();
 });
 
-test('messages go out bare with a nonce and come in bare or in an envelope', async (t) => {
+test('messages are sent bare with a nonce, and read bare or in an envelope', async (t) => {
   const node = await start();
   const peer = await greeted(node);
   const send = node.transport.send.bind(node.transport, '127.0.0.1:5201');
@@ -383,7 +383,7 @@ test('a query is judged member by member, in the order of the reference', async 
   await node.transport.close();
 });
 
-test('of a list of transactions what is no object is passed over, as the reference does, and costs nothing', async (t) => {
+test('values in a list of transactions that are no objects are skipped, as in the reference, without a penalty', async (t) => {
   const node = await start();
   const peer = await greeted(node, SMALLEST_QUERY);
   peer.say({ event: 'postTransactions', data: { transactions: ['5', TRANSFER, null, 7, ['x']] } });
@@ -400,7 +400,7 @@ test('of a list of transactions what is no object is passed over, as the referen
   await node.transport.close();
 });
 
-test('peer lists are given as often as honest nodes ask, and asking for far more costs once', async (t) => {
+test('peer lists are answered at the rate of honest nodes, and far more requests cause one penalty', async (t) => {
   const node = await start({}, { clock: handClock() });
   const peer = await greeted(node, SMALLEST_QUERY);
   const { takenMax, chargedAbove } = limitsOf(rateOf(2, 'peersQuestion'));
@@ -417,7 +417,7 @@ test('peer lists are given as often as honest nodes ask, and asking for far more
   await node.transport.close();
 });
 
-test('a banned address is turned away at the upgrade, and a dialler knows that for a ban', async (t) => {
+test('a banned address is refused at the upgrade, and the dialling node recognises the ban', async (t) => {
   const node = await start({ admits: () => false });
   const answer = await new Promise<number>((settle) => {
     void rawPeer(node.address.wsPort, FULL_QUERY, PATH).then((peer) => {
@@ -431,7 +431,7 @@ test('a banned address is turned away at the upgrade, and a dialler knows that f
   await closeAll(node, dialler);
 });
 
-test('two nodes connect, ask each other everything in both directions and tell their news', async (t) => {
+test('two nodes connect, exchange all requests in both directions and announce their news', async (t) => {
   const chain = Array.from({ length: 40 }, (_, index) => ({ id: String(index + 1), height: index + 1 }));
   const asked: PeerRequest[] = [];
   const handlers: Partial<TransportHandlers> = {

@@ -22,7 +22,7 @@ const FULL_QUERY =
 
 const info = nodeInfo({ nonce: '2bb9a0ac29950053' });
 
-test('an acceptor pushes its info before it answers the handshake, and answers in the captured shapes', async (t) => {
+test('an accepting node pushes its info before the handshake answer, and answers as captured', async (t) => {
   const dialler = { ip: HOST, wsPort: 5301, height: 1234, os: 'linux4.15.0', version: '3.0.2', httpPort: 4000 };
   const node = await startNode(
     { answer: (_peerId, { kind }) => Promise.resolve(kind === 'peers' ? [dialler] : []) },
@@ -68,7 +68,7 @@ test('an acceptor pushes its info before it answers the handshake, and answers i
   t.is(peer.closed()?.code, 1000);
 });
 
-test('an unknown common block leaves the result out', async (t) => {
+test('with an unknown common block the answer has no result', async (t) => {
   const node = await startNode({ answer: () => Promise.resolve(undefined) });
   const peer = await greetedPeer(node.address.wsPort, FULL_QUERY);
   peer.say('{"event":"rpc-request","data":{"procedure":"getHighestCommonBlock","data":{"ids":["1"]}},"cid":5}');
@@ -77,7 +77,7 @@ test('an unknown common block leaves the result out', async (t) => {
   await node.transport.close();
 });
 
-test('a dialler sends what real nodes send: query, handshake, push, first question', async (t) => {
+test('a dialling node sends the same as real nodes: query, handshake, push, first request', async (t) => {
   const http = createServer();
   const server = new WebSocketServer({ server: http, perMessageDeflate: false });
   await new Promise<void>((settle) => http.listen(0, HOST, settle));
@@ -122,7 +122,7 @@ test('a dialler sends what real nodes send: query, handshake, push, first questi
   http.close();
 });
 
-test('an info without advertiseAddress is written with an empty value in the query and counts as yes', async (t) => {
+test('an info without advertiseAddress is written as an empty value in the query and counts as yes', async (t) => {
   const { advertiseAddress: _, ...silent } = nodeInfo();
   const a = await startNode({}, { info: silent });
   const b = await startNode();
@@ -170,7 +170,7 @@ test('a query is judged member by member, in the order of the reference', async 
   await node.transport.close();
 });
 
-test('four members are enough, numbers may come as text, and later duplicates are refused', async (t) => {
+test('four members are enough, numbers may be text, and later duplicates are refused', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort, `${SMALLEST_QUERY}&height=77&httpPort=x&maxHeightPrevoted=-1`);
   await until(() => node.seen.connected.length === 1, 'connected');
@@ -183,7 +183,7 @@ test('four members are enough, numbers may come as text, and later duplicates ar
   await node.transport.close();
 });
 
-test('a banned address gets its code before any handshake', async (t) => {
+test('a banned address gets its close code before any handshake', async (t) => {
   const node = await startNode({ admits: () => false });
   const peer = await rawPeer(node.address.wsPort);
   await until(() => peer.closed() !== undefined, 'refused');
@@ -192,7 +192,7 @@ test('a banned address gets its code before any handshake', async (t) => {
   await node.transport.close();
 });
 
-test('only the exact path is a WebSocket, and nothing else is served', async (t) => {
+test('only the exact path is a WebSocket, and all other paths are refused', async (t) => {
   const node = await startNode();
   for (const path of ['/rpc', '/', '/socketcluster/', '/rpc/x']) {
     const peer = await rawPeer(node.address.wsPort, SMALLEST_QUERY, path);
@@ -205,7 +205,7 @@ test('only the exact path is a WebSocket, and nothing else is served', async (t)
   await node.transport.close();
 });
 
-test('heartbeats keep a silent connection', async (t) => {
+test('heartbeats keep a silent connection open', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   await until(() => peer.heartbeats() > 0, 'a heartbeat');
@@ -214,7 +214,7 @@ test('heartbeats keep a silent connection', async (t) => {
   await node.transport.close();
 });
 
-test('transactions that a peer serves from its chain are passed over: their assets are not whole', (t) => {
+test('transactions that a peer serves from its chain are skipped, because their assets are incomplete', (t) => {
   const pooled = { id: '1', type: 10, asset: { username: 'someone' } };
   const confirmed = { id: '2', type: 10, blockId: '77', height: 5, confirmations: 3, asset: {} };
   const verdict = readAnswer(

@@ -16,7 +16,7 @@ const { packages } = JSON.parse(readFileSync(join(packageDirectory(), 'package-l
   packages: Record<string, LockedPackage>;
 };
 
-test('an install verifies every package: each entry of the lockfile has a SHA-512', (t) => {
+test('an install verifies each package: each lockfile entry has a SHA-512', (t) => {
   const installed = Object.entries(packages).filter(([place, { link }]) => place !== '' && link !== true);
   t.true(installed.length > 500);
   const unverified = installed.filter(([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''));
@@ -32,7 +32,7 @@ interface Bom {
   readonly components: readonly { readonly name: string; readonly hashes?: readonly { readonly alg: string }[] }[];
 }
 
-test('npm run sbom names every package that a node runs, with its SHA-512', (t) => {
+test('npm run sbom names each package that a node runs, with its SHA-512', (t) => {
   const script = fileURLToPath(new URL('sbom.js', import.meta.url));
   const text = execFileSync(process.execPath, [script], { encoding: 'utf8', maxBuffer: 2 ** 26 });
   const { bomFormat, components, metadata } = JSON.parse(text) as Bom;

@@ -25,14 +25,14 @@ const HOUR_MS = 3_600_000;
 for (const row of RATES) {
   const title = `generation ${row.generation}, ${row.name}`;
 
-  test(`${title}: what honest nodes can send, with room to spare, is taken, and what is charged lies beyond`, (t) => {
+  test(`${title}: the rate of honest nodes, with a margin, is accepted, and penalties start above it`, (t) => {
     const { takenMax, chargedAbove } = limitsOf(row);
     t.true(honestMax(row) * SAFETY <= takenMax);
     t.true(chargedAbove >= 2 * takenMax);
   });
 
   for (const [whose, sending] of sendersOf(row)) {
-    test(`${title}: nothing of ${whose} is dropped when its line stands still and then brings all at once`, (t) => {
+    test(`${title}: nothing of ${whose} is dropped when its connection stalls and then delivers all at once`, (t) => {
       // Different stalls: none, one in the middle, one right after connecting, and repeated ones.
       for (const stallsMs of [[], [60_000], [0], Array.from({ length: 50 }, (_, index) => index * 61_000)]) {
         const limits = new ReceiveLimits(row.generation);
@@ -42,7 +42,7 @@ for (const row of RATES) {
       }
     });
 
-    test(`${title}: nothing of ${whose} is dropped when its process stands still, whatever had gathered there`, (t) => {
+    test(`${title}: nothing of ${whose} is dropped when its process stalls, whatever had queued up`, (t) => {
       const limits = new ReceiveLimits(row.generation);
       // After a stall the timers fire late and only once, and the full burst is available again.
       for (let atMs = 0; atMs < HOUR_MS; atMs += 7_777) {
@@ -53,13 +53,13 @@ for (const row of RATES) {
 }
 
 for (const generation of [2, 3] as const) {
-  test(`frames of generation ${generation}: all that an honest peer can make arrive at once is read`, (t) => {
+  test(`frames of generation ${generation}: all frames that an honest peer can deliver at once are read`, (t) => {
     t.true(honestFramesMax(generation) * SAFETY <= framesAtOnceMax(generation));
     t.true(framesAtOnceMax(generation) < FRAMES_PER_SECOND_CUT);
     t.true(2 * honestFramesMax(generation) <= FRAMES_PER_SECOND_CUT);
   });
 
-  test(`frames of generation ${generation}: in the long run a node of ours stays below what every release lets pass`, (t) => {
+  test(`frames of generation ${generation}: the long-term rate of our node is below the limit of each release`, (t) => {
     const rows = RATES.filter((row) => row.generation === generation);
     const questions = CALLS_PER_SECOND_MAX;
     const messages = rows
@@ -70,7 +70,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('release 3.0.2 charges for a fourth use in ten seconds: none of ours comes, though one is four seconds late', (t) => {
+test('our node makes no fourth call in ten seconds, which release 3.0.2 penalises, even with a late call', (t) => {
   for (const name of ['getTransactions', 'postTransactionsAnnouncement', 'postSignatures']) {
     const row = RATES.find((each) => each.generation === 3 && each.name === name)!;
     const sent = sentBy(row.own);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { amountOfDigits, lskText } from '../../src/primitives/amount.ts';
 
-test('amounts are told in LSK without trailing zeros or exponent', (t) => {
+test('amounts are shown in LSK without trailing zeros or exponent', (t) => {
   t.is(lskText(0n), '0');
   t.is(lskText(10_000_000n), '0.1');
   t.is(lskText(1_200_000_001n), '12.00000001');

@@ -7,7 +7,7 @@ async function isRefused(port: number): Promise<boolean> {
   return error instanceof Error && (error.cause as Error | undefined)?.message === 'bad port';
 }
 
-test('the ports that are blocked are those that fetch refuses', async (t) => {
+test('the blocked ports are those that fetch refuses', async (t) => {
   const blocked = Array.from({ length: 65_535 }, (_, index) => index + 1).filter(isPortBlocked);
   t.is(blocked.length, 82);
   for (const port of blocked) t.true(await isRefused(port), `${port}`);

@@ -11,7 +11,7 @@ test('a map never holds more than its maximum', (t) => {
   t.is(map.get(1), undefined);
 });
 
-test('an entry in use outlives any number of others', (t) => {
+test('an entry in use survives any number of new entries', (t) => {
   const map = new LruMap<string, number>(10);
   map.set('used', 1);
   for (let key = 0; key < 1000; key += 1) {
@@ -20,14 +20,14 @@ test('an entry in use outlives any number of others', (t) => {
   }
 });
 
-test('an entry not used for a whole maximum of others is forgotten', (t) => {
+test('an unused entry is evicted after the maximum number of new ones', (t) => {
   const map = new LruMap<string, number>(10);
   map.set('unused', 1);
   for (let key = 0; key < 10; key += 1) map.set(`other ${key}`, key);
   t.false(map.has('unused'));
 });
 
-test('an entry is kept when its use ends a span', (t) => {
+test('an entry is kept when its own use ends a span of the map', (t) => {
   const map = new LruMap<string, number>(4);
   map.set('old', 1);
   map.set('b', 2);
@@ -38,7 +38,7 @@ test('an entry is kept when its use ends a span', (t) => {
   t.true(map.size <= 4);
 });
 
-test('entries that were removed leave room for others', (t) => {
+test('removed entries leave room for new ones', (t) => {
   const map = new LruMap<number, number>(4);
   for (let key = 0; key < 100; key += 1) {
     map.set(-1, key);
@@ -50,7 +50,7 @@ test('entries that were removed leave room for others', (t) => {
   t.is(map.get(1), 1);
 });
 
-test('a changed value replaces the old one, wherever that was', (t) => {
+test('a changed value replaces the old one in any span of the map', (t) => {
   const map = new LruMap<string, number>(4);
   map.set('a', 1);
   map.set('b', 2);
@@ -63,7 +63,7 @@ test('a changed value replaces the old one, wherever that was', (t) => {
   t.is(map.size, 0);
 });
 
-test('a queue refuses what is too much and gives the oldest first', (t) => {
+test('a full queue refuses an entry, and returns the oldest first', (t) => {
   const queue = new BoundedQueue<number>(3);
   t.deepEqual(
     [1, 2, 3, 4].map((item) => queue.push(item)),

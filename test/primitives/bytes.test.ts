@@ -11,7 +11,7 @@ import {
   u64be,
 } from '../../src/primitives/bytes.ts';
 
-test('hexadecimal text of either case becomes bytes, and bytes lower-case text', (t) => {
+test('hexadecimal text in either case becomes bytes, and bytes become lower-case text', (t) => {
   t.is(hexOf(bytesOfHex('00FFab')), '00ffab');
   t.true(isHex('00FFab'));
   t.true(isCanonicalHex('00ffab', 3));
@@ -19,7 +19,7 @@ test('hexadecimal text of either case becomes bytes, and bytes lower-case text',
   t.false(isCanonicalHex('00ff', 3));
 });
 
-test('no character but the sixteen digits is taken for one, at any place', (t) => {
+test('only the sixteen digits are accepted, at any position', (t) => {
   const text = '0123456789abcdef'.repeat(8);
   t.true(isCanonicalHex(text, 64));
   t.true(isCanonicalHex('', 0));
@@ -53,13 +53,13 @@ test('an integer is written big-endian in eight bytes', (t) => {
   for (const wrong of [-1n, 2n ** 64n]) t.throws(() => u64be(wrong), { instanceOf: RangeError });
 });
 
-test('bytes are equal when all of them are', (t) => {
+test('byte arrays are equal when all bytes are', (t) => {
   t.true(bytesEqual(bytesOfHex('0102'), bytesOfHex('0102')));
   t.false(bytesEqual(bytesOfHex('0102'), bytesOfHex('0103')));
   t.false(bytesEqual(bytesOfHex('0102'), bytesOfHex('010203')));
 });
 
-test('an integer of 64 bits is read as it was written, on both sides of the largest exact number', (t) => {
+test('a 64-bit integer is read as it was written, below and above the largest exact number', (t) => {
   const safe = BigInt(Number.MAX_SAFE_INTEGER);
   for (const value of [0n, 1n, 0xffff_ffffn, 1n << 32n, safe - 1n, safe, safe + 1n, safe + 2n, (1n << 64n) - 1n]) {
     t.is(readU64BE(Buffer.concat([Buffer.alloc(3, 9), u64be(value)]), 3), value);

@@ -89,7 +89,7 @@ function sumOf(texts: readonly string[]): DecimalSum {
   return sum;
 }
 
-test('numbers of any size cancel out, whatever their powers', (t) => {
+test('numbers of any size cancel out, whatever their exponents', (t) => {
   const SUMS: readonly (readonly [readonly string[], bigint | undefined])[] = [
     [['1e1001', '-1e1001'], 0n],
     [['1e1001', '7', '-1e1001'], 7n],

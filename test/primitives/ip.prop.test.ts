@@ -10,7 +10,7 @@ const odd = fc.oneof(
   fc.string({ maxLength: 40, unit: fc.constantFrom(...'0123456789abcdefF.:/%'.split('')) }),
 );
 
-test('texts are read as addresses exactly where the runtime reads them so', (t) => {
+test('a text is read as an address exactly when the runtime accepts it', (t) => {
   fc.assert(
     fc.property(odd, (text) => {
       t.is(isIpv4(text), isIP(text) === 4, text);
@@ -50,7 +50,7 @@ for (const [scope, addresses] of [
   });
 }
 
-test('an address that embeds IPv4 reaches as far as that', (t) => {
+test('an address that embeds IPv4 has the scope of the IPv4 address', (t) => {
   fc.assert(
     fc.property(fc.ipV4(), (ip) => {
       const scope = ipScope(ip);
@@ -63,7 +63,7 @@ test('an address that embeds IPv4 reaches as far as that', (t) => {
   );
 });
 
-test('what is no address has no scope', (t) => {
+test('a text that is no address has no scope', (t) => {
   for (const text of ['', 'localhost', '1.2.3', '1.2.3.4.5', ':::', '1::2::3', '12345::', '1:2:3:4:5:6:7:8:9']) {
     t.is(ipScope(text), undefined, text);
   }

@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { TokenBucket } from '../../src/primitives/token-bucket.ts';
 
-test('as many as it holds can be taken at once, then one for each interval', (t) => {
+test('tokens up to the capacity can be taken at once, then one per interval', (t) => {
   const bucket = new TokenBucket(3, 100);
   t.deepEqual(
     [0, 0, 0, 0, 99, 100, 150, 200].map((nowMs) => bucket.take(nowMs)),
@@ -12,7 +12,7 @@ test('as many as it holds can be taken at once, then one for each interval', (t)
   t.false(bucket.take(10_000));
 });
 
-test('it says how long the next takes', (t) => {
+test('the bucket reports how long the next token takes', (t) => {
   const bucket = new TokenBucket(1, 5_000);
   t.is(bucket.waitMs(7), 0);
   t.true(bucket.take(7));
@@ -21,7 +21,7 @@ test('it says how long the next takes', (t) => {
   t.is(bucket.waitMs(9_000), 0);
 });
 
-test('a clock that is set back neither gives nor freezes', (t) => {
+test('a clock that is set back neither adds tokens nor stops the refill', (t) => {
   const bucket = new TokenBucket(1, 1_000);
   t.true(bucket.take(3_600_000));
   t.false(bucket.take(0));

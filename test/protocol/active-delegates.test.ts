@@ -32,7 +32,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a delegate is paid and counted by the rounds of its own network', (t) => {
+test('a delegate earns and counts blocks by the rounds of its own network', (t) => {
   for (const generation of [2, 3] as const) {
     const maker = makerOf(generation, 5, { rewards: { milestones: [100n], offset: 1, distance: 1000 } });
     maker.growTo(15);

@@ -8,13 +8,13 @@ test('the broadhash is the hash of the last five ids, highest first', (t) => {
   t.is(broadhashOf(ids, params), '59c65e0afbdca6bcf75ddd991790d38a31777878703daeb6daae58e17fdbf68a');
 });
 
-test('blocks below the fifth do not matter, the order does', (t) => {
+test('blocks below the fifth do not count, but the order of the ids does', (t) => {
   const ids = ['5', '4', '3', '2', '1'];
   t.is(broadhashOf([...ids, '99'], params), broadhashOf(ids, params));
   t.not(broadhashOf([...ids].reverse(), params), broadhashOf(ids, params));
 });
 
-test('a short chain hashes what it has, and the genesis block alone gives the nethash', (t) => {
+test('a short chain hashes all its ids, and the genesis block alone gives the nethash', (t) => {
   t.not(broadhashOf(['2', '1'], params), params.nethash);
   t.is(broadhashOf(['1'], params), params.nethash);
   t.is(broadhashOf([], params), params.nethash);

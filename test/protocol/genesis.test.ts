@@ -24,7 +24,7 @@ const request: GenesisRequest = {
 const build = (changes: Partial<GenesisRequest> = {}) =>
   buildGenesis({ ...request, ...changes }, gen3GenesisFormat, ed25519);
 
-test('a genesis block hands out the supply, funds accounts, registers delegates and votes for all of them', (t) => {
+test('a genesis block distributes the supply, funds accounts, registers delegates and votes for each', (t) => {
   const { block } = build();
   t.deepEqual(
     block.transactions.map(({ type, payload }) => [type, payload.kind]),
@@ -45,7 +45,7 @@ test('a genesis block hands out the supply, funds accounts, registers delegates 
   t.true(block.transactions.every(({ timestamp, fee }) => timestamp === 0 && fee === 0n));
 });
 
-test('hashes, ids and the signature of the block belong together', (t) => {
+test('hashes, ids and the signature of the block match each other', (t) => {
   const { block, nethash, networkIdentifier } = build();
   const payload = Buffer.concat(block.transactions.map(transactionBytes));
   t.is(block.payloadHash, hexOf(sha256(payload)));
@@ -58,21 +58,21 @@ test('hashes, ids and the signature of the block belong together', (t) => {
   t.is(block.id, idOf(Buffer.concat([headerBytes(block), signature])));
 });
 
-test('the network identifier of the public networks follows from their payload hash', (t) => {
+test('the network identifier of the public networks is derived from their payload hash', (t) => {
   t.is(
     networkIdentifierOf('ed14889723f24ecc54871d058d98ce91ff2f973192075c0155ba2b7b70ad2511', 'Lisk'),
     '9ee11e9df416b18bf69dbd1a920442e08c6ca319e69926bc843a561782ca17ee',
   );
 });
 
-test('the same request gives the same block and another community another network', (t) => {
+test('the same request gives the same block, and another community gives another network', (t) => {
   t.deepEqual(build(), build());
   const other = build({ communityIdentifier: 'Other' });
   t.is(other.block.id, build().block.id);
   t.not(other.networkIdentifier, build().networkIdentifier);
 });
 
-test('the file reads back as the block, with the ids that the reference gives its transactions', (t) => {
+test('the file is read back as the block, with the transaction ids of the reference', (t) => {
   const { block, json } = build();
   const { codec } = createGen3Rules(makeNetwork().params);
   t.deepEqual(codec.genesisFromJson(JSON.parse(JSON.stringify(json))), block);
@@ -101,7 +101,7 @@ test('the file reads back as the block, with the ids that the reference gives it
   t.is(last['id'], idOf(bytes));
 });
 
-test('applying it gives the balances, votes and weights that it names', (t) => {
+test('applying it gives its stated balances, votes and weights', (t) => {
   const { block } = build({ votes: [{ voter: account, delegates: [publicKeyOf(keyPairOf('two'))] }] });
   const state = new MemoryState();
   const rules = createGen3Rules({ ...makeNetwork().params, genesisBlockId: block.id });
@@ -118,7 +118,7 @@ test('applying it gives the balances, votes and weights that it names', (t) => {
   t.is(state.roundList(1)?.length, 3);
 });
 
-test('votes are applied last, wherever the file has them, and only for delegates of the file', (t) => {
+test('votes are applied last, wherever the file has them, and only for delegates in the file', (t) => {
   const { block } = build();
   const [vote] = block.transactions.filter(({ payload }) => payload.kind === 'vote');
   t.truthy(vote);
@@ -137,7 +137,7 @@ test('votes are applied last, wherever the file has them, and only for delegates
   );
 });
 
-test('a block of which no network can be made is refused with the reason', (t) => {
+test('a block that defines no valid network is refused with the reason', (t) => {
   const address = addressOfPair(account);
   const one = { keyPair: keyPairOf('one'), username: 'one' };
   const cases: readonly [Partial<GenesisRequest>, RegExp][] = [
@@ -159,7 +159,7 @@ test('a block of which no network can be made is refused with the reason', (t) =
   for (const [changes, message] of cases) t.throws(() => build(changes), { code: 'GENESIS_INVALID', message });
 });
 
-test('a genesis block funds as many accounts as there are, while a received block is held to what networks allow', (t) => {
+test("a genesis block may fund any number of accounts, while a received block has the network's limits", (t) => {
   const network = makeNetwork({ accounts: 300 });
   const { codec } = createGen3Rules(network.params);
   t.deepEqual(codec.genesisFromJson(network.genesisJson), network.genesis);

@@ -23,7 +23,7 @@ function round(fees: bigint): ReturnType<typeof headerWith>[] {
   );
 }
 
-test('fees are shared by block and what is left goes to the last forger', (t) => {
+test('fees are divided by block, and the last forger gets the remainder', (t) => {
   const earnings = earningsOfRound(round(1_000_000_007n), 1, paramsWith());
   t.deepEqual(earnings.get(keyNumber(1)), { fees: 9_900_990n * 3n, rewards: 10n });
   t.deepEqual(earnings.get(keyNumber(2)), { fees: 9_900_990n, rewards: 5n });
@@ -39,7 +39,7 @@ test('fees are shared by block and what is left goes to the last forger', (t) =>
   );
 });
 
-test('fees below one beddow for each block all go to the last forger', (t) => {
+test('fees below one beddow per block all go to the last forger', (t) => {
   const earnings = earningsOfRound(round(100n), 1, paramsWith());
   t.deepEqual(earnings.get(keyNumber(7)), { fees: 100n, rewards: 10n });
   t.deepEqual(earnings.get(keyNumber(1)), { fees: 0n, rewards: 10n });
@@ -55,7 +55,7 @@ test('an excepted round multiplies rewards and fees and adds its bonus', (t) => 
   t.deepEqual(excepted.get(keyNumber(7)), { fees: 19n * 2n + 2010n - 19n * 101n, rewards: 20n });
 });
 
-test('listed delegates without a block in the round missed it, once', (t) => {
+test('each delegate in the list without a block in the round missed it, once', (t) => {
   const state = new MemoryState();
   for (const number of [1, 100, 101]) state.setAccount(emptyAccount(`${number}L`));
   countMissedBlocks(state, [keyNumber(1), keyNumber(100), keyNumber(102)], round(0n), addressOf);
@@ -65,7 +65,7 @@ test('listed delegates without a block in the round missed it, once', (t) => {
   t.is(state.account('102L'), undefined);
 });
 
-test('a block counts for its generator only when that has an account', (t) => {
+test('a block counts for its generator only if the generator has an account', (t) => {
   const state = new MemoryState();
   state.setAccount(emptyAccount('1L'));
   countProducedBlock(state, '1L');
@@ -74,7 +74,7 @@ test('a block counts for its generator only when that has an account', (t) => {
   t.is(state.account('2L'), undefined);
 });
 
-test('earnings reach the balance, the totals and the delegates voted for', (t) => {
+test('earnings are added to the balance, the totals and the delegates voted for', (t) => {
   const state = new MemoryState();
   state.setAccount({ ...emptyAccount('1L'), balance: -5n, votes: [keyNumber(1), keyNumber(9)] });
   const weights = new Map<string, bigint>();

@@ -55,7 +55,7 @@ const FIXTURES: Readonly<Record<2 | 3, GenerationFixture>> = {
 for (const generation of [2, 3] as const) {
   const { codec, rules, transferTo } = FIXTURES[generation];
 
-  test(`generation ${generation}: a transfer to NaNL is taken as the reference takes it, and is not one to 10L`, (t) => {
+  test(`generation ${generation}: a transfer to NaNL is accepted as in the reference, and is not one to 10L`, (t) => {
     const { json, isTaken } = transferTo('NaNL');
     t.true(isTaken);
     const transaction = codec.transactionFromJson(json);
@@ -76,7 +76,7 @@ for (const generation of [2, 3] as const) {
   });
 
   for (const recipientId of ['NaN', 'nanL', 'NANL', 'NaNl', ' NaNL', '+NaNL', '-NaNL', 'InfinityL', 'NaNLL'])
-    test(`generation ${generation}: nothing like it is taken: ${recipientId}`, (t) => {
+    test(`generation ${generation}: a similar recipient is refused: ${recipientId}`, (t) => {
       const { json } = transferTo('10L');
       const changed = generation === 2 ? { ...json, recipientId } : { ...json, asset: { amount: '5', recipientId } };
       t.throws(() => codec.transactionFromJson(changed));

@@ -22,14 +22,14 @@ for (const [name, rewards, table] of [
   });
 }
 
-test('the milestone is the first one below the offset and the last one for ever', (t) => {
+test('the milestone is the first one below the offset, and the last one forever', (t) => {
   t.is(milestoneAt(1, testnet), 0);
   t.is(milestoneAt(2160, testnet), 0);
   t.is(milestoneAt(3_002_160, testnet), 1);
   t.is(milestoneAt(1_000_000_000, testnet), 4);
 });
 
-test('the supply is what genesis handed out plus each reward up to the height', (t) => {
+test('the supply is the genesis supply plus each reward up to the height', (t) => {
   const short = { milestones: [5n, 3n, 1n], offset: 4, distance: 3 };
   let expected = GENESIS_SUPPLY;
   for (let height = 1; height <= 30; height += 1) {

@@ -15,7 +15,7 @@ const delegate = (number: number, voteWeight: bigint): Delegate => ({
 
 const LENGTH = { activeDelegates: 101 };
 
-test('a round has 101 heights and the genesis block begins the first', (t) => {
+test('a round has 101 heights, and the genesis block is in the first', (t) => {
   t.deepEqual(
     [1, 101, 102, 202, 203].map((height) => rounds.roundOf(height, LENGTH)),
     [1, 1, 2, 2, 3],
@@ -28,7 +28,7 @@ test('a round has 101 heights and the genesis block begins the first', (t) => {
   );
 });
 
-test('the shuffle agrees with the published orders', (t) => {
+test('the shuffle matches the published orders', (t) => {
   const list = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
   t.deepEqual(rounds.shuffled(list, 1), [7, 4, 8, 2, 1, 6, 3, 0, 5, 9]);
   t.deepEqual(rounds.shuffled(list, 2), [2, 5, 1, 7, 0, 4, 6, 8, 3, 9]);
@@ -36,7 +36,7 @@ test('the shuffle agrees with the published orders', (t) => {
   t.deepEqual(rounds.shuffled([], 1), []);
 });
 
-test('delegates are listed by weight and then by key, and only a round of them', (t) => {
+test('delegates are listed by weight, then by key, and only up to a round', (t) => {
   const state = new MemoryState();
   for (let number = 1; number <= 103; number += 1) state.setDelegate(delegate(number, 5n));
   state.setDelegate(delegate(50, 9n));
@@ -72,7 +72,7 @@ test('the same list is shuffled with the number of the round that forges with it
   t.is(rounds.forgingOrder(state, 304, 2, LENGTH), undefined);
 });
 
-test('slots are owned modulo the length of a round even when fewer delegates exist', (t) => {
+test('slots are assigned modulo the length of a round even with fewer delegates', (t) => {
   t.is(rounds.ownerOfSlot(['a', 'b'], 0, LENGTH), 'a');
   t.is(rounds.ownerOfSlot(['a', 'b'], 102, LENGTH), 'b');
   t.is(rounds.ownerOfSlot(['a', 'b'], 2, LENGTH), undefined);

@@ -61,7 +61,7 @@ function said(json: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries({ ...json, asset }).filter(isSaid));
 }
 
-test('a signed transaction of generation 3 has the bytes that the reference gives it', (t) => {
+test('a signed transaction of generation 3 has the bytes of the reference', (t) => {
   const signer = createSigner(NETWORKS[3], defaultEd25519());
   const check = fc.property(anyContent, fc.option(anySigner, { nil: undefined }), (content, second) => {
     const { timestamp, sender } = content;
@@ -90,7 +90,7 @@ test('a signed transaction of generation 3 has the bytes that the reference give
   fc.assert(check, { numRuns: 60 });
 });
 
-test('a signed transaction of generation 2 has the bytes that the reference gives it', (t) => {
+test('a signed transaction of generation 2 has the bytes of the reference', (t) => {
   const signer = createSigner(NETWORKS[2], defaultEd25519());
   const check = fc.property(anyContent, fc.option(anySigner, { nil: undefined }), (content, second) => {
     const { timestamp, sender } = content;
@@ -111,7 +111,7 @@ test('a signed transaction of generation 2 has the bytes that the reference give
   fc.assert(check, { numRuns: 60 });
 });
 
-test("a member's signature is the one that the reference makes", (t) => {
+test("a member's signature equals that of the reference", (t) => {
   const [sender, member, recipient] = SIGNERS;
   if (sender === undefined || member === undefined || recipient === undefined) return t.fail();
   const payload = { kind: 'transfer', amount: 5n, recipientId: recipient.address } as const;
@@ -131,7 +131,7 @@ test("a member's signature is the one that the reference makes", (t) => {
   }
 });
 
-test('a transaction that was changed, or is meant for another network, is not read', (t) => {
+test('a changed transaction, or one for another network, is refused', (t) => {
   const [sender, recipient] = SIGNERS;
   if (sender === undefined || recipient === undefined) return t.fail();
   const payload = { kind: 'transfer', amount: 5n, recipientId: recipient.address } as const;

@@ -1,4 +1,7 @@
-/** Answers of servers, and of programs in front of them, that do not do what they were asked to do. */
+/**
+ * The ClickHouse client against servers and proxies that answer with an error, with half an answer or with another
+ * page.
+ */
 
 import test, { type ExecutionContext } from 'ava';
 import { createServer, type ServerResponse } from 'node:http';
@@ -34,7 +37,7 @@ const CALLS: Readonly<Record<string, (server: ClickHouseServer) => Promise<unkno
 };
 
 for (const [name, call] of Object.entries(CALLS)) {
-  test(`${name}: an answer 200 with the text of an exception is a refusal`, async (t) => {
+  test(`${name}: an answer 200 with an exception text is an error`, async (t) => {
     for (const text of [
       EXCEPTION,
       `${EXCEPTION}\n`,
@@ -51,7 +54,7 @@ for (const [name, call] of Object.entries(CALLS)) {
     }
   });
 
-  test(`${name}: an answer that is cut is no answer`, async (t) => {
+  test(`${name}: a truncated answer is an error`, async (t) => {
     const server = await answering(t, (response) => {
       response.writeHead(200, { 'content-length': '500' });
       response.write('{"data":[');
@@ -61,7 +64,7 @@ for (const [name, call] of Object.entries(CALLS)) {
   });
 }
 
-test('rows: an empty answer, a page of another program and rows without an end are no rows', async (t) => {
+test('rows: an empty answer, a page of another program and truncated rows are refused', async (t) => {
   for (const text of ['', '<html>welcome</html>', '{"one":1}\n{"one":', '{"data":[{"one":1}', '17', 'null', '{}']) {
     const server = await answering(t, (response) => response.end(text));
     const error = await t.throwsAsync(server.rows('SELECT 1 AS one'), undefined, text);
@@ -70,7 +73,7 @@ test('rows: an empty answer, a page of another program and rows without an end a
   }
 });
 
-test('insert: a page of another program is no acceptance of the rows', async (t) => {
+test('insert: a page of another program does not confirm the rows', async (t) => {
   const server = await answering(t, (response) => response.end('<html>welcome</html>'));
   t.is(codeOf(await t.throwsAsync(server.insert('votes', ['height'], ['1\n']))), 'CLICKHOUSE_UNREACHABLE');
 });
@@ -82,7 +85,7 @@ test('run: a statement may answer with rows', async (t) => {
   await t.notThrowsAsync(server.run('KILL QUERY WHERE 1 ASYNC'));
 });
 
-test('parameters in the URL that no server knows are refused before anything is sent', (t) => {
+test('unknown parameters in the URL are refused before a request is sent', (t) => {
   for (const parameter of ['database=other', 'zz=1', 'request_timeout=soon']) {
     const error = t.throws(() => openServer(`http://127.0.0.1:1/?${parameter}`, 'chain', systemClock));
     t.is(codeOf(error), 'USAGE', parameter);

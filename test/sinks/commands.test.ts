@@ -1,4 +1,4 @@
-/** `bloomery sink parquet` and `bloomery query` as a person runs them. */
+/** Runs `bloomery sink` and `bloomery query` as processes, as a user runs the two commands. */
 
 import test from 'ava';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ test.before(async () => {
 
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
-test('bloomery sink parquet writes the chain of a folder and goes on at its place', async (t) => {
+test('bloomery sink parquet writes the chain of a folder and continues where it stopped', async (t) => {
   const sink = join(folder, 'files');
   const args = ['sink', 'parquet', sink, ...data, '--once', '--range-blocks', '10'];
   const first = await runCli(args);
@@ -48,7 +48,7 @@ test('bloomery sink parquet writes the chain of a folder and goes on at its plac
   t.regex(other.stderr, /: start the command with --range-blocks 10, or name another sink/);
 });
 
-test('a chain of another network leaves no sink behind, so the command works once its flags are right', async (t) => {
+test('a chain of another network creates no sink, so the command works after its flags are corrected', async (t) => {
   const sink = join(folder, 'mistaken');
   const wrong = writeNetworkFolder(join(folder, 'other-network'), madeChain(1, { accounts: 3 }).network);
   const refused = await runCli([
@@ -68,7 +68,7 @@ test('a chain of another network leaves no sink behind, so the command works onc
   t.is(code, 0, stderr);
 });
 
-test('a folder that cannot be written is named, with a remedy for the sink and not for the folder of the node', async (t) => {
+test("a folder that cannot be written is refused with a remedy for the sink, not for the node's folder", async (t) => {
   const file = join(folder, 'a-file');
   writeFileSync(file, '');
   for (const sink of [file, join(file, 'below')]) {
@@ -81,7 +81,7 @@ test('a folder that cannot be written is named, with a remedy for the sink and n
 });
 
 if (chdb === undefined) {
-  test('without chdb (skipped: answers) bloomery query says what to install', async (t) => {
+  test('without chdb (skipped: answers) bloomery query says how to install it', async (t) => {
     const sink = join(folder, 'unasked');
     t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
     const { code, stderr } = await runCli(['query', 'SELECT 1', '--from', sink]);
@@ -90,7 +90,7 @@ if (chdb === undefined) {
     t.regex(stderr, /npm install chdb/);
   });
 } else {
-  test('bloomery query answers over the files of a sink, numbers of 64 bits in full', async (t) => {
+  test('bloomery query answers over the files of a sink, with exact 64-bit numbers', async (t) => {
     const sink = join(folder, 'asked');
     const written = await runCli(['sink', 'parquet', sink, ...data, '--once', '--range-blocks', '10']);
     t.is(written.code, 0, written.stderr);
@@ -107,7 +107,7 @@ if (chdb === undefined) {
   });
 }
 
-test('bloomery query runs no package of the working folder or of one above, but that of a folder it is told', async (t) => {
+test('bloomery query loads no package from the working folder or its parents, only from a named folder', async (t) => {
   const sink = join(folder, 'planted-sink');
   t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
   const project = join(folder, 'project');
@@ -124,7 +124,7 @@ test('bloomery query runs no package of the working folder or of one above, but 
     await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
     t.false(existsSync(proof), cwd);
   }
-  // A folder that is told is that folder alone, and none above it.
+  // `--engine` names one folder: the command does not search the folders above it.
   const above = await runCli(['query', 'SELECT 1', '--from', sink, '--engine', below]);
   t.is(above.code, 1);
   t.true(isProblemLine(above.stderr), above.stderr);
@@ -137,7 +137,7 @@ test('bloomery query runs no package of the working folder or of one above, but 
     const { code, stdout, stderr } = await runCli([...query, ...rest], { env });
     t.is(code, 0, stderr);
     t.is(stdout, 'planted\n');
-    // With FORMAT in the query, the engine answers in that format, here the number of a CSV line.
+    // A query with FORMAT makes the engine answer in that format. The answer 885 stands for a line of CSV.
     for (const answer of ['885\\n', 'planted']) {
       writeFileSync(engine, engineThatSays(answer));
       const mixed = await runCli([...query, ...rest, '--json'], { env });
@@ -151,7 +151,7 @@ test('bloomery query runs no package of the working folder or of one above, but 
   }
 });
 
-test('a folder of files that a process writes to is refused to another, with one line that names it', async (t) => {
+test('a sink folder in use is refused to a second process, with one line that names the first', async (t) => {
   const sink = join(folder, 'shared');
   t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
   const lock = takeSinkLock(sink, 'sink.lock');
@@ -163,9 +163,9 @@ test('a folder of files that a process writes to is refused to another, with one
   t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
 });
 
-test('a password for a server comes from a file or the environment, is warned about in the URL, and never told', async (t) => {
+test('a server password comes from a file or a variable; in a URL it causes a warning, and it is never printed', async (t) => {
   const seen: string[] = [];
-  // Repeats what it is sent, as a proxy in front of a server may.
+  // This server repeats the password in its error text, as a proxy in front of a server may do.
   const server = createServer((request, response) => {
     const given = Buffer.from((request.headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString();
     seen.push(given);
@@ -202,7 +202,7 @@ test('a password for a server comes from a file or the environment, is warned ab
   }
 });
 
-test('bloomery query refuses a folder that is no sink', async (t) => {
+test('bloomery query refuses a folder that is not a sink', async (t) => {
   const other = join(folder, 'other');
   cpSync(join(folder, 'network'), other, { recursive: true });
   const { code, stderr } = await runCli(['query', 'SELECT 1', '--from', other]);

@@ -1,4 +1,4 @@
-/** What every sink must do: the suite that each of them passes. */
+/** The contract of a sink, as a test suite that every kind of sink passes. */
 
 import type { ExecutionContext } from 'ava';
 import { codeOf } from '../../src/primitives/errors.ts';
@@ -8,18 +8,18 @@ import { joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.
 import type { Block } from '../../src/protocol/types.ts';
 import { fullChain, type FullChain } from './full-chain.ts';
 
-/** One place where a kind of sink keeps what it holds. */
+/** The storage of one sink. Several sink objects can be opened over it, one after the other or at once. */
 export interface SinkSite {
   /**
-   * A sink over it, as a new process would make it.
+   * Opens a sink over this storage, as a new process would.
    *
-   * @param owner the process in words, where the sink is told
-   * @param pause runs before each write, when the sink has looked whether it still may; where that can be had
+   * @param owner name of the process; a sink without leases ignores the name
+   * @param pause runs before each write, after the sink has checked its lease; only some kinds of sinks call it
    */
   open(owner: string, pause?: () => Promise<void>): Sink;
-  /** Ends the lease of the process that has the sink, as when it stood still for long or was killed a while ago. */
+  /** Lets the lease on the sink expire, as it does when its process is killed or stands still for long. */
   expire(): Promise<void>;
-  /** All rows, as a reader sees them. */
+  /** Reads all rows as a reader of the sink sees them. */
   rows(): Promise<Rows>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ function sinkBlocks({ maker, blocks: all }: FullChain): readonly SinkBlock[] {
   return all.map((block: Block) => ({ height: block.height, blockId: block.id, rows: rows.rowsOf(block) }));
 }
 
-/** Rows in an order of their own, so that two lists can be compared. */
+/** Sorts the rows of each table, so that two sets of rows can be compared. */
 export function sorted(rows: Rows): unknown {
   const textOf = (row: object): string =>
     JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
@@ -60,7 +60,7 @@ function placeAt(finalHeight: number, tailHeight: number, of = blocks): SinkPlac
 }
 
 /**
- * Stores one of the ranges of the contract's chain, the first of which has number 1.
+ * Writes one range of the test chain to a sink. The first range has number 1.
  *
  * @param change changes the rows before they are stored
  */
@@ -77,7 +77,7 @@ export function blocksOf(fromHeight: number, toHeight: number): readonly SinkBlo
 
 type Tester = (title: string, work: (t: ExecutionContext) => Promise<void>) => void;
 
-/** @param open makes an empty place */
+/** @param open makes empty storage for one sink */
 export function sinkContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   const using: Using = (title, work) =>
     test(`${name}: ${title}`, async (t) => {
@@ -103,9 +103,9 @@ type OpenSink = (owner?: string, pause?: () => Promise<void>) => Sink;
 type OpenSite = Omit<SinkSite, 'open'> & { readonly open: OpenSink };
 type Using = (title: string, work: (t: ExecutionContext, site: OpenSite) => Promise<void>) => void;
 
-/** What a sink holds. */
+/** Tests the rows and the heights that a sink holds after each call. */
 function contentContract(using: Using): void {
-  using('a new sink is empty, and tells where it stands when it is opened again', async (t, site) => {
+  using('a new sink is empty, and reports its heights when it is opened again', async (t, site) => {
     const sink = site.open();
     t.deepEqual(await sink.begin(IDENTITY), { final: undefined, tail: [] });
     t.deepEqual(sorted(await site.rows()), rowsTo(0));
@@ -120,7 +120,7 @@ function contentContract(using: Using): void {
     await again.end();
   });
 
-  using('a range that is stored again, as after a crash, changes nothing', async (t, site) => {
+  using('a range written twice, as after a crash, changes nothing', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -135,7 +135,7 @@ function contentContract(using: Using): void {
     await again.end();
   });
 
-  using('a range takes the place of the blocks of the tail that are in it', async (t, site) => {
+  using('a range replaces the tail blocks at its heights', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await sink.putTail(blocks.slice(0, 13));
@@ -146,7 +146,7 @@ function contentContract(using: Using): void {
     t.deepEqual(await site.open().begin(IDENTITY), placeAt(10, 13));
   });
 
-  using('blocks of the tail that are stored again change nothing', async (t, site) => {
+  using('tail blocks written twice change nothing', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -157,7 +157,7 @@ function contentContract(using: Using): void {
     t.deepEqual(await site.open().begin(IDENTITY), placeAt(10, 17));
   });
 
-  using('reverted blocks go, and others of their heights come', async (t, site) => {
+  using('reverted blocks are removed, and others of their heights added', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -174,7 +174,7 @@ function contentContract(using: Using): void {
     t.deepEqual(await site.open().begin(IDENTITY), placeAt(30, 33, otherBlocks));
   });
 
-  using('a branch that comes back after another is there once', async (t, site) => {
+  using('a branch that returns after another one is stored once', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -188,7 +188,7 @@ function contentContract(using: Using): void {
     await sink.end();
   });
 
-  using('a sink is refused for another chain, and for ranges of another size', async (t, site) => {
+  using('a sink refuses another chain, and ranges of another size', async (t, site) => {
     const sink = site.open();
     await sink.begin(IDENTITY);
     await putRange(sink, 1);
@@ -201,9 +201,9 @@ function contentContract(using: Using): void {
   });
 }
 
-/** One process writes at a time. */
+/** Tests that only one process at a time writes to a sink. */
 function leaseContract(using: Using): void {
-  using('a second process is refused and told who has the sink; the first goes on', async (t, site) => {
+  using('a second process is refused with the name of the first, which continues', async (t, site) => {
     const first = site.open('process 4711 on host-a');
     await first.begin(IDENTITY);
     await putRange(first, 1);
@@ -235,7 +235,7 @@ function leaseContract(using: Using): void {
       await lost(first.revertTail(11));
       await lost(first.putTail(blocks.slice(14, 16)));
       await lost(putRange(first, 2));
-      // To end it gives nothing back that is of the other.
+      // The end of the first process does not release the lease of the second process.
       await first.end();
       t.is(codeOf(await t.throwsAsync(site.open('process 3').begin(IDENTITY))), 'SINK_IN_USE');
       await putRange(second, 2);
@@ -245,8 +245,8 @@ function leaseContract(using: Using): void {
 }
 
 /**
- * For sinks whose lease can end while their process stands still. The second process writes what the first one was about to write,
- * and then the first one goes on.
+ * Tests sinks whose lease can expire while their process stands still. A second process takes the sink over and writes
+ * the same heights. Then the first process continues its write, which must change nothing.
  */
 export function pausedContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   const writes: Readonly<Record<string, (sink: Sink) => Promise<void>>> = {
@@ -255,7 +255,7 @@ export function pausedContract(test: Tester, name: string, open: () => Promise<S
     'a revert': (sink) => sink.revertTail(22),
   };
   for (const [what, write] of Object.entries(writes)) {
-    test(`${name}: ${what} written by a process that stood still meanwhile changes nothing`, async (t) => {
+    test(`${name}: ${what} written by a paused process changes nothing`, async (t) => {
       let paused = 0;
       while (await tryPause(t, await open(), write, paused + 1)) paused += 1;
       t.true(paused > 0);
@@ -264,7 +264,9 @@ export function pausedContract(test: Tester, name: string, open: () => Promise<S
 }
 
 /**
- * @param at number of the write of the call before which the process stands still
+ * Pauses the first process before one write of a call, and lets the second process take the sink over meanwhile.
+ *
+ * @param at number of that write within the call; the first write has number 1
  * @returns false when the call has fewer writes
  */
 async function tryPause(
@@ -281,7 +283,7 @@ async function tryPause(
     await putRange(second, 3);
     await second.putTail(otherBlocks.slice(30, 34));
   };
-  // The call of the first process fails for its own reason, so a fault of the second process is kept apart.
+  // An error of the second process is stored here, because the call of the first process must fail with its own error.
   let fault: unknown;
   const first = site.open('process 1', async () => {
     left -= 1;

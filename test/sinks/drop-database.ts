@@ -1,4 +1,6 @@
-/** Removes the database of a sink, from all servers of a cluster where it is spread over one. */
+/**
+ * Drops the ClickHouse database of a sink: on all servers of the cluster when one is given, otherwise on one server.
+ */
 
 import { systemClock } from '../../src/node/system.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';

@@ -1,4 +1,6 @@
-/** Ends the lease on a database of ClickHouse, as the time after a kill does. */
+/**
+ * Makes the lease on a ClickHouse database expire at once. After a real kill it expires by itself within half a minute.
+ */
 
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { systemClock } from '../../src/node/system.ts';

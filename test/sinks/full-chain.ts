@@ -1,4 +1,4 @@
-/** Chains of both generations with every type of transaction, votes, groups, missed slots and many rounds. */
+/** Makes chains of both generations. They hold transactions of every type, groups, missed slots and many rounds. */
 
 import { codeOf } from '../../src/primitives/errors.ts';
 import type { Block, Transaction } from '../../src/protocol/types.ts';
@@ -15,14 +15,18 @@ import {
 export interface FullChain {
   readonly maker: ChainMaker;
   readonly network: TestNetwork;
-  /** Genesis first. */
+  /** All blocks in ascending order; the first one is the genesis block. */
   readonly blocks: readonly Block[];
 }
 
-/** Delegates of a round. */
+/** Number of delegates in a round. */
 export const ROUND = 5;
 
-/** Another chain on the same network from `from` on when `branch` is not 0. */
+/**
+ * Makes a chain. Two chains with different `branch` numbers share their blocks below height `from` and differ above.
+ *
+ * @param branch 0 is the main chain
+ */
 export function fullChain(generation: 2 | 3, height: number, branch = 0, from = Infinity): FullChain {
   const rewards = { milestones: [5n * LSK, 4n * LSK], offset: 7, distance: 40 };
   const options: NetworkOptions = { generation, activeDelegates: ROUND, delegates: 8, accounts: 8, rewards };
@@ -39,7 +43,10 @@ export function fullChain(generation: 2 | 3, height: number, branch = 0, from = 
   return { maker, network, blocks };
 }
 
-/** Generation 3 refuses the last block of a round by a delegate that leaves: its slot is missed then. */
+/**
+ * Forges the next block. In generation 3 a delegate that leaves cannot forge the last block of a round; then the
+ * function skips one more slot and tries again.
+ */
 function forged(maker: ChainMaker, transactions: readonly Transaction[], missedSlots: number): Block {
   try {
     return maker.forge({ transactions, missedSlots });

@@ -1,11 +1,11 @@
-/** A source that tells what a test says, and a sink that ends in the midst of its work. */
+/** A chain source over a list of blocks, and a sink that crashes in the middle of its work. */
 
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange, ChainSource } from '../../src/sinks/source.ts';
 
-/** Tells of `blocks`, then of the changes; ends when there are no more. */
+/** Yields `blocks` as applied, then `changes`. The stream of changes ends after the last one. */
 export function listSource(rules: Rules, { blocks, finalHeight, changes = [] }: ListSourceParts): ChainSource {
   return {
     rules,
@@ -32,7 +32,12 @@ interface ListSourceParts {
 
 export class Crash extends Error {}
 
-/** Throws instead of the call of a number, or right after it: what follows would never have happened. */
+/**
+ * Wraps a sink and simulates a crash of its process at one call.
+ *
+ * @param call number of the call that throws; the first call has number 1
+ * @param isBefore true to throw instead of the call, false to throw right after it
+ */
 export function crashingSink(inner: Sink, call: number, isBefore: boolean): Sink {
   let calls = 0;
   const crashing =

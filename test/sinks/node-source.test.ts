@@ -30,7 +30,7 @@ for (const generation of [2, 3] as const) {
   const chain = fullChain(generation, 58);
   const branch = fullChain(generation, 61, 1, FORK);
 
-  test(`generation ${generation}: a node tells a sink of all its blocks, and the sink goes on at its place`, async (t) => {
+  test(`generation ${generation}: a sink reads all blocks of a node, and continues where it stopped`, async (t) => {
     const { url, append } = await serveChain(t, chain.maker.rules, chain.blocks.slice(0, 44));
     const source = await openNodeSource(url, networkOf(chain.network), { depth: 10, signal: running, pauseMs: 5 });
     const content = emptyMemorySink();
@@ -94,7 +94,10 @@ test('a node of another network is refused', async (t) => {
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Answers what `answers` takes up itself, and hands on the rest to the node. */
+/**
+ * Starts a proxy in front of a node. The proxy passes a request on unless `answers` returns true, which means it
+ * answered.
+ */
 async function inFrontOf(t: ExecutionContext, nodeUrl: string, answers: Answering): Promise<string> {
   const server = createServer((request, response) => {
     if (answers(request, response)) return;
@@ -135,7 +138,7 @@ const REFUSALS: Readonly<Record<string, readonly [Answering, string, RegExp]>> =
     'NODE_ANSWER_UNEXPECTED',
     /no such height/,
   ],
-  'what is no JSON': [
+  'an event that is not JSON': [
     (request, response) => isStream(request) && told(response, ['blocks/new', '{"height":']),
     'NODE_ANSWER_MALFORMED',
     /carries no JSON/,
@@ -156,7 +159,7 @@ const REFUSALS: Readonly<Record<string, readonly [Answering, string, RegExp]>> =
 
 for (const [what, [answers, code, message]] of Object.entries(REFUSALS)) {
   for (const phase of ['backfill', 'live'] as const) {
-    test(`a node that tells a sink ${what} ends it with one line that says so (${phase})`, async (t) => {
+    test(`a sink that gets ${what} from its node ends with one line that says so (${phase})`, async (t) => {
       const { url } = await serveChain(t, short.maker.rules, short.blocks);
       const front = await inFrontOf(t, url, answers);
       const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: running, pauseMs: 5 });
@@ -173,7 +176,7 @@ for (const [what, [answers, code, message]] of Object.entries(REFUSALS)) {
   }
 }
 
-test('a sink asks a node again that is busy or cuts its connection, not before Retry-After, and says so once', async (t) => {
+test('a sink retries a busy node, or a lost connection, not before Retry-After, and logs this once', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const askedMs: number[] = [];
   const refusals: readonly Answering[] = [
@@ -210,7 +213,7 @@ test('a sink asks a node again that is busy or cuts its connection, not before R
   t.regex(lines[1] ?? '', /is back$/);
 });
 
-test('a sink that waits for a node ends when it is stopped', async (t) => {
+test('a sink that waits for a node ends on a stop', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const abort = new AbortController();
   const front = await inFrontOf(t, url, (request, response) => {
@@ -225,7 +228,7 @@ test('a sink that waits for a node ends when it is stopped', async (t) => {
   t.is(await ended.catch((error: unknown) => error), abort.signal.reason);
 });
 
-test('a sink that finds another network behind the address of its node ends', async (t) => {
+test('a sink ends when it finds another network at the address of its node', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   let isOther = false;
   const front = await inFrontOf(t, url, (request, response) => {

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { viewStatements } from '../../src/sinks/parquet/views.ts';
 import { IDENTITY, sinkContract } from './contract.ts';
 
-/** All rows of the files under a folder, read by another program than the one that wrote them. */
+/** Reads all rows of the Parquet files under a folder, with a library that shares no code with the writer. */
 async function rowsIn(folder: string): Promise<Rows> {
   const parts: Rows[] = [joinedRows([])];
   for (const kind of ['ranges', 'tail']) {
@@ -40,7 +40,7 @@ async function rowsIn(folder: string): Promise<Rows> {
   return joinedRows(parts);
 }
 
-/** As the lock of the command, but for owners that share this process; the command's own is tried in commands.test. */
+/** A folder lock whose owners are names in this process. `commands.test.ts` tests the lock of the command itself. */
 function lockOf(owner: string): TakeFolderLock {
   return (folder, name) => {
     const file = join(folder, `${name}.${randomUUID()}`);
@@ -55,7 +55,7 @@ function openSink(folder: string): ParquetSink {
   return new ParquetSink(folder, lockOf('process 1'));
 }
 
-/** Opens a sink, and closes it. */
+/** Opens a sink, reads which heights it holds, and closes the sink. */
 async function placeOf(folder: string): Promise<SinkPlace> {
   const sink = openSink(folder);
   try {
@@ -79,7 +79,7 @@ sinkContract(test, 'parquet', () => {
   };
 });
 
-test('what a crash left half written or half removed goes when the sink is opened', async (t) => {
+test('files that a crash left half written or half removed are deleted when the sink is opened', async (t) => {
   const folder = temporaryFolder(t);
   await placeOf(folder);
   for (const name of ['ranges/draft-0000000001-0000000010-17', 'tail/draft-gone-0000000011-18']) {
@@ -91,7 +91,7 @@ test('what a crash left half written or half removed goes when the sink is opene
   t.deepEqual(readdirSync(join(folder, 'tail')), []);
 });
 
-test('a tail with a gap keeps what is below the gap, ranges with a gap are refused', async (t) => {
+test('a tail with a gap keeps the blocks below the gap, and ranges with a gap are refused', async (t) => {
   const folder = temporaryFolder(t);
   await placeOf(folder);
   for (const name of ['0000000001-5', '0000000002-6', '0000000004-8']) mkdirSync(join(folder, 'tail', name));
@@ -104,10 +104,10 @@ test('a tail with a gap keeps what is below the gap, ranges with a gap are refus
   t.is(codeOf(await t.throwsAsync(placeOf(folder))), 'SINK_DAMAGED');
 });
 
-test('a tail with two blocks of one height keeps what is below that height', async (t) => {
+test('a tail with two blocks of one height keeps the blocks below that height', async (t) => {
   const folder = temporaryFolder(t);
   await placeOf(folder);
-  // As in a copy of the folder that was made again after a reorganisation, without removing what was gone.
+  // Such a tail results when a folder is copied twice, before and after a reorg, and old files stay in the copy.
   for (const name of ['0000000001-5', '0000000002-6', '0000000002-7', '0000000003-8'])
     mkdirSync(join(folder, 'tail', name));
   const { tail } = await placeOf(folder);
@@ -126,7 +126,7 @@ test('two ranges of the same heights are refused, and the error names the second
   t.deepEqual(readdirSync(join(folder, 'ranges')), names);
 });
 
-test('a folder in which a reader would miss rows or count rows twice is refused to the reader', async (t) => {
+test('a folder in which a reader would miss rows or count them twice is refused', async (t) => {
   const faults: Readonly<Record<string, readonly string[]>> = {
     'ranges/0backup': ['ranges/0000000001-0000000010-5', 'ranges/0backup'],
     'ranges/0000000001-0000000010-5.old': ['ranges/0000000001-0000000010-5', 'ranges/0000000001-0000000010-5.old'],
@@ -156,7 +156,7 @@ test('a folder whose sink.json is no manifest is refused, and the error names th
   }
 });
 
-test('a folder with other files is left alone, and one of another version refused', async (t) => {
+test('a folder with other files stays unchanged, and one of another version is refused', async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'letter.txt'), 'dear');
   t.is(codeOf(await t.throwsAsync(placeOf(folder))), 'SINK_MISSING');
@@ -166,7 +166,7 @@ test('a folder with other files is left alone, and one of another version refuse
   t.is(codeOf(await t.throwsAsync(placeOf(other))), 'SINK_VERSION');
 });
 
-test('a part that was being written when the lock was lost gets no name', async (t) => {
+test('a part still being written when the lock is lost is not published', async (t) => {
   const folder = temporaryFolder(t);
   let looks = 0;
   const sink = new ParquetSink(folder, () => ({ isHeld: () => (looks += 1) < 2, release: () => undefined }));

@@ -29,7 +29,7 @@ for (const generation of [2, 3] as const) {
     );
   });
 
-  test(`generation ${generation}: the balance changes of every account add up to its balance`, (t) => {
+  test(`generation ${generation}: the balance changes of each account sum up to its balance`, (t) => {
     const sums = sumsBy(
       rows.balance_changes,
       ({ address }) => address,
@@ -46,7 +46,7 @@ for (const generation of [2, 3] as const) {
     );
   });
 
-  test(`generation ${generation}: the rounds of every delegate add up to what its account says`, (t) => {
+  test(`generation ${generation}: the rounds of each delegate sum up to the totals of its account`, (t) => {
     t.is(new Set(rows.rounds.map(({ round }) => round)).size, Math.floor(103 / ROUND));
     const of = (value: (row: Rows['rounds'][number]) => bigint) =>
       sumsBy(rows.rounds, ({ delegate }) => delegate, value);
@@ -68,7 +68,7 @@ for (const generation of [2, 3] as const) {
     );
   });
 
-  test(`generation ${generation}: rows tell of every transaction, vote and signature`, (t) => {
+  test(`generation ${generation}: rows contain each transaction, vote and signature`, (t) => {
     const transactions = chain.blocks.flatMap((block) => block.transactions);
     t.deepEqual(
       rows.transactions.map(({ id }) => id.toString()),
@@ -93,7 +93,7 @@ for (const generation of [2, 3] as const) {
     t.is(kinds.get('member'), 4n);
   });
 
-  test(`generation ${generation}: a block that came again after a revert has the same rows`, (t) => {
+  test(`generation ${generation}: a block applied again after a revert has the same rows`, (t) => {
     const maker = new RowMaker(chain.maker.rules);
     const [first, second] = [chain.blocks.slice(0, 50), chain.blocks.slice(50, 75)];
     for (const block of first) maker.rowsOf(block);

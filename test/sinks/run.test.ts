@@ -19,7 +19,7 @@ import { Crash, crashingSink, listSource } from './list-source.ts';
 
 const RANGE = 10;
 const FORK = 41;
-/** Above what is final when the chain is whole. */
+/** Height of a fork above the finalized height of the whole chain. */
 const LATE_FORK = 54;
 const chain = fullChain(3, 58);
 const branch = fullChain(3, 61, 1, FORK);
@@ -30,7 +30,7 @@ function rowsOf({ maker }: FullChain, blocks: readonly Block[]): unknown {
   return sorted(joinedRows(blocks.map((block) => rows.rowsOf(block))));
 }
 
-/** From the chain to the branch, and on with it. */
+/** Reverts the blocks of `chain` down to the fork, then applies the blocks of `branch`. */
 const REORGANISATION: readonly ChainChange[] = [
   ...chain.blocks
     .slice(FORK - 1)
@@ -55,7 +55,7 @@ test('a sink holds the final ranges and the tail above them', async (t) => {
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(chain, chain.blocks));
 });
 
-test('the rows of a range are made while the sink writes the one before', async (t) => {
+test('the rows of a range are made while the sink writes the previous range', async (t) => {
   const content = emptyMemorySink();
   const sink = new MemorySink(content);
   const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33 });
@@ -85,7 +85,7 @@ test('the rows of a range are made while the sink writes the one before', async 
   t.deepEqual(sorted(sink.rows()), rowsOf(chain, chain.blocks));
 });
 
-test('a range that the chain no longer has whole is not written', async (t) => {
+test('a range that the chain no longer has completely is not written', async (t) => {
   const content = emptyMemorySink();
   const source = listSource(chain.maker.rules, { blocks: chain.blocks.slice(0, 2 * RANGE + 5), finalHeight: 33 });
   const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(content), follows: false }));
@@ -93,7 +93,7 @@ test('a range that the chain no longer has whole is not written', async (t) => {
   t.is(content.ranges.length, 2);
 });
 
-test('a reorganisation reverts the tail, and ranges follow as blocks become final', async (t) => {
+test('a reorg reverts the tail, and ranges follow as blocks become final', async (t) => {
   const content = emptyMemorySink();
   const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes: REORGANISATION });
   await runSink({ ...whole, source, sink: new MemorySink(content), follows: true });
@@ -101,7 +101,7 @@ test('a reorganisation reverts the tail, and ranges follow as blocks become fina
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(branch, branch.blocks));
 });
 
-test('a sink that crashes at any step goes on without a gap or a double', async (t) => {
+test('a sink that crashes at any step continues without a gap or a duplicate', async (t) => {
   const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes: REORGANISATION });
   const after = listSource(branch.maker.rules, { blocks: branch.blocks, finalHeight: 55 });
   const expected = rowsOf(branch, branch.blocks);
@@ -122,7 +122,7 @@ test('a sink that crashes at any step goes on without a gap or a double', async 
   t.true(crashes > 40, `${crashes} crashes`);
 });
 
-test('a block that counted as final and is reverted ends the run with what to do', async (t) => {
+test('a reverted block that counted as final ends the run with a remedy', async (t) => {
   const changes: readonly ChainChange[] = [{ kind: 'final', height: 50 }, ...REORGANISATION];
   const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes });
   const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(), follows: true }));
@@ -130,7 +130,7 @@ test('a block that counted as final and is reverted ends the run with what to do
   t.regex(error?.message ?? '', /--depth/);
 });
 
-test('a sink that was made for another branch of final blocks is refused', async (t) => {
+test('a sink written for another branch of final blocks is refused', async (t) => {
   const content = emptyMemorySink();
   const run = { ...whole, sink: new MemorySink(content), follows: false };
   await runSink({ ...run, source: listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 50 }) });
@@ -160,7 +160,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a sink of a data folder notices that its chain was replaced, as by a restored copy', async (t) => {
+test('a sink of a data folder notices that its chain was replaced, for example by a restored copy', async (t) => {
   const lateBranch = fullChain(3, 61, 1, LATE_FORK);
   const [place, copy] = [chain, lateBranch].map(({ network }) => placeIn(temporaryFolder(t), network));
   if (place === undefined || copy === undefined) throw new Error('there are two places');
@@ -182,7 +182,7 @@ test('a sink of a data folder notices that its chain was replaced, as by a resto
   t.deepEqual(reverted, [58, 57, 56, 55, 54]);
 });
 
-test('a sink follows a store whose chain grows and is reorganised', async (t) => {
+test('a sink follows a store with new blocks and reorgs', async (t) => {
   const { rules } = chain.maker;
   const lateBranch = fullChain(3, 61, 1, LATE_FORK);
   const store = openMemoryChainStore({ codec: rules.codec, params: rules.params });

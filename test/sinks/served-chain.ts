@@ -1,4 +1,4 @@
-/** A chain that a node would serve over HTTP, which a test grows and reverts. */
+/** Serves a chain over HTTP as a node does. A test appends blocks to the chain and reverts them. */
 
 import type { ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
@@ -15,7 +15,7 @@ export interface ServedChain {
   append(blocks: readonly Block[]): void;
   /** Reverts all blocks above a height. */
   revertTo(height: number): void;
-  /** Cuts all connections; the node answers again at the same address after `change`. */
+  /** Closes the server and all connections, runs `change`, and starts the server again at the same address. */
   restart(change: () => void): Promise<void>;
 }
 

@@ -45,7 +45,7 @@ test('a JSON line has time, level, module, code, message and its fields under da
   ]);
 });
 
-test('lines below the level are not written, and a module may have another level that covers the modules in it', (t) => {
+test("lines below the level are not written, and a module's own level covers its submodules", (t) => {
   const { observer, lines } = listening({ level: 'warn', levelsByModule: { p2p: 'debug', 'p2p/server': 'error' } });
   const modules = ['chain', 'p2p', 'p2p/client', 'p2p/server'];
   for (const name of modules) {
@@ -86,7 +86,7 @@ for (const format of ['json', 'human'] as const) {
   });
 }
 
-test('values that JSON does not know are written in a form that people read', (t) => {
+test('values that JSON does not have are written in a readable form', (t) => {
   const { observer, lines } = listening();
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
@@ -146,7 +146,7 @@ test('the human form is one line with time, level, module, message and fields', 
   ]);
 });
 
-test('foreign text can neither forge a line nor drive a terminal', (t) => {
+test('foreign text can neither forge a line nor control a terminal', (t) => {
   const foreign = 'x\n12:00:00.000 ERROR \u001b[2J\u009b31m\u202e';
   const { observer, text } = listening({ format: 'human' });
   observer.module('p2p').log('info', 'X', 'peer says', { version: foreign, [foreign]: { os: foreign } });
@@ -154,7 +154,7 @@ test('foreign text can neither forge a line nor drive a terminal', (t) => {
   t.notRegex(text(), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test('metrics reach the registry from every module', async (t) => {
+test('metrics of all modules reach the registry', async (t) => {
   const metrics = new MetricsRegistry();
   const { observer } = listening({ metrics });
   observer.module('chain').count('blocks_reverted_total');
@@ -167,7 +167,7 @@ test('metrics reach the registry from every module', async (t) => {
   t.regex(text, /^bloomery_block_delay_seconds_sum 0.5$/m);
 });
 
-test('a file gets every line at once, is continued by the next start, and takes none after the end', (t) => {
+test('a file gets each line at once, is continued by the next start, and gets none after the end', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-log-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'logs', 'node.log');
@@ -181,7 +181,7 @@ test('a file gets every line at once, is continued by the next start, and takes 
   t.deepEqual(readFileSync(file, 'utf8').match(/first start|second start|too late/g), ['first start', 'second start']);
 });
 
-test('only the folder of a log file is made, not a path of folders that nobody meant', (t) => {
+test('only the folder of a log file is created, not its parents', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-log-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'mistyped', 'logs', 'node.log');
@@ -199,7 +199,7 @@ test('a log file that cannot be opened is refused by name', (t) => {
   t.regex(error.message, /\/dev\/null\/node\.log/);
 });
 
-test('a full disk loses lines without an error, and their number is told when there is room again', (t) => {
+test('a full disk loses lines without an error, and their number is logged when there is room again', (t) => {
   let full = false;
   let linesLost = 0;
   const written: string[] = [];
@@ -229,7 +229,7 @@ test('a full disk loses lines without an error, and their number is told when th
   t.is(codes[2]?.data?.lines, 2);
 });
 
-test('a stream that breaks does not end the process', (t) => {
+test('a broken stream does not end the process', (t) => {
   let listener: ((error: Error) => void) | undefined;
   const stream = {
     write: () => listener?.(new Error('EPIPE')),
@@ -241,7 +241,7 @@ test('a stream that breaks does not end the process', (t) => {
   t.notThrows(() => observer.log('info', 'X', 'into the void'));
 });
 
-test('a log that goes to a device or a pipe is never put aside', (t) => {
+test('a log to a device or a pipe is never rotated', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-log-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'pipe');
@@ -257,7 +257,7 @@ test('a log that goes to a device or a pipe is never put aside', (t) => {
   t.true(statSync(file).isFIFO());
 });
 
-test('a file is put aside at its greatest size, a number of files is kept, and no line is lost', (t) => {
+test('a file is rotated at its maximum size, a number of files is kept, and no line is lost', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-log-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'node.log');

@@ -18,7 +18,7 @@ async function valueOf(metrics: MetricsRegistry, series: string): Promise<number
   return readExposition(await metrics.text()).samples.get(series);
 }
 
-test('counters add up, gauges hold the last value and histograms sort observations, by their labels', async (t) => {
+test('counters add up, gauges keep the last value and histograms sort observations, by label', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   metrics.count('blocks_total', 4, { source: 'sync' });
   metrics.count('blocks_total', 2, { source: 'sync' });
@@ -35,13 +35,13 @@ test('counters add up, gauges hold the last value and histograms sort observatio
   t.is(await valueOf(metrics, 'bloomery_wait_seconds_sum'), 12.5);
 });
 
-test('a gauge that nobody has set is not told, while a counter begins at 0', async (t) => {
+test('an unset gauge is not exported, while a counter starts at 0', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   t.is(await valueOf(metrics, 'bloomery_height'), undefined);
   t.is(await valueOf(metrics, 'bloomery_starts_total'), 0);
 });
 
-test('a gauge that is forgotten is not told until it is set again', async (t) => {
+test('a removed gauge is not exported until it is set again', async (t) => {
   const metrics = new MetricsRegistry({ declarations: { age: { kind: 'gauge', help: 'h' } } });
   metrics.forget('age');
   metrics.gauge('age', 7);
@@ -52,7 +52,7 @@ test('a gauge that is forgotten is not told until it is set again', async (t) =>
   t.regex(await metrics.text(), /^bloomery_age 8$/m);
 });
 
-test('what is not declared so is refused, counted, and changes nothing', async (t) => {
+test('an undeclared metric is refused and counted, and changes nothing', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   metrics.count('blocks_total', 3, { source: 'sync' });
   const before = await metrics.text();
@@ -69,7 +69,7 @@ test('what is not declared so is refused, counted, and changes nothing', async (
   t.is(await metrics.text(), before.replace('refused_total 0', 'refused_total 9'));
 });
 
-test('the number of series of one name has a maximum, and known series go on counting at it', async (t) => {
+test('the number of series per name is limited, and known series continue at the limit', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN, seriesMax: 3 });
   for (let source = 0; source < 10; source += 1) metrics.count('blocks_total', 1, { source: String(source) });
   metrics.count('blocks_total', 1, { source: '0' });
@@ -78,7 +78,7 @@ test('the number of series of one name has a maximum, and known series go on cou
   t.is(await valueOf(metrics, 'bloomery_metrics_refused_total'), 7);
 });
 
-test('metrics of a state are measured when somebody reads them', async (t) => {
+test('state metrics are measured when they are read', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   let height = 1;
   const end = metrics.beforeReading(() => metrics.gauge('height', height));
@@ -90,7 +90,7 @@ test('metrics of a state are measured when somebody reads them', async (t) => {
   t.is(await valueOf(metrics, 'bloomery_height'), 2);
 });
 
-test('labels that peers have a say in break neither lines nor quotes, and have a greatest length', async (t) => {
+test('labels from peers break neither lines nor quotes, and have a maximum length', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   metrics.count('blocks_total', 1, { source: 'A "quoted" \\ line\nbreak' });
   metrics.count('blocks_total', 1, { source: 'x'.repeat(500) });
@@ -99,7 +99,7 @@ test('labels that peers have a say in break neither lines nor quotes, and have a
   t.true(text.split('\n').every((line) => line.length < 200));
 });
 
-test('every declared metric is told in the form and under the names that Prometheus asks for', async (t) => {
+test('each declared metric is exported in the format and with the names of Prometheus', async (t) => {
   const metrics = new MetricsRegistry({ isOfProcess: true });
   for (const [name, { kind, labels = [] }] of Object.entries(DECLARATIONS)) {
     const values = Object.fromEntries(labels.map((label) => [label, 'x']));
@@ -114,7 +114,7 @@ test('every declared metric is told in the form and under the names that Prometh
   t.true(readExposition(text).families.has('nodejs_eventloop_lag_p99_seconds'));
 });
 
-test('the check of the form finds what is wrong', (t) => {
+test('the check of the format finds errors', (t) => {
   const faults = (text: string): number => faultsOfExposition(text).length;
   t.is(faults('# HELP a_total A.\n# TYPE a_total counter\na_total 1\n'), 0);
   t.is(faults('# TYPE a_total counter\na_total 1\n'), 1);
@@ -126,7 +126,7 @@ test('the check of the form finds what is wrong', (t) => {
   t.is(faults('a 1\n'), 1);
 });
 
-test('every metric that the source records is declared, and every declared one is recorded', (t) => {
+test('each metric in the source is declared, and each declared one is recorded', (t) => {
   const folder = join(packageDirectory(), 'src');
   const recorded = new Set<string>();
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

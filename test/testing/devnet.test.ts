@@ -64,7 +64,7 @@ for (const generation of [2, 3] as const) {
     }
   });
 
-  test(`generation ${generation}: a transaction of a group is in a block as soon as the last member has signed, whoever forges it`, async (t) => {
+  test(`generation ${generation}: a group transaction is in a block at once after the last signature, whoever forges`, async (t) => {
     const net = await startDevnet({ generation, nodes: 3, delegates: 5 });
     try {
       const library: Untyped = generation === 2 ? library2 : library3;
@@ -97,7 +97,7 @@ for (const generation of [2, 3] as const) {
     }
   });
 
-  test(`generation ${generation}: a transaction of the family's own library is in a block as soon as it was sent`, async (t) => {
+  test(`generation ${generation}: a transaction of the family's own library is in a block at once`, async (t) => {
     const net = await startDevnet({ generation });
     try {
       const { passphrase } = net.account('account_1');
@@ -122,7 +122,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a revert puts back state, pool, clock and ports, as often as one likes', async (t) => {
+test('a revert restores state, pool, clock and ports, any number of times', async (t) => {
   const net = await startDevnet({ nodes: 2, mine: 'on-demand', delegates: 5 });
   try {
     const { address } = net.account('account_2');
@@ -151,7 +151,7 @@ test('a revert puts back state, pool, clock and ports, as often as one likes', a
   }
 });
 
-test('parts of a cut network go their own ways, and one of them is reverted when it is healed', async (t) => {
+test('the parts of a partition diverge, and one of them is reverted after the healing', async (t) => {
   const net = await startDevnet({ nodes: 4, mine: 'on-demand', delegates: 5 });
   try {
     await net.mine(3);
@@ -229,7 +229,7 @@ test('an account is impersonated and funded', async (t) => {
   }
 });
 
-test('links lose what they are told to lose, until they are healed', async (t) => {
+test('links lose messages at their configured rate until they are healed', async (t) => {
   t.timeout(300_000);
   const net = await startDevnet({ nodes: 2, mine: 'interval', delegates: 5 });
   const tips = () => Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
@@ -272,7 +272,7 @@ test('a slow link is slow', async (t) => {
   }
 });
 
-test('a skewed clock is as far ahead as it was told', async (t) => {
+test('a skewed clock is ahead by its configured time', async (t) => {
   const net = await startDevnet({ nodes: 2, mine: 'on-demand', delegates: 5 });
   const timeOf = async (node: number) => (await get(net.nodes[node]?.url ?? '', 'node/status')).currentTime as number;
   try {
@@ -286,7 +286,7 @@ test('a skewed clock is as far ahead as it was told', async (t) => {
   }
 });
 
-test('what cannot be is refused with its reason', async (t) => {
+test('impossible operations are refused with the reason', async (t) => {
   await t.throwsAsync(startDevnet({ nodes: 17 }), { message: 'nodes must be an integer from 1 to 16' });
   await t.throwsAsync(startDevnet({ network: '/nowhere' }), { message: /nowhere/ });
   const net = await startDevnet({ delegates: 5 });
@@ -306,7 +306,7 @@ test('what cannot be is refused with its reason', async (t) => {
   }
 });
 
-test('options that cannot be are refused by name before anything starts', async (t) => {
+test('invalid options are refused by name before anything starts', async (t) => {
   const cases: readonly (readonly [options: unknown, message: string])[] = [
     [{ mine: 'x' }, 'mine must be one of interval, instant, on-demand'],
     [{ generation: 4 }, 'generation must be 2 or 3'],
@@ -326,7 +326,7 @@ test('options that cannot be are refused by name before anything starts', async 
   for (const [options, message] of cases) await t.throwsAsync(startDevnet(options as DevnetOptions), { message });
 });
 
-test('what a devnet is asked for is checked before anything changes', async (t) => {
+test('operations of a devnet are validated before anything changes', async (t) => {
   const net = await startDevnet({ delegates: 5 });
   try {
     const { height } = await net.mine();
@@ -365,7 +365,7 @@ test('what a devnet is asked for is checked before anything changes', async (t) 
   }
 });
 
-test('a passphrase sends where it is one of BIP-39, and any other where that is said', async (t) => {
+test('a BIP-39 passphrase can send, and any other one only with an option', async (t) => {
   const net = await startDevnet({ delegates: 5 });
   try {
     const { address, passphrase } = net.account('account_1');
@@ -380,7 +380,7 @@ test('a passphrase sends where it is one of BIP-39, and any other where that is 
   }
 });
 
-test('a devnet that is closed leaves nothing that keeps the process', async (t) => {
+test('a closed devnet leaves nothing that keeps the process alive', async (t) => {
   const net = await startDevnet({ nodes: 2, delegates: 5, mine: 'interval' });
   const { url } = net;
   await net[Symbol.asyncDispose]();

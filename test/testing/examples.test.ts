@@ -54,7 +54,7 @@ test('the sample project passes its tests in ava', async (t) => {
   t.is(passedTests(await run(folder, ava, '--timeout=5m')), TESTS);
 });
 
-test('the sample project has a script for each runner, and asks for the runners that are packages', (t) => {
+test('the sample project has a script for each runner, and depends on the runners that are packages', (t) => {
   const { scripts, devDependencies = {} } = readSampleManifest();
   t.deepEqual(
     Object.keys(scripts),

@@ -11,7 +11,7 @@ function heights(net: TestDevnet): Promise<readonly number[]> {
   );
 }
 
-test('a height is waited for until the last node has it', async (t) => {
+test('waiting for a height ends when the last node has it', async (t) => {
   t.timeout(300_000);
   const net = await startDevnet({ nodes: 2, mine: 'on-demand', delegates: 5 });
   try {
@@ -35,7 +35,7 @@ test('a height is waited for until the last node has it', async (t) => {
   }
 });
 
-test('blocks that come by themselves are waited for, and closing the devnet ends a wait', async (t) => {
+test('a wait includes blocks that come by themselves, and ends when the devnet is closed', async (t) => {
   t.timeout(300_000);
   const net = await startDevnet({ mine: 'interval', delegates: 5 });
   try {
@@ -52,7 +52,7 @@ test('blocks that come by themselves are waited for, and closing the devnet ends
   }
 });
 
-test('a height or a time that cannot be is refused', async (t) => {
+test('an impossible height or time is refused', async (t) => {
   const net = await startDevnet({ mine: 'on-demand', delegates: 5 });
   try {
     for (const height of [0, 1.5, 2 ** 32, Number.NaN]) {

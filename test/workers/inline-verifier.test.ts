@@ -20,7 +20,7 @@ function signed(text: string): Ed25519Check {
   return { publicKey: keyPair.publicKey, message, signature: noble.sign(message, keyPair.privateKey) };
 }
 
-test('an answer is computed once, whether it is yes or no', async (t) => {
+test('an answer is computed once, whether valid or not', async (t) => {
   const { ed25519, asked } = counting();
   const verifier = createInlineVerifier(ed25519, 10);
   const yes = signed('yes');
@@ -31,7 +31,7 @@ test('an answer is computed once, whether it is yes or no', async (t) => {
   t.is(asked(), 2);
 });
 
-test('each of key, message and signature is part of what is remembered', (t) => {
+test('key, message and signature are all part of the cache key', (t) => {
   const { ed25519, asked } = counting();
   const verifier = createInlineVerifier(ed25519, 10);
   const check = signed('parts');
@@ -44,7 +44,7 @@ test('each of key, message and signature is part of what is remembered', (t) => 
   t.is(asked(), 4);
 });
 
-test('the least recently used answer is forgotten first', (t) => {
+test('the least recently used answer is evicted first', (t) => {
   const { ed25519, asked } = counting();
   const verifier = createInlineVerifier(ed25519, 2);
   const [a, b, c] = [signed('a'), signed('b'), signed('c')];
@@ -57,7 +57,7 @@ test('the least recently used answer is forgotten first', (t) => {
   t.is(asked(), 4);
 });
 
-test('a question put again as the same object is answered without a look at its bytes', (t) => {
+test('a repeated check with the same object is answered without reading its bytes', (t) => {
   const { ed25519, asked } = counting();
   const verifier = createInlineVerifier(ed25519, 2);
   const [a, b, c] = [signed('a'), signed('b'), signed('c')];
@@ -65,7 +65,7 @@ test('a question put again as the same object is answered without a look at its 
   t.is(asked(), 3);
 });
 
-test('a message of any length is checked, bytes that cannot be a signature are not even asked', (t) => {
+test('a message of any length is checked; bytes that cannot be a signature are not', (t) => {
   const { ed25519, asked } = counting();
   const verifier = createInlineVerifier(ed25519, 10);
   for (const message of [Buffer.alloc(0), Buffer.alloc(500, 1)]) {

@@ -23,7 +23,7 @@ function readers(params: ChainParams): { readonly threads: JobThreads; readonly 
   return { threads, told };
 }
 
-test('a thread reads lines by itself: nobody has to do it in its stead', async (t) => {
+test('a thread reads lines by itself, without help of the main thread', async (t) => {
   const { threads, told } = readers(maker.rules.params);
   const answer = await threads.ask(packParts(lines), 1);
   t.deepEqual(told, []);
@@ -36,7 +36,7 @@ test('a thread reads lines by itself: nobody has to do it in its stead', async (
 });
 
 for (const name of ['devnet', 'devnet-gen2']) {
-  test(`a thread takes the parameters of ${name}, and known deviations too`, async (t) => {
+  test(`a thread gets the parameters of ${name}, and its exceptions, too`, async (t) => {
     const exceptions: Exceptions = {
       ...NO_EXCEPTIONS,
       signatures: new Set(['1']),
@@ -52,7 +52,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
   });
 }
 
-test('threads that are closed twice while they work are closed for both who ask', async (t) => {
+test('a second close during work waits for the threads as well', async (t) => {
   t.timeout(300_000);
   const { threads } = readers(maker.rules.params);
   const answer = threads.ask(packParts(lines), 1);

@@ -8,7 +8,7 @@ const { maker, blocks } = madeChain(HEIGHT);
 const { rules } = maker;
 const lines = blocks.map((block) => Buffer.from(lineOfBlock(block, rules.codec)));
 
-test('lines are read to their blocks, on threads and without any, block 1 excepted, which comes back as it is', async (t) => {
+test('lines are parsed to blocks, on threads and without; block 1 is returned unparsed', async (t) => {
   for (const threads of [0, 2]) {
     const reader = createLineReader({ threads, rules, knownHeight: 1 });
     t.deepEqual([...(await reader.read(lines))], [lines[0], ...blocks.slice(1)], `${threads} threads`);
@@ -16,7 +16,7 @@ test('lines are read to their blocks, on threads and without any, block 1 except
   }
 });
 
-test('a line that contradicts itself, is no block or is signed by nobody comes back as it is', async (t) => {
+test('a line that contradicts itself, is no block or has a wrong signature is returned unparsed', async (t) => {
   const spoilt = lines.map((line) => line.toString());
   spoilt[10] = (spoilt[10] ?? '').replace(/"blockSignature":"[0-9a-f]{8}/, '"blockSignature":"00000000');
   spoilt[11] = '{';
@@ -34,7 +34,7 @@ test('a line that contradicts itself, is no block or is signed by nobody comes b
   }
 });
 
-test('a closed reader still reads', async (t) => {
+test('a closed reader still parses', async (t) => {
   const reader = createLineReader({ threads: 2, rules, knownHeight: 1 });
   await reader.close();
   t.deepEqual([...(await reader.read(lines.slice(1)))], blocks.slice(1));

@@ -63,20 +63,20 @@ for (const backend of backends) {
   });
 }
 
-test('batches asked at the same time do not mix', async (t) => {
+test('simultaneous batches do not mix', async (t) => {
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000 });
   await Promise.all([100, 61, 130].map((count) => expectRightAnswers(t, pool, questions(count, `batch of ${count}`))));
   await pool.close();
 });
 
-test('a batch larger than the cache, with repetitions, is answered whole', async (t) => {
+test('a batch larger than the cache, with repetitions, is answered completely', async (t) => {
   const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 10 });
   const asked = questions(100, 'forgetful');
   await expectRightAnswers(t, pool, [...asked, ...asked]);
   await pool.close();
 });
 
-test('keys and signatures of a wrong length are answered with no', async (t) => {
+test('keys and signatures of a wrong length are invalid', async (t) => {
   const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 1_000 });
   const [good] = questions(2, 'length').slice(1);
   if (good === undefined) throw new Error('no question');
@@ -90,7 +90,7 @@ test('keys and signatures of a wrong length are answered with no', async (t) => 
   await pool.close();
 });
 
-test('bytes in shared memory are answered like others', async (t) => {
+test('bytes in shared memory are checked like others', async (t) => {
   const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 1_000 });
   const shared = (bytes: Uint8Array): Uint8Array => {
     const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
@@ -105,7 +105,7 @@ test('bytes in shared memory are answered like others', async (t) => {
   await pool.close();
 });
 
-test('a thread that dies with jobs in hand costs no answer and is told once', async (t) => {
+test('a thread that dies with pending jobs costs no answer and is reported once', async (t) => {
   const program = programOf(
     t,
     `import { parentPort } from 'node:worker_threads';
@@ -119,7 +119,7 @@ test('a thread that dies with jobs in hand costs no answer and is told once', as
   await pool.close();
 });
 
-test('a thread whose program does not load, or that answers too little, costs no answer', async (t) => {
+test('a thread that cannot load its program, or answers too little, loses no answer', async (t) => {
   const broken = programOf(t, `throw new Error('not today');`);
   const { observer, codes } = listen();
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer, threadProgram: broken });
@@ -137,7 +137,7 @@ test('a thread whose program does not load, or that answers too little, costs no
   await lazyPool.close();
 });
 
-test('closing waits for the checks in flight, and a closed pool still answers', async (t) => {
+test('closing waits for pending checks, and a closed pool still answers', async (t) => {
   const { observer, codes } = listen();
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer });
   const inFlight = expectRightAnswers(t, pool, questions(200, 'in flight'));
@@ -148,7 +148,7 @@ test('closing waits for the checks in flight, and a closed pool still answers', 
 });
 
 // This test runs before the other tests of this file, because they start threads too.
-test.serial('threads stand behind the one that asks where a system ranks threads', async (t) => {
+test.serial('threads get a lower priority than the main thread where the system has priorities', async (t) => {
   const verifier = createVerifierPool({ threads: 2, cacheEntriesMax: 10 });
   t.teardown(() => verifier.close());
   const own = getPriority();

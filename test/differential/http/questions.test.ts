@@ -31,7 +31,7 @@ const FACTS: Facts = {
   data: ['x'],
 };
 
-test('some questions have names of headers in odd letter case, and the names arrive as they are written', async (t) => {
+test('some requests have header names in odd letter case, which arrive unchanged', async (t) => {
   const questions = new Questions(3, FACTS);
   const below = belowOf(SEED);
   const odd = Array.from({ length: CASES }, () => questions.next(below)).filter(hasOddName);
@@ -60,7 +60,7 @@ function hasOddName({ headers = {} }: HttpRequest): boolean {
   return Object.keys(headers).some((name) => name !== name.toLowerCase());
 }
 
-test('the first of two answers on one connection counts: a real node that does not read a body gives a second', async (t) => {
+test('the first of two answers on a connection counts, because a real node that skips a body sends a second', async (t) => {
   const answers =
     'HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}' +
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';

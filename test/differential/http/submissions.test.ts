@@ -2,7 +2,7 @@ import test from 'ava';
 import { knownDifference } from '../known-differences.ts';
 import { endsRealNode } from './submissions.ts';
 
-test('a transaction over which a real node would end itself is known', (t) => {
+test('a transaction that would crash a real node is on the list', (t) => {
   const withAmount = (amount: unknown, type = 10): string => JSON.stringify({ type, asset: { username: 'a', amount } });
   for (const amount of ['+-7', null, '', 'NaN', {}, 1e21, '1.5.2'])
     t.true(endsRealNode(withAmount(amount)), `${amount}`);
@@ -12,7 +12,7 @@ test('a transaction over which a real node would end itself is known', (t) => {
   t.false(endsRealNode('{"asset":null}'));
 });
 
-test('a refusal for another reason is listed only of a transaction whose receivedAt is no time', (t) => {
+test('a refusal for another reason is accepted only when receivedAt is no valid time', (t) => {
   const found = (receivedAt: unknown) => {
     const input = JSON.stringify({ method: 'POST', body: JSON.stringify({ type: 8, receivedAt }) });
     const name = 'POST /api/transactions: both 409, changed body.errors[].message (Account does not have enough LSK)';
@@ -23,7 +23,7 @@ test('a refusal for another reason is listed only of a transaction whose receive
   t.is(found('2026-01-01T00:00:00.000Z'), undefined);
 });
 
-test('what only the pool refuses of an asset is listed', (t) => {
+test('refusals of an asset by the pool alone are on the list', (t) => {
   for (const reason of ['should NOT nest deeper than # levels', 'Unknown members make the asset longer than # bytes'])
     t.truthy(
       knownDifference(

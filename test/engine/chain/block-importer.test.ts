@@ -69,7 +69,7 @@ function fullBlock() {
   return { maker, block: maker.build({ transactions }) };
 }
 
-test('of a block that is not by the owner of its slot, or not signed by the delegate it names, no transaction is checked', async (t) => {
+test("no transaction is checked in a block by another delegate than the slot's, or with a wrong signature", async (t) => {
   const { maker, block } = fullBlock();
   const { importer, costs } = await countingChain(maker, block.timestamp);
   t.is(await outcomeOf(importer, signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');
@@ -80,7 +80,7 @@ test('of a block that is not by the owner of its slot, or not signed by the dele
   t.is(costs.together, 4);
 });
 
-test("of an honest delegate's header with other transactions under it none is checked", async (t) => {
+test("no transaction is checked under an honest delegate's header with other transactions", async (t) => {
   const { maker, block } = fullBlock();
   const { importer, costs } = await countingChain(maker, block.timestamp);
   const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
@@ -90,7 +90,7 @@ test("of an honest delegate's header with other transactions under it none is ch
   t.is(await outcomeOf(importer, block), 'applied');
 });
 
-test('nobody is said to have forged twice who has not signed twice', async (t) => {
+test('a delegate that signed once is not accused of double forging', async (t) => {
   const maker = new ChainMaker();
   const tip = maker.forge();
   const said: string[] = [];
@@ -102,14 +102,14 @@ test('nobody is said to have forged twice who has not signed twice', async (t) =
   t.deepEqual(said, ['BLOCK_SIGNATURE_INVALID', 'BLOCK_DOUBLE_FORGING']);
 });
 
-test('of a block whose slot has not come no transaction is checked', async (t) => {
+test('no transaction is checked in a block whose slot has not come', async (t) => {
   const { maker, block } = fullBlock();
   const { importer, costs } = await countingChain(maker, block.timestamp - maker.network.params.blockTimeS);
   t.is(await outcomeOf(importer, block), 'BLOCK_TIMESTAMP_INVALID');
   t.is(costs.together, 0);
 });
 
-test('of the tip of a chain to be preferred no transaction is checked', async (t) => {
+test('no transaction is checked in the tip of a better chain', async (t) => {
   const { maker } = fullBlock();
   const fork = forkOf(maker);
   grown(fork, 1);
@@ -122,7 +122,7 @@ test('of the tip of a chain to be preferred no transaction is checked', async (t
   t.is(await outcomeOf(importer, spoilt), 'BLOCK_PAYLOAD_INVALID');
 });
 
-test('while the transactions of a block are checked, a block of our own is forged, and the other gives way', async (t) => {
+test('a node forges its own block while it checks a received one, and keeps its own', async (t) => {
   const { maker, block } = fullBlock();
   const { chain, importer, hold, letGo } = await countingChain(maker, block.timestamp);
   hold();
@@ -134,7 +134,7 @@ test('while the transactions of a block are checked, a block of our own is forge
   t.is(chain.tip.header.id, own!.id);
 });
 
-test('blocks that arrive while the transactions of one are checked are taken in the order of their arrival', async (t) => {
+test('blocks that arrive while the transactions of one are checked are imported in order of arrival', async (t) => {
   const { maker, block } = fullBlock();
   const fork = forkOf(maker);
   fork.apply(block);
@@ -171,7 +171,7 @@ function groupBlock(generation: 2 | 3, spoil: (transactions: Transaction[]) => T
 }
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: signatures of groups in a block are matched with their members before its turn`, async (t) => {
+  test(`generation ${generation}: the group signatures of a block are matched with the members before its turn`, async (t) => {
     const { maker, block } = groupBlock(generation);
     t.is(block.transactions.length, 2);
     const { importer, costs } = await countingChain(maker, block.timestamp);
@@ -183,7 +183,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a block with signatures of nobody is refused as before, and costs little more than to find the first', async (t) => {
+test('a block with invalid group signatures is refused, and costs little more than the first of them', async (t) => {
   const spoilt = (transaction: Transaction): Transaction => ({
     ...transaction,
     signatures: transaction.signatures.map((_, index) => index.toString(16).padStart(128, '0')),

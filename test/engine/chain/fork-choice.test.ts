@@ -36,7 +36,7 @@ test('a second block of the same delegate in the same place is ignored', async (
   t.is(lone.chain.tip.header.id, tip.id);
 });
 
-test('a tip that came late gives way to a rival of a later slot that came in time', async (t) => {
+test('a tip that arrived late is replaced by a rival of a later slot that arrived in time', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);
@@ -48,7 +48,7 @@ test('a tip that came late gives way to a rival of a later slot that came in tim
   t.deepEqual(lone.told.slice(-2), ['reverted 5', 'received 5']);
 });
 
-test('a tip that came in its slot stays, and so does one that a late rival would replace', async (t) => {
+test('a tip that arrived in its slot stays, and so does one whose rival arrived late', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const punctual = await LoneChain.with(maker);
@@ -61,7 +61,7 @@ test('a tip that came in its slot stays, and so does one that a late rival would
   t.deepEqual(await late.receive(rival, 1), { kind: 'ignored', status: 'discard' });
 });
 
-test('a downloaded tip counts as in time also where the block after it was refused', async (t) => {
+test('a downloaded tip counts as in time even when the block after it was refused', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);
@@ -76,7 +76,7 @@ test('a downloaded tip counts as in time also where the block after it was refus
   t.deepEqual(await lone.receive(rival), { kind: 'ignored', status: 'discard' });
 });
 
-test('a rival that is invalid leaves the late tip where it is', async (t) => {
+test('an invalid rival does not replace the late tip', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);
@@ -91,7 +91,7 @@ test('a rival that is invalid leaves the late tip where it is', async (t) => {
   t.is(lone.store.stateDigest(), digest);
 });
 
-test('the tip of a longer chain calls for synchronisation when it is in order by itself', async (t) => {
+test('the tip of a longer chain starts a synchronisation when the block itself is valid', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);
@@ -100,7 +100,7 @@ test('the tip of a longer chain calls for synchronisation when it is in order by
   t.is(lone.chain.tip.header.height, 4);
 });
 
-test('a bait that only looks like the tip of a longer chain calls for nothing', async (t) => {
+test('an invalid block that claims a longer chain starts no synchronisation', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);
@@ -114,7 +114,7 @@ test('a bait that only looks like the tip of a longer chain calls for nothing', 
   t.is(future.kind === 'refused' && future.rejection.code, 'BLOCK_TIMESTAMP_INVALID');
 });
 
-test('a next block that the rules refuse changes nothing and names its reason', async (t) => {
+test('an invalid next block changes nothing, and the error names its reason', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);

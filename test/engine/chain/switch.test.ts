@@ -30,7 +30,7 @@ function spoilt(rival: ChainMaker, block: Block): Block {
   return signBlock(block, { reward: 1n }, owner);
 }
 
-test('a better branch replaces ours, and listeners hear of the old blocks before the new ones', async (t) => {
+test('a better branch replaces ours, and listeners get the reverted blocks before the new ones', async (t) => {
   const { lone, branch } = await branches(20, 2, 3);
   await lone.chain.switchTo(20, branch);
   t.is(lone.chain.tip.header.id, branch.at(-1)!.id);
@@ -39,7 +39,7 @@ test('a better branch replaces ours, and listeners hear of the old blocks before
   t.is(lone.store.stateDigest(), fresh.store.stateDigest());
 });
 
-test('a branch that fails at its last block leaves our tip as it was', async (t) => {
+test('a branch that fails at its last block leaves our tip unchanged', async (t) => {
   const { lone, rival, branch } = await branches(20, 3, 4);
   const [tip, digest, told] = [lone.chain.tip.header, lone.store.stateDigest(), lone.told.length];
   const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)];
@@ -53,14 +53,14 @@ test('a branch that fails at its last block leaves our tip as it was', async (t)
   t.is(lone.chain.tip.header.id, branch.at(-1)!.id);
 });
 
-test('a branch that fails at its last block is taken up to there when that much is better already', async (t) => {
+test('a branch that fails at its last block is applied up to there when that part is already better', async (t) => {
   const { lone, rival, branch } = await branches(20, 2, 4);
   const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)];
   await t.throwsAsync(lone.chain.switchTo(20, bad), { instanceOf: BranchRejected });
   t.is(lone.chain.tip.header.id, branch.at(-2)!.id);
 });
 
-test('a slow clock takes the part of a better branch that it does not think to be of the future', async (t) => {
+test('a slow clock applies the part of a better branch that it does not see in the future', async (t) => {
   const { lone, branch } = await branches(20, 1, 5);
   lone.nowS = branch[2]!.timestamp;
   const error = await t.throwsAsync(lone.chain.switchTo(20, branch), { instanceOf: BranchRejected });
@@ -68,7 +68,7 @@ test('a slow clock takes the part of a better branch that it does not think to b
   t.is(lone.chain.tip.header.id, branch[2]!.id);
 });
 
-test('a branch that is no better, that parts below finality or from another chain is refused', async (t) => {
+test('a branch that is no better, parts below finality or is of another chain is refused', async (t) => {
   const { lone, rival, branch } = await branches(20, 3, 3);
   const refused = (work: Promise<void>) => t.throwsAsync(work, { instanceOf: ProtocolError });
   t.is((await refused(lone.chain.switchTo(20, branch)))?.code, 'SWITCH_NOT_BETTER');
@@ -79,7 +79,7 @@ test('a branch that is no better, that parts below finality or from another chai
   t.is(lone.chain.tip.header.height, 23);
 });
 
-test('what was final stays so on a better branch that finalizes less, and over a restart', async (t) => {
+test('finality survives a switch to a better branch that finalizes less, and a restart', async (t) => {
   const { lone, rival } = await branches(200, 1, 0);
   const finalized = lone.chain.finalizedHeight;
   // A delegate that comes from a longer chain may not vote on this chain, so the blocks of such delegates finalize
@@ -95,7 +95,7 @@ test('what was final stays so on a better branch that finalizes less, and over a
   t.is(lone.chain.finalizedHeight, finalized);
 });
 
-test('a finalized block is not reverted, neither for a branch nor by hand', async (t) => {
+test('a finalized block is never reverted, neither for a branch nor by an operator', async (t) => {
   const { lone } = await branches(200, 10, 11);
   const finalized = lone.chain.finalizedHeight;
   t.true(finalized > 1);

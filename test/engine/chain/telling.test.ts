@@ -14,13 +14,13 @@ async function chainOfFour() {
   return { maker, lone };
 }
 
-test('a received block is logged, counted and told before its delay is measured', async (t) => {
+test('a received block is logged, counted and announced before its delay is measured', async (t) => {
   const { maker, lone } = await chainOfFour();
   await lone.receive(maker.forge());
   t.deepEqual(lone.logged, ['BLOCK_APPLIED', 'blocks_applied_total 1', 'told: received 5', 'block_delay_seconds']);
 });
 
-test('of a block that wins a tie both the old tip and the new one are told', async (t) => {
+test('when a block wins a tie, both the old tip and the new one are reported', async (t) => {
   const { maker, lone } = await chainOfFour();
   const rival = forkOf(maker).forge({ missedSlots: 1 });
   await lone.receive(maker.forge(), 1);
@@ -62,7 +62,7 @@ test('a switch to a better branch is one change, whatever its length', async (t)
   ]);
 });
 
-test('forged and downloaded blocks are counted and told; the scheduler and the synchroniser log them', async (t) => {
+test('forged and downloaded blocks are counted and reported; scheduler and synchronizer log them', async (t) => {
   const { maker, lone } = await chainOfFour();
   const own = maker.forge();
   const downloaded = grown(maker, 2);
@@ -72,7 +72,7 @@ test('forged and downloaded blocks are counted and told; the scheduler and the s
   t.deepEqual(lone.logged, ['blocks_applied_total 1', 'told: forged 5', 'blocks_applied_total 2', 'told: synced 6 7']);
 });
 
-test('a rollback tells of the reverted blocks alone', async (t) => {
+test('a rollback reports only the reverted blocks', async (t) => {
   const { lone } = await chainOfFour();
   await lone.chain.rollback(2);
   t.deepEqual(lone.logged, [
@@ -85,7 +85,7 @@ test('a rollback tells of the reverted blocks alone', async (t) => {
   ]);
 });
 
-test('of a block that is refused nobody is told, and the log says why', async (t) => {
+test('a refused block is not reported to listeners, and the log has the reason', async (t) => {
   const { maker, lone } = await chainOfFour();
   const block = maker.forge();
   await lone.receive({ ...block, blockSignature: '00'.repeat(64) });

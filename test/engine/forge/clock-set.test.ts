@@ -30,7 +30,7 @@ for (const [what, pass, code, reason] of [
   string,
   RegExp,
 ])[]) {
-  test(`slots that passed because ${what} are logged with that reason alone`, async (t) => {
+  test(`slots missed because ${what} are logged with that reason alone`, async (t) => {
     const its = setUpForging();
     its.scheduler.start();
     await its.pass(10);
@@ -55,7 +55,7 @@ for (const [what, pass, code, reason] of [
   });
 }
 
-test('where the system does not tell of sleep, a clock that was set and a machine that slept are both said to be possible', async (t) => {
+test('where the system does not report sleep, the log names both a clock that was set and a sleep as possible', async (t) => {
   const its = setUpForging({ isBootKnown: false });
   its.scheduler.start();
   await its.pass(10);
@@ -70,7 +70,7 @@ test('where the system does not tell of sleep, a clock that was set and a machin
   );
 });
 
-test('a clock that is set back behind the newest block is logged once, with what helps, and once when that is over', async (t) => {
+test('a clock set back behind the newest block is logged once with the remedy, and once when it is over', async (t) => {
   const its = setUpForging();
   its.scheduler.start();
   await its.pass(20);
@@ -102,7 +102,7 @@ test('a clock that is set back behind the newest block is logged once, with what
   t.true(of(its.logged, 'BLOCK_FORGED').length > 3);
 });
 
-test('a clock that is stepped by less than two seconds is nothing to tell of', async (t) => {
+test('a clock step of less than two seconds is not logged', async (t) => {
   const its = setUpForging();
   its.scheduler.start();
   await its.pass(20);
@@ -115,7 +115,7 @@ test('a clock that is stepped by less than two seconds is nothing to tell of', a
   t.deepEqual(of(its.logged, 'CLOCK_SET', 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP', 'FORGING_SLOT_SKIPPED'), []);
 });
 
-test('while something is in the way of forging it is logged what, and since when', async (t) => {
+test('while an obstacle prevents forging, the log says which and since when', async (t) => {
   const its = setUpForging();
   its.scheduler.start();
   await its.pass(10);
@@ -134,7 +134,7 @@ test('while something is in the way of forging it is logged what, and since when
   await its.scheduler.stop();
 });
 
-test('a disk that frozen slots do not go on by is tried again all the same', async (t) => {
+test('a disk that does not recover in frozen slots is still tried again', async (t) => {
   const its = setUpForging({ isChainClockFrozen: true });
   its.scheduler.start();
   its.chain.disk.checkWritable();

@@ -31,7 +31,7 @@ function watched() {
   return { watch, now, told, pass, stopInNextReading: (ms: number) => (stopMs = ms) };
 }
 
-test('a process that is stopped between two readings does not call the clock set', (t) => {
+test('a process that is stopped between two readings does not report a set clock', (t) => {
   const { watch, told, pass, stopInNextReading } = watched();
   watch.look();
   pass(1000);
@@ -42,7 +42,7 @@ test('a process that is stopped between two readings does not call the clock set
   t.deepEqual(told, []);
 });
 
-test('a clock that is set while the machine sleeps is told apart from the sleep', (t) => {
+test('a clock that is set while the machine sleeps is distinguished from the sleep', (t) => {
   const { watch, now, told, pass } = watched();
   watch.look();
   pass(1000);
@@ -52,7 +52,7 @@ test('a clock that is set while the machine sleeps is told apart from the sleep'
   t.deepEqual(told, ['MACHINE_SLEPT', 'CLOCK_SET']);
 });
 
-test('the clocks of the machine go on alike while it runs', async (t) => {
+test('the clocks of a running machine advance alike', async (t) => {
   const before = systemTimes.runMs();
   const bootBefore = systemTimes.bootMs();
   const between = systemTimes.runMs();

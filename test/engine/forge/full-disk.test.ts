@@ -4,7 +4,7 @@ import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-test('on a full disk one block is given up, nothing more is signed, and forging goes on when there is room', async (t) => {
+test('on a full disk one block is dropped, nothing more is signed, and forging resumes when there is room', async (t) => {
   const { scheduler, chain, signed, fillDisk, nowMs, pass, logged } = setUpForging();
   scheduler.start();
   await pass(12);
@@ -42,7 +42,7 @@ test('on a full disk one block is given up, nothing more is signed, and forging 
   t.is(logged.filter(({ code }) => code === 'STORE_WRITES_AGAIN').length, 1);
 });
 
-test('a slot whose signature cannot be recorded says since when that is so', async (t) => {
+test('a slot whose signature cannot be recorded reports since when writes fail', async (t) => {
   const { scheduler, chain, breakJournal, nowMs, pass, logged } = setUpForging();
   breakJournal(new ProtocolError('JOURNAL_WRITE_FAILED', {}, 'forging-journal: cannot be written'));
   const fullMs = nowMs();

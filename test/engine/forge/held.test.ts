@@ -5,7 +5,7 @@ import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-test('while forging is held no slot is filled, and none is said to have been slept', async (t) => {
+test('while forging is paused no slot is filled, and none is reported as slept', async (t) => {
   const { scheduler, chain, pass, hold, logged } = setUpForging();
   hold(true);
   scheduler.start();
@@ -19,7 +19,7 @@ test('while forging is held no slot is filled, and none is said to have been sle
   t.false(logged.some(({ code }) => code === 'FORGING_SLOT_SLEPT'));
 });
 
-test('a block that is asked for fills the present slot if it is ours, and once', async (t) => {
+test('a block on request fills the present slot once, if the slot is ours', async (t) => {
   const { scheduler, chain, pass, hold, ownSlots, currentSlot, logged } = setUpForging();
   hold(true);
   scheduler.start();
@@ -40,7 +40,7 @@ test('a block that is asked for fills the present slot if it is ours, and once',
   await scheduler.stop();
 });
 
-test('a block that is asked for is in the journal before it is anywhere else, and is given up without it', async (t) => {
+test('a block on request is in the journal before it goes anywhere, and is dropped without the record', async (t) => {
   const { scheduler, chain, pass, hold, ownSlots, currentSlot, signed, breakJournal } = setUpForging();
   hold(true);
   scheduler.start();

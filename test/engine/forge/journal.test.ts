@@ -4,7 +4,7 @@ import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-test('the header of a block is in the journal before anybody hears of the block', async (t) => {
+test('the header of a block is in the journal before the block is announced', async (t) => {
   const { scheduler, chain, signed, pass } = setUpForging();
   let blocks = 0;
   chain.listen({
@@ -22,9 +22,9 @@ test('the header of a block is in the journal before anybody hears of the block'
 
 for (const [what, error, code] of [
   ['refuses', new ProtocolError('JOURNAL_UNWRITABLE', {}, 'no space left on the device'), 'JOURNAL_UNWRITABLE'],
-  ['breaks down under', new Error('EIO'), 'FORGING_FAILED'],
+  ['fails to write', new Error('EIO'), 'FORGING_FAILED'],
 ] as const) {
-  test(`no block has a header that the journal ${what}, and the slot is logged with the reason`, async (t) => {
+  test(`no block is made when the journal ${what} its header, and the slot is logged with the reason`, async (t) => {
     const { scheduler, chain, breakJournal, pass, logged } = setUpForging();
     breakJournal(error);
     scheduler.start();

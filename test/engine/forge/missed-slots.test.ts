@@ -8,7 +8,7 @@ import { setUpForging, type LoggedEvent } from './forging-fixture.ts';
 const slotsOf = (logged: readonly LoggedEvent[], code: string): readonly unknown[] =>
   logged.filter((each) => each.code === code).map(({ fields }) => fields['slot']);
 
-test('a node that is awake forges in its slots and misses none', async (t) => {
+test('a running node forges in its slots and misses none', async (t) => {
   const { scheduler, pass, logged } = setUpForging();
   scheduler.start();
   await pass(20);
@@ -16,7 +16,7 @@ test('a node that is awake forges in its slots and misses none', async (t) => {
   t.deepEqual(new Set(logged.map(({ code }) => code)), new Set(['BLOCK_FORGED']));
 });
 
-test('a slot that an obstacle keeps us from is logged once with the obstacle', async (t) => {
+test('a slot that an obstacle prevents is logged once with the obstacle', async (t) => {
   const { scheduler, pass, logged, hinder, ownSlots, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
@@ -29,7 +29,7 @@ test('a slot that an obstacle keeps us from is logged once with the obstacle', a
   t.true(logged.every(({ fields }) => fields['reason'] === 'synchronising with the network'));
 });
 
-test('a slot that is used in the end is not logged to be missed, whatever kept us from it at first', async (t) => {
+test('a slot that is used in the end is not logged as missed, despite an earlier obstacle', async (t) => {
   const { scheduler, pass, logged, hinder, ownSlots, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
@@ -45,7 +45,7 @@ test('a slot that is used in the end is not logged to be missed, whatever kept u
   t.deepEqual(slotsOf(logged, 'FORGING_PAUSED'), []);
 });
 
-test('a node that stops in a slot of its own says why it did not use it', async (t) => {
+test('a node that stops in its own slot logs why it did not use the slot', async (t) => {
   const { scheduler, pass, logged, hinder, ownSlots, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
@@ -56,7 +56,7 @@ test('a node that stops in a slot of its own says why it did not use it', async 
   t.deepEqual(slotsOf(logged, 'FORGING_PAUSED'), [slot]);
 });
 
-test('a missed slot is logged with its delegate, and says when its order may be an old one', async (t) => {
+test('a missed slot is logged with its delegate, and with a note when its order may be outdated', async (t) => {
   const { scheduler, chain, pass, logged, hinder, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
@@ -76,7 +76,7 @@ test('a missed slot is logged with its delegate, and says when its order may be 
   }
 });
 
-test('a network that has not begun has no slots to miss', async (t) => {
+test('a network that has not begun has no missed slots', async (t) => {
   const { scheduler, pass, logged, hinder } = setUpForging();
   hinder('no peer has said yet where the network is');
   scheduler.start();
@@ -89,7 +89,7 @@ test('a network that has not begun has no slots to miss', async (t) => {
   t.true(logged.some(({ code }) => code === 'BLOCK_FORGED'));
 });
 
-test('slots that passed while the machine slept are logged when it wakes, each with its delegate', async (t) => {
+test('slots missed while the machine slept are logged after it wakes, each with its delegate', async (t) => {
   const { scheduler, pass, logged, sleep, ownSlots, currentSlot, chain } = setUpForging();
   scheduler.start();
   await pass(10);
@@ -108,7 +108,7 @@ test('slots that passed while the machine slept are logged when it wakes, each w
   t.true(chain.tip.header.height > forged);
 });
 
-test('slots that passed in a sleep are logged although a later block of another node arrives before anything else', async (t) => {
+test('slots missed in a sleep are logged even when a later block of another node arrives first', async (t) => {
   const { scheduler, pass, logged, sleep, ownSlots, currentSlot, chain, receiveBlockOf } = setUpForging();
   scheduler.start();
   await pass(10);
@@ -125,7 +125,7 @@ test('slots that passed in a sleep are logged although a later block of another 
   t.deepEqual(slotsOf(logged, 'FORGING_SLOT_SLEPT'), missed);
 });
 
-test('after a very long sleep no more than a round of slots is logged', async (t) => {
+test('after a very long sleep at most one round of slots is logged', async (t) => {
   const { scheduler, pass, logged, sleep } = setUpForging();
   scheduler.start();
   await pass(5);

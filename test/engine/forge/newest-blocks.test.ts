@@ -35,7 +35,7 @@ function plain(entries: readonly Entry[], publicKey: string): number | undefined
   return index < 0 ? undefined : index + 2;
 }
 
-test('over growing and reverted chains the newest block of each delegate since any time is the one of a plain search', (t) => {
+test('through appends and reverts the newest block of each delegate since any time matches a plain search', (t) => {
   const step = fc.record({ revert: fc.nat(12), forge: fc.array(fc.nat(3), { maxLength: 9 }) });
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(60), (steps, sinceS) => {
@@ -69,7 +69,7 @@ test('over growing and reverted chains the newest block of each delegate since a
   );
 });
 
-test('a long search goes on in chunks, and once it is done a new block costs little', (t) => {
+test('a long search runs in chunks, and afterwards a new block costs little', (t) => {
   const entries: Entry[] = Array.from({ length: 12_000 }, (_, index) => ({
     id: String(index),
     generatorPublicKey: index === 100 ? 'old' : 'others',

@@ -36,7 +36,7 @@ function watched(isHeld = (): boolean => false) {
   return { ...made, slots, events, counts, eventSlots };
 }
 
-test('own slots that an obstacle left empty are missed when the next block stands, each once', async (t) => {
+test('own slots left empty by an obstacle count as missed at the next block, each once', async (t) => {
   const { scheduler, pass, hinder, ownSlots, currentSlot, eventSlots, counts, chain } = watched();
   scheduler.start();
   await pass(10);
@@ -75,7 +75,7 @@ test('each event names the owner of its slots', async (t) => {
   t.true(owners.every((owner) => scheduler.isEnabled(owner)));
 });
 
-test('slots that are held or skipped on purpose are not missed', async (t) => {
+test('slots paused or skipped on purpose do not count as missed', async (t) => {
   let isHeld = false;
   const { scheduler, pass, hinder, currentSlot, slots, eventSlots } = watched(() => isHeld);
   scheduler.start();
@@ -96,7 +96,7 @@ test('slots that are held or skipped on purpose are not missed', async (t) => {
   t.deepEqual(eventSlots('missed'), []);
 });
 
-test('of the time before the first block nothing is missed', async (t) => {
+test('no slot before the first block counts as missed', async (t) => {
   const { scheduler, pass, hinder, eventSlots } = watched();
   hinder('no peer has said yet where the network is');
   scheduler.start();
@@ -107,7 +107,7 @@ test('of the time before the first block nothing is missed', async (t) => {
   t.deepEqual(eventSlots('missed'), []);
 });
 
-test('blocks of ours that give way to another branch are logged, those of others are not', async (t) => {
+test('own blocks that lose to another branch are logged, those of other nodes are not', async (t) => {
   const { scheduler, pass, slots, eventSlots, counts, chain } = watched();
   const blocks: Block[] = [];
   chain.listen({ applied: (applied) => blocks.push(...applied) });

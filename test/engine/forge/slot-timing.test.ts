@@ -26,7 +26,7 @@ async function delaysOf(slots: number, options: ForgingFixtureOptions): Promise<
   return delays.slice(1);
 }
 
-test('blocks are forged at the start of their slots though timers fire up to a millisecond early', async (t) => {
+test('blocks are forged at the start of their slots although timers fire up to 1 ms early', async (t) => {
   for (const timersEarlyMs of [0, 0.3, 0.6, 0.9]) {
     const delays = await delaysOf(200, { timersEarlyMs, readingMs: 0.3 });
     t.true(delays.length > 50);
@@ -34,7 +34,7 @@ test('blocks are forged at the start of their slots though timers fire up to a m
   }
 });
 
-test('an obstacle that goes away inside a slot leaves the rest of it to the block', async (t) => {
+test('when an obstacle ends within a slot, the rest of the slot is used for the block', async (t) => {
   const { scheduler, chain, pass, hinder, ownSlots, currentSlot, nowMs } = setUpForging();
   const { params } = chain.rules;
   scheduler.start();

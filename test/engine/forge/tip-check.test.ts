@@ -46,7 +46,7 @@ for (const [what, witnesses, signedBeyond, safe] of [
     /from peers, or from a newer backup/,
   ],
 ] as const) {
-  test(`a node ${what} names what is safe first, and the flag that is not when a round is over`, (t) => {
+  test(`a node ${what} is told the safe remedy first, and the unsafe flag only after a round`, (t) => {
     const { tipCheck, waitARound } = node(witnesses, signedBeyond);
     const reason = tipCheck.doubt()?.reason ?? '';
     t.regex(reason, safe);
@@ -56,7 +56,7 @@ for (const [what, witnesses, signedBeyond, safe] of [
   });
 }
 
-test('a node that has lost blocks and knows of peers is not told of the flag before it has heard them', (t) => {
+test('a node that lost blocks and knows peers is not told the unsafe flag before it has heard them', (t) => {
   const { tipCheck, waitARound } = node(NOBODY, 5);
   waitARound();
   t.regex(tipCheck.doubt()?.reason ?? '', /newer backup$/);

@@ -36,7 +36,7 @@ function start(
   };
 }
 
-test('of a folder that was put back to an earlier state, the last header is the one that the watermark tells of', (t) => {
+test('in a folder restored to an earlier state, the last header comes from the watermark', (t) => {
   for (const isCopied of [false, true]) {
     const { signing, journal, told } = start([1, 2], { last: header(7) }, isCopied);
     t.deepEqual(signing.last(A), header(7));
@@ -49,30 +49,30 @@ test('of a folder that was put back to an earlier state, the last header is the 
   }
 });
 
-test('a watermark and a journal that tell the same are whole, though the folder was copied', (t) => {
+test('a watermark and a journal that agree are trusted even in a copied folder', (t) => {
   const { signing, told } = start([1, 2], { last: header(2) }, true);
   t.deepEqual([signing.last(A), signing.outside(A), signing.heldSinceS(A)], [header(2), 'agrees', undefined]);
   t.deepEqual(told, []);
 });
 
-test('a watermark that lags behind a journal says nothing against it', (t) => {
+test('a watermark that lags behind a journal is no evidence against the journal', (t) => {
   const { signing } = start([1, 2], { last: header(1) });
   t.deepEqual([signing.last(A), signing.outside(A)], [header(2), 'unknown']);
 });
 
-test('a copied journal without a watermark counts as one that may lack lines, and does so once', (t) => {
+test('a copied journal without a watermark counts once as possibly incomplete', (t) => {
   const { signing, journal, told } = start([1, 2], undefined, true);
   t.is(signing.heldSinceS(A), NOW_S);
   t.deepEqual(told, ['FORGING_FOLDER_COPIED']);
   t.false(journal.isCopied);
 });
 
-test('a folder that knows nothing of a delegate does not take over what the watermark tells', (t) => {
+test('a folder without a record of a delegate does not take over the watermark', (t) => {
   const { signing } = start([], { last: header(9) });
   t.deepEqual([signing.last(A), signing.outside(A)], [undefined, 'later']);
 });
 
-test('of a delegate that a folder knows nothing of, the watermark tells what it signed, until that is taken for all of it', (t) => {
+test('for a delegate without a record the watermark reports what it signed, until the user confirms it', (t) => {
   const { signing, journal, watermarks } = start([], { last: header(9), firstBlockId: '2000' });
   signing.hold(A, NOW_S);
   t.deepEqual(signing.recalled(A), { last: header(9), firstBlockId: '2000' });
@@ -83,18 +83,18 @@ test('of a delegate that a folder knows nothing of, the watermark tells what it 
   t.deepEqual(watermarks.read(A), { last: header(10), firstBlockId: '2000' });
 });
 
-test('a watermark of a record that was handed on, or beside a record that tells of the delegate, is not called back', (t) => {
+test('a watermark of a record that was handed on, or beside a record of the delegate, is not used', (t) => {
   t.is(start([], { last: header(9), movedAtS: 77 }).signing.recalled(A), undefined);
   t.is(start([1], { last: header(9) }).signing.recalled(A), undefined);
   t.is(start([], undefined).signing.recalled(A), undefined);
 });
 
-test('a record that was handed on stays handed on when its folder is put back', (t) => {
+test('a record that was handed on stays so when its folder is restored', (t) => {
   const { signing } = start([1, 2], { last: header(2), movedAtS: 77 });
   t.is(signing.movedAtS(A), 77);
 });
 
-test('a node that signs by its folder alone asks no watermark, makes none, and keeps true those that are there', (t) => {
+test('a node without watermarks reads none and creates none, but updates existing ones', (t) => {
   const { journal, watermarks } = start([1], undefined);
   const signing = journalOfFolderAlone(journal, watermarks, () => '2000');
   signing.record(A, header(2));
@@ -105,7 +105,7 @@ test('a node that signs by its folder alone asks no watermark, makes none, and k
   t.deepEqual(watermarks.read(A), { last: header(3), firstBlockId: '2000' });
 });
 
-test('two processes of a machine do not both sign for a delegate', (t) => {
+test('two processes on a machine do not both sign for a delegate', (t) => {
   const { signing, watermarks, journal } = start([1, 2], { last: header(2) });
   watermarks.write(A, { last: header(3) });
   const error = t.throws(() => signing.record(A, header(4)), { code: 'SIGNED_ELSEWHERE' });

@@ -4,7 +4,7 @@ import { fc } from '../../support/fast-check.ts';
 import { isIpv4 } from '../../../src/primitives/ip.ts';
 import { isLoopback, netgroupOf, newBucketOf, triedBucketOf } from '../../../src/engine/peers/addresses.ts';
 
-test('buckets follow from the secret and stay in range; private and local nets share one each', (t) => {
+test('buckets depend on the secret and stay in range; private and local networks share one bucket each', (t) => {
   const secret = Uint8Array.from([1, 2, 3, 4]);
   const other = Uint8Array.from([4, 3, 2, 1]);
   fc.assert(

@@ -17,7 +17,7 @@ function newBook(pinned: readonly string[] = [], clock = new FakeClock()): { boo
 const idsOf = (book: PeerBook, list?: 'new' | 'tried'): string[] =>
   book.peers(list).map(({ info }) => `${info.ip}:${String(info.wsPort)}`);
 
-test('a peer heard of is new, a peer connected to is tried', (t) => {
+test('a peer that was only heard of is new, a connected peer is tried', (t) => {
   const { book } = newBook();
   book.add(address('1.2.3.4:5000'), '9.9.9.9');
   t.deepEqual(idsOf(book, 'new'), ['1.2.3.4:5000']);
@@ -38,7 +38,7 @@ test('several ports at one address are several peers', (t) => {
   t.is(book.peers().length, 2);
 });
 
-test('a new peer that fails is forgotten, a tried one becomes new after three times', (t) => {
+test('a new peer that fails is forgotten, a tried one becomes new after three failures', (t) => {
   const { book } = newBook(['3.3.3.3:1']);
   book.add(address('1.1.1.1:1'));
   book.promote(address('2.2.2.2:1'));
@@ -54,7 +54,7 @@ test('a new peer that fails is forgotten, a tried one becomes new after three ti
   t.is(book.get('3.3.3.3:1')?.list, 'tried');
 });
 
-test('a success wipes earlier failures out', (t) => {
+test('a success erases earlier failures', (t) => {
   const { book } = newBook();
   book.promote(address('2.2.2.2:1'));
   book.fail('2.2.2.2:1');
@@ -62,7 +62,7 @@ test('a success wipes earlier failures out', (t) => {
   t.is(book.get('2.2.2.2:1')?.failures, 0);
 });
 
-test('a full bucket gives up a stale entry first, never a pinned one', (t) => {
+test('a full bucket evicts a stale entry first, and never a pinned one', (t) => {
   const { book, clock } = newBook(['127.0.0.1:1']);
   book.promote(address('127.0.0.1:1'));
   for (let port = 2; port <= 200; port += 1) book.promote(address(`127.0.0.1:${String(port)}`));
@@ -85,7 +85,7 @@ test('one source cannot fill the list of new peers', (t) => {
   t.true(book.peers('new').length <= 16 * 32);
 });
 
-test('a ban holds for its time, for all ports, and clears the book of the address', async (t) => {
+test('a ban lasts for its time, covers all ports, and removes the address from the book', async (t) => {
   const { book, clock } = newBook(['1.1.1.1:2']);
   for (const peer of ['1.1.1.1:1', '1.1.1.1:2', '2.2.2.2:1']) book.add(address(peer));
   book.ban('1.1.1.1', clock.nowMs() + DAY_MS, 'MESSAGE_RATE');
@@ -104,7 +104,7 @@ test('a ban holds for its time, for all ports, and clears the book of the addres
   t.false(book.isBanned('3.3.3.3'));
 });
 
-test('a book comes back from its note with lists, bans and secret', (t) => {
+test('a saved book is restored with lists, bans and secret', (t) => {
   const { book, clock } = newBook();
   book.add(address('1.1.1.1:1'), '9.9.9.9');
   book.promote({ ...address('2.2.2.2:1'), version: '3.0.2', height: 9 });
@@ -117,7 +117,7 @@ test('a book comes back from its note with lists, bans and secret', (t) => {
   t.is(later.netgroupOf('7.7.7.7'), book.netgroupOf('7.7.7.7'));
 });
 
-test('a note that is none changes nothing, and bad entries of a good one are left out', (t) => {
+test('an invalid saved book changes nothing, and bad entries of a valid one are skipped', (t) => {
   const { book } = newBook();
   book.add(address('1.1.1.1:1'));
   for (const text of ['', 'x', 'null', '[]', '5', '{}', '{"version":2}', '{"version":1,"secret":"x"}']) {

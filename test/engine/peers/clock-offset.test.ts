@@ -25,7 +25,7 @@ function setUpEstimate() {
   return { estimate, tell, warnings, now };
 }
 
-test('the block that came soonest counts for a peer, and the median for all', (t) => {
+test('the earliest block counts for a peer, and the median for all peers', (t) => {
   const { estimate, tell, warnings } = setUpEstimate();
   tell('1.0.0.1:5000', -900, -100, -4_000);
   t.is(estimate.estimateMs(), undefined, 'one peer says nothing');
@@ -35,7 +35,7 @@ test('the block that came soonest counts for a peer, and the median for all', (t
   t.deepEqual(warnings, []);
 });
 
-test('a clock that differs from those of most peers is warned of, once an hour', (t) => {
+test('a clock that differs from those of most peers is logged as a warning, once an hour', (t) => {
   const { estimate, tell, warnings, now } = setUpEstimate();
   for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000']) tell(peer, 4_700, 4_900, 4_800);
   t.is(estimate.estimateMs(), 4_900);
@@ -48,7 +48,7 @@ test('a clock that differs from those of most peers is warned of, once an hour',
   t.is(warnings.length, 2);
 });
 
-test('one address has one voice, however many peers it holds, except on the own machine', (t) => {
+test('each address has one vote, however many peers it has, except the own machine', (t) => {
   const { estimate, tell } = setUpEstimate();
   for (let port = 5_000; port < 5_020; port += 1) tell(`6.6.6.6:${port}`, 90_000, 90_000, 90_000);
   t.is(estimate.estimateMs(), undefined);
@@ -60,7 +60,7 @@ test('one address has one voice, however many peers it holds, except on the own 
   t.is(own.estimate.estimateMs(), -10);
 });
 
-test('too few or too old blocks say nothing, and the memory of peers is bounded', (t) => {
+test('too few or too old blocks give no offset, and the number of stored peers is limited', (t) => {
   const { estimate, tell, now } = setUpEstimate();
   tell('1.0.0.1:5000', -1, -1);
   tell('1.0.0.2:5000', -1, -1);
@@ -71,7 +71,7 @@ test('too few or too old blocks say nothing, and the memory of peers is bounded'
   t.is(estimate.estimateMs(), undefined);
 });
 
-test('forging is held up by several chosen peers that agree on a difference, until one good block of each', (t) => {
+test('an offset on which several chosen peers agree pauses forging until each sends one good block', (t) => {
   const { estimate, tell } = setUpEstimate();
   const [a, b, c] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
   const all = [a, b, c];
@@ -86,7 +86,7 @@ test('forging is held up by several chosen peers that agree on a difference, unt
   t.is(estimate.agreedMs(all, 10_000), undefined);
 });
 
-test('a clock that is fast is told from blocks that are late for a while', (t) => {
+test('a fast clock is distinguished from blocks that are late for a while', (t) => {
   const { estimate, tell } = setUpEstimate();
   const [a, b] = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
   for (const peer of [a, b]) tell(peer, -100, -90_000, -80_000, -70_000);
@@ -101,7 +101,7 @@ test('a clock that is fast is told from blocks that are late for a while', (t) =
   t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
 });
 
-test('of three clocks the odd one out is told about itself, and the others that it is wrong', (t) => {
+test('of three clocks, only the node with the wrong one reports its own clock; the others report that peer', (t) => {
   const [a, b] = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
   for (const offMs of [30_000, -30_000]) {
     const healthy = setUpEstimate();
@@ -121,7 +121,7 @@ test('of three clocks the odd one out is told about itself, and the others that 
   }
 });
 
-test('of two clocks that differ neither is called the wrong one', (t) => {
+test('of two different clocks neither is called the wrong one', (t) => {
   const { estimate, tell, warnings, now } = setUpEstimate();
   tell('1.0.0.1:5000', 30_000, 30_000, 30_000);
   now.ms += LASTING_MS;
@@ -137,7 +137,7 @@ test('of two clocks that differ neither is called the wrong one', (t) => {
   t.is(estimate.verdict()?.kind, 'own', 'three of five agree');
 });
 
-test('a clock that is set while the node runs is judged by what was known of the peers before, at once', (t) => {
+test('a clock that is set while the node runs is compared at once with the earlier offsets of the peers', (t) => {
   const { estimate, tell, now } = setUpEstimate();
   const peers = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'];
   for (const peer of peers) tell(peer, -100, -90, -110);

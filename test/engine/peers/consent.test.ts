@@ -12,24 +12,24 @@ function peer(info: Partial<PeerInfo>): PeerInfo {
   return { ip: '10.0.0.1', wsPort: 5000, version: '2.3.8', ...info };
 }
 
-test('consent is the share of peers at our tip, by its id or by its broadhash, in two significant digits', (t) => {
+test('consent is the share of peers at our tip, by id or broadhash, in two significant digits', (t) => {
   t.is(consentPercent([agreeing, elsewhere], OURS, NETHASH), 50);
   t.is(consentPercent([peer({ height: 7, lastBlockId: '12' }), elsewhere, elsewhere], OURS, NETHASH), 33);
   t.is(consentPercent([agreeing], OURS, NETHASH), 100);
   t.is(consentPercent([peer({})], OURS, NETHASH), 0);
 });
 
-test('nobody consents where nobody is', (t) => {
+test('without peers the consent is 0', (t) => {
   t.is(consentPercent([], OURS, NETHASH), 0);
 });
 
-test('a peer that still tells of the genesis block has not said where it is, and counts for nothing', (t) => {
+test('a peer that still reports the genesis block has not announced its tip, and does not count', (t) => {
   t.is(consentPercent([agreeing, silent, silent], OURS, NETHASH), 100);
   t.is(consentPercent([agreeing, elsewhere, silent], OURS, NETHASH), 50);
   t.is(consentPercent([silent, silent], OURS, NETHASH), 0);
 });
 
-test('at the genesis block those who tell of it agree', (t) => {
+test('when our tip is the genesis block, peers at the genesis block agree', (t) => {
   const atGenesis = { id: '1', height: 1, broadhash: NETHASH };
   t.is(consentPercent([silent, silent, agreeing, agreeing], atGenesis, NETHASH), 50);
 });

@@ -56,7 +56,7 @@ const many = (count: number, prefix = '20.0'): string[] =>
 
 const infos = (peerIds: readonly string[]): PeerInfo[] => peerIds.map((peerId) => address(peerId));
 
-test('fixed peers are dialled at once and again soon, however often they fail', async (t) => {
+test('fixed peers are dialled at once and redialled soon, however often they fail', async (t) => {
   const peers = ['127.0.0.1:5001', '127.0.0.1:5002', '127.0.0.1:5003'];
   const { clock, transport, manager } = await world({ fixedPeers: infos(peers) }, (fake) => {
     fake.reachable.add('127.0.0.1:5001');
@@ -84,14 +84,14 @@ test('fixed peers are dialled at once and again soon, however often they fail', 
   t.true(transport.isClosed);
 });
 
-test('a long absence of a fixed peer costs a dial every ten seconds, not more', async (t) => {
+test('a fixed peer that is away is dialled every ten seconds, not more often', async (t) => {
   const { clock, transport, manager } = await world({ fixedPeers: infos(['127.0.0.1:5001']) });
   await clock.advance(10 * MINUTE_MS);
   t.true(transport.dials.length >= 55 && transport.dials.length <= 70, String(transport.dials.length));
   await manager.stop();
 });
 
-test('a node neither dials itself nor keeps its own address among its peers', async (t) => {
+test('a node does not dial itself and does not keep its own address', async (t) => {
   const own = { ip: '0.0.0.0', wsPort: 5000 };
   const { clock, transport, manager } = await world({
     own,
@@ -108,7 +108,7 @@ test('a node neither dials itself nor keeps its own address among its peers', as
   await manager.stop();
 });
 
-test('peers heard of through a seed are dialled, the seed is let go when no place is free', async (t) => {
+test('peers learnt from a seed are dialled; the seed is dropped when no place is free', async (t) => {
   const others = many(30);
   const { clock, transport, manager } = await world(
     { seedPeers: infos(['30.0.0.1:5000']), outboundMax: 10 },
@@ -130,7 +130,7 @@ test('peers heard of through a seed are dialled, the seed is let go when no plac
   await manager.stop();
 });
 
-test('a seed that becomes known later is dialled at once and asked for others', async (t) => {
+test('a seed that is resolved later is dialled at once and asked for peers', async (t) => {
   const others = many(3);
   const { clock, transport, manager } = await world({ blacklistedIps: ['30.0.0.9'] }, (fake) => {
     for (const peerId of [...others, '30.0.0.1:5000']) fake.reachable.add(peerId);
@@ -158,7 +158,7 @@ test('a connected seed is asked again while places are free', async (t) => {
   await manager.stop();
 });
 
-test('one connection per address is enough, except on the own machine', async (t) => {
+test('one connection per address is allowed, except on the own machine', async (t) => {
   const crowd = ['40.0.0.1:5000', '40.0.0.1:5001', '40.0.0.1:5002', '127.0.0.1:6001', '127.0.0.1:6002'];
   const { clock, manager } = await world({ fixedPeers: infos(['127.0.0.1:6000']) }, (fake) => {
     for (const peerId of [...crowd, '127.0.0.1:6000']) fake.reachable.add(peerId);
@@ -174,7 +174,7 @@ test('one connection per address is enough, except on the own machine', async (t
   await manager.stop();
 });
 
-test('an unreachable peer is tried again after growing waits, one of another network never', async (t) => {
+test('an unreachable peer is redialled after growing waits, one of another network never', async (t) => {
   const { clock, transport, manager } = await world(
     { whitelistedPeers: infos(['50.0.0.1:5000', '50.1.0.1:5000']) },
     (fake) => {
@@ -195,7 +195,7 @@ test('an unreachable peer is tried again after growing waits, one of another net
   await manager.stop();
 });
 
-test('a peer that is connected already is no failure', async (t) => {
+test('a dial to a connected peer is no failure', async (t) => {
   const { clock, transport, manager } = await world({ fixedPeers: infos(['127.0.0.1:5001']) }, (fake) => {
     fake.failures.set('127.0.0.1:5001', { code: 4404, reason: 'Peer has a duplicate connection' });
   });
@@ -206,7 +206,7 @@ test('a peer that is connected already is no failure', async (t) => {
   await manager.stop();
 });
 
-test('an offence that costs everything ends the connection and bans the address for a day', async (t) => {
+test('an offence with the full penalty ends the connection and bans the address for a day', async (t) => {
   const { clock, transport, manager, handlers } = await world();
   transport.join('60.0.0.1:5000', 'inbound');
   transport.join('60.0.0.1:5001', 'inbound');
@@ -228,7 +228,7 @@ test('an offence that costs everything ends the connection and bans the address 
   await manager.stop();
 });
 
-test('small offences add up, also over a reconnection', async (t) => {
+test('small penalties add up, also over a reconnection', async (t) => {
   const { transport, manager, handlers } = await world();
   transport.join('60.0.0.1:5000', 'inbound');
   for (let offence = 0; offence < 9; offence += 1) handlers.fault('60.0.0.1:5000', 'MESSAGE_RATE', '120 frames');
@@ -242,7 +242,7 @@ test('small offences add up, also over a reconnection', async (t) => {
   await manager.stop();
 });
 
-test('the chain does not judge fixed, seed and whitelisted peers; the wire does, without shutting out their address', async (t) => {
+test('fixed, seed and whitelisted peers get no penalty for chain data; wire offences drop them without a ban', async (t) => {
   const { transport, manager, handlers } = await world({
     fixedPeers: infos(['127.0.0.1:5001']),
     seedPeers: infos(['70.0.0.1:5000']),
@@ -274,7 +274,7 @@ test('blacklisted addresses are neither admitted nor dialled', async (t) => {
   await manager.stop();
 });
 
-test('one outbound peer is exchanged now and then, but only when all places are taken', async (t) => {
+test('one outbound peer is replaced now and then, but only when all places are taken', async (t) => {
   const others = many(6);
   const whitelistedPeers = infos(others);
   const { clock, transport, manager } = await world({ whitelistedPeers, outboundMax: 3 }, (fake) => {
@@ -296,7 +296,7 @@ test('one outbound peer is exchanged now and then, but only when all places are 
   await idle.manager.stop();
 });
 
-test('the book survives a restart, and a broken note does not prevent one', async (t) => {
+test('the peer book survives a restart, and an invalid saved book does not prevent a start', async (t) => {
   const first = await world();
   first.transport.join('90.0.0.1:5000', 'outbound');
   first.manager.ban('91.0.0.1', 'by hand');
@@ -318,7 +318,7 @@ test('the book survives a restart, and a broken note does not prevent one', asyn
   await broken.manager.stop();
 });
 
-test('a ban is saved soon, so that it outlives a kill of the node', async (t) => {
+test('a ban is saved soon, so it survives a kill of the node', async (t) => {
   const first = await world();
   first.manager.ban('91.0.0.1', 'by hand');
   first.manager.ban('91.0.0.2', 'by hand');
@@ -332,7 +332,7 @@ test('a ban is saved soon, so that it outlives a kill of the node', async (t) =>
   await second.manager.stop();
 });
 
-test('what a peer says of addresses nearer to us than itself, or of none that can be dialled, is not believed', async (t) => {
+test("a peer's list entries are ignored when they are nearer to us than the peer, or cannot be dialled", async (t) => {
   const told = ['127.0.0.1:22', '192.168.0.1:80', '10.9.9.9:5000', '0.0.0.0:5000', '224.0.0.1:5000', '8.8.8.8:5000'];
   const { manager } = await world({ fixedPeers: infos(['90.0.0.1:5000']) }, (fake) => {
     fake.reachable.add('90.0.0.1:5000');
@@ -344,7 +344,7 @@ test('what a peer says of addresses nearer to us than itself, or of none that ca
   await manager.stop();
 });
 
-test('addresses of special purpose are neither dialled nor passed on, unless the operator names them', async (t) => {
+test('special-purpose addresses are not dialled and not passed on, unless the operator names them', async (t) => {
   const special = ['169.254.169.254', '100.64.0.1', '198.18.0.1', '192.0.0.5', '192.0.2.7', '203.0.113.9', '240.0.0.1'];
   const told = special.map((ip) => `${ip}:80`);
   const named = '100.64.0.2:5000';
@@ -364,7 +364,7 @@ test('addresses of special purpose are neither dialled nor passed on, unless the
   await manager.stop();
 });
 
-test('addresses of special purpose in a book that an earlier version saved are not dialled', async (t) => {
+test('special-purpose addresses in a book saved by an earlier version are not dialled', async (t) => {
   const note = { version: 1, secret: '00000000', bans: [], peers: [] as unknown[] };
   for (const ip of ['169.254.169.254', '20.0.0.1']) {
     note.peers.push({ info: { ip, wsPort: 80 }, list: 'tried', bucket: 1, addedMs: 1 });
@@ -376,7 +376,7 @@ test('addresses of special purpose in a book that an earlier version saved are n
   await manager.stop();
 });
 
-test('a crowd of addresses in one netgroup takes one of the outbound places, honest peers the others', async (t) => {
+test('a crowd of addresses in one netgroup gets one outbound place, honest peers get the others', async (t) => {
   const crowd = Array.from({ length: 128 }, (_, index) => `66.66.0.${String(index)}:5000`);
   const honest = Array.from({ length: 60 }, (_, index) => `${String(20 + index)}.1.0.1:5000`);
   const { clock, transport, manager } = await world({ seedPeers: infos(['90.0.0.1:5000']) }, (fake) => {
@@ -390,7 +390,7 @@ test('a crowd of addresses in one netgroup takes one of the outbound places, hon
   await manager.stop();
 });
 
-test('peers that all stand in one netgroup, and those of a private network, still fill all places', async (t) => {
+test('peers of a single netgroup, and those of a private network, still fill all places', async (t) => {
   for (const [prefix, seed] of [
     ['66.66.0', '66.66.1.1:5000'],
     ['10.0.0', '10.0.1.1:5000'],
@@ -406,14 +406,14 @@ test('peers that all stand in one netgroup, and those of a private network, stil
   }
 });
 
-test('of what an offence was only so much is kept as fits a line', async (t) => {
+test('the text of an offence is cut to the length of a log line', async (t) => {
   const { manager, transport } = await world();
   transport.join('60.0.0.1:5000', 'inbound');
   manager.penalise('60.0.0.1:5000', 'TRANSACTION_INVALID', 'x'.repeat(1_000_000));
   t.true((manager.bans()[0]?.reason.length ?? Infinity) < 400);
 });
 
-test('a ban that cannot be saved counts all the same, and is saved with the next one', async (t) => {
+test('a ban that cannot be saved is still in force, and is saved with the next one', async (t) => {
   const notes = new Map<string, Uint8Array>();
   const { manager, clock } = await world({}, undefined, notes);
   const { set } = notes;
@@ -431,7 +431,7 @@ test('a ban that cannot be saved counts all the same, and is saved with the next
   t.is(again.manager.bans().length, 2);
 });
 
-test('each address has a verdict: connected, dropped and why, banned until, due again', async (t) => {
+test('each address has a status: connected, dropped and why, banned until, due again', async (t) => {
   const { clock, transport, manager } = await world({
     fixedPeers: infos(['90.0.0.1:5000']),
     seedPeers: infos(['90.0.0.2:5000']),
@@ -460,7 +460,7 @@ test('each address has a verdict: connected, dropped and why, banned until, due 
   await manager.stop();
 });
 
-test('an asker is told of peers that do not mind', async (t) => {
+test('a peer list contains only peers that allow it', async (t) => {
   const { transport, manager, handlers } = await world();
   transport.join('90.0.0.1:5000', 'inbound', { advertiseAddress: false });
   transport.join('90.0.0.2:5000', 'inbound', { advertiseAddress: true });
@@ -472,7 +472,7 @@ test('an asker is told of peers that do not mind', async (t) => {
   await manager.stop();
 });
 
-test('who asks for peers takes turns with those who ask for anything else', async (t) => {
+test('requests for peer lists take turns with all other requests', async (t) => {
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));
   const { manager, handlers } = await world({}, undefined, undefined, () => gate);
@@ -491,7 +491,7 @@ test('who asks for peers takes turns with those who ask for anything else', asyn
   await manager.stop();
 });
 
-test('gossip goes to both directions, and the victim of an eviction is never a named peer', async (t) => {
+test('gossip goes in both directions, and an eviction never takes a named peer', async (t) => {
   const { transport, manager, handlers } = await world({
     whitelistedPeers: infos(['90.0.0.1:5000']),
     gossipPeersMax: 2,
@@ -506,7 +506,7 @@ test('gossip goes to both directions, and the victim of an eviction is never a n
   await manager.stop();
 });
 
-test('the record of lost peers is bounded', async (t) => {
+test('the record of lost peers is limited', async (t) => {
   const { transport, manager } = await world();
   for (let index = 0; index < 250; index += 1) {
     transport.join(`92.0.0.1:${String(5_000 + index)}`, 'inbound');

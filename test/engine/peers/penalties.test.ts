@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 
-test('what an honest node can never send costs everything', (t) => {
+test('an offence that no honest node can commit gets the full penalty', (t) => {
   for (const code of [
     'MALFORMED_MESSAGE',
     'MALFORMED_PEER_LIST',
@@ -17,17 +17,17 @@ test('what an honest node can never send costs everything', (t) => {
   }
 });
 
-test('what depends on the chain or clock of the reader costs nothing', (t) => {
+test("an offence that depends on the reader's chain or clock gets no penalty", (t) => {
   for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_FORGER_INVALID', 'TRANSACTION_NOT_APPLICABLE', 'POOL_FULL']) {
     t.is(pointsOf(code), 0, code);
   }
 });
 
-test('too much traffic costs a tenth', (t) => {
+test('too much traffic gets a tenth of the full penalty', (t) => {
   t.is(pointsOf('MESSAGE_RATE'), 10);
   t.is(pointsOf('PROCEDURE_RATE'), 10);
 });
 
-test('codes that are no offence cost nothing, whatever they are called', (t) => {
+test('codes that are no offence get no penalty, whatever their name', (t) => {
   for (const code of ['', 'CHAIN_BUSY', 'constructor', '__proto__', 'toString']) t.is(pointsOf(code), 0, code);
 });

@@ -7,7 +7,7 @@ import { seeded } from './support.ts';
 const ids = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${String(index)}`);
 
-test('what is drawn is distinct and known', (t) => {
+test('drawn peers are distinct and known', (t) => {
   fc.assert(
     fc.property(fc.nat(40), fc.nat(40), fc.nat(50), fc.nat(), (fresh, tried, free, seed) => {
       const all = [...ids('n', fresh), ...ids('t', tried)];
@@ -23,7 +23,7 @@ test('what is drawn is distinct and known', (t) => {
   );
 });
 
-test('no netgroup gets a place more while a candidate of one with fewer is left', (t) => {
+test('no netgroup gets one more place while a candidate of a netgroup with fewer is left', (t) => {
   const group = fc.oneof({ weight: 1, arbitrary: fc.constant(undefined) }, { weight: 6, arbitrary: fc.nat(6) });
   const peers = fc.array(fc.record({ group, isTried: fc.boolean() }), { maxLength: 60 });
   fc.assert(

@@ -16,13 +16,13 @@ const ANYWHERE = { groupOf: () => undefined, taken: [] };
 const ids = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${String(index)}`);
 
-test('with room for all every candidate is dialled, with none nobody is', (t) => {
+test('with enough room every candidate is dialled, with none nobody is', (t) => {
   t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 4, seeded(1), ANYWHERE).sort(), ['n0', 'n1', 't0', 't1']);
   t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 0, seeded(1), ANYWHERE), []);
   t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), -3, seeded(1), ANYWHERE), []);
 });
 
-test('tried peers are taken with the chance of their share, but at least half of the time', (t) => {
+test('tried peers are drawn with the probability of their share, but at least half of the time', (t) => {
   const share = (fresh: number, tried: number): number => {
     let fromTried = 0;
     const random = seeded(7);
@@ -37,12 +37,12 @@ test('tried peers are taken with the chance of their share, but at least half of
   t.true(Math.abs(share(10, 50) - 0.5) < 0.05, 'few tried peers are trusted no more than new ones');
 });
 
-test('a draw from an empty list falls back to the other', (t) => {
+test('a draw from an empty list uses the other list', (t) => {
   t.is(selectToDial([], ids('t', 5), 3, seeded(2), ANYWHERE).length, 3);
   t.is(selectToDial(ids('n', 5), [], 3, seeded(2), ANYWHERE).length, 3);
 });
 
-test('a crowd of addresses in one netgroup takes one outbound place, and more only when nobody else is left', (t) => {
+test('a crowd of addresses in one netgroup gets more than one outbound place only when nobody else is left', (t) => {
   const peers = [...ids('a', 128), ...ids('b', 30)].map((id) => ({
     id,
     group: id.startsWith('a') ? 0 : Number(id.slice(1)) + 1,
@@ -57,7 +57,7 @@ test('a crowd of addresses in one netgroup takes one outbound place, and more on
   t.is(crowd(draw(50)), 20, 'the other thirty come first');
 });
 
-test('the outbound peer that is exchanged is of the netgroup with most of them', (t) => {
+test('the outbound peer to replace is from the netgroup with most peers', (t) => {
   const groupOf = (id: string): number | undefined => (id.startsWith('x') ? undefined : id.charCodeAt(0));
   const gone = new Set(
     Array.from({ length: 50 }, (_, seed) =>
@@ -72,7 +72,7 @@ test('the outbound peer that is exchanged is of the netgroup with most of them',
   t.is(selectToExchange([], groupOf, seeded(1)), undefined);
 });
 
-test('half of a message goes to the direction with fewer connections', (t) => {
+test('half of each broadcast goes to the direction with fewer connections', (t) => {
   const inbound = ids('i', 30).map((id) => connection(id));
   const outbound = ids('o', 10).map((id) => connection(id, { direction: 'outbound' }));
   const split = (chosen: readonly string[]): [number, number] => [
@@ -86,7 +86,7 @@ test('half of a message goes to the direction with fewer connections', (t) => {
   t.deepEqual(selectToTell([], 16, seeded(1)), []);
 });
 
-test('an asker is told of everybody up to a hundred peers, then of a quarter to half but not fewer', (t) => {
+test('a peer list has all peers up to a hundred, above that a quarter to half of them, at least a hundred', (t) => {
   t.is(selectToList(ids('p', 0), seeded(1)).length, 0);
   t.is(selectToList(ids('p', 1), seeded(1)).length, 1);
   t.is(selectToList(ids('p', 100), seeded(1)).length, 100);
@@ -97,7 +97,7 @@ test('an asker is told of everybody up to a hundred peers, then of a quarter to 
   }
 });
 
-test('fast and old connections and rare netgroups are safe from eviction', (t) => {
+test('fast and old connections and rare netgroups are protected from eviction', (t) => {
   const inbound = ids('p', 100).map((id, index) =>
     connection(id, {
       sinceMs: index,
@@ -114,7 +114,7 @@ test('fast and old connections and rare netgroups are safe from eviction', (t) =
   }
 });
 
-test('a crowd of one netgroup gives up its own for a newcomer, whoever came first', (t) => {
+test('a crowd from one netgroup loses its own connection for a newcomer, whoever came first', (t) => {
   const crowd = ids('c', 60).map((id, index) =>
     connection(id, { sinceMs: index, info: { ip: `7.7.${String(index)}.1`, wsPort: 1 } }),
   );
@@ -127,7 +127,7 @@ test('a crowd of one netgroup gives up its own for a newcomer, whoever came firs
   }
 });
 
-test('peers whose questions could be answered are safe from eviction', (t) => {
+test('peers whose requests could be answered are protected from eviction', (t) => {
   const inbound = ids('p', 40).map((id, index) =>
     connection(id, { sinceMs: index, ...(index >= 37 ? { responsiveness: 1 } : {}) }),
   );
@@ -136,7 +136,7 @@ test('peers whose questions could be answered are safe from eviction', (t) => {
   }
 });
 
-test('of a few connections the youngest goes, of none nobody', (t) => {
+test('of a few connections the youngest is evicted, of none nobody', (t) => {
   const inbound = [connection('a', { sinceMs: 1 }), connection('c', { sinceMs: 3 }), connection('b', { sinceMs: 2 })];
   t.truthy(selectToEvict(inbound, () => 0, seeded(1)));
   t.is(
@@ -153,7 +153,7 @@ test('of a few connections the youngest goes, of none nobody', (t) => {
   );
 });
 
-test('shuffling keeps every item and the list it was given', (t) => {
+test('shuffling keeps each item and does not change the given list', (t) => {
   const items = ids('x', 50);
   const mixed = shuffled(items, seeded(3));
   t.deepEqual([...mixed].sort(), [...items].sort());

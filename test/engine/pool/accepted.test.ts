@@ -106,7 +106,7 @@ async function submitted(life: Life, json: object): Promise<string> {
   return result.transaction.id;
 }
 
-test('an accepted transaction is in the pool again after a restart, as old as it was, and is told of again', async (t) => {
+test('an accepted transaction is in the pool again after a restart, with its age, and is announced again', async (t) => {
   const lives = new Lives();
   const first = lives.begin();
   const id = await submitted(first, lives.world.transfer(alice, bob));
@@ -131,7 +131,7 @@ test('an accepted transaction is in the pool again after a restart, as old as it
   });
 });
 
-test('the answer and the announcement wait for the disk', async (t) => {
+test('the answer and the announcement wait for the write to the disk', async (t) => {
   let written = (): void => undefined;
   const disk = new Promise<void>((resolve) => (written = resolve));
   const journal = new (class extends MemoryTransactionJournal {
@@ -166,7 +166,7 @@ test('a transaction that cannot be written is refused and forgotten', async (t) 
   t.true(life.said.some(({ code }) => code === 'TRANSACTION_JOURNAL_FAILED'));
 });
 
-test('refusals for a full disk are told at the beginning, now and then with their number, and at the end', async (t) => {
+test('refusals for a full disk are logged at the start, now and then with their number, and at the end', async (t) => {
   let isFull = true;
   const journal = new (class extends MemoryTransactionJournal {
     override flush = (): Promise<void> => (isFull ? Promise.reject(new Error('no space')) : Promise.resolve());
@@ -188,7 +188,7 @@ test('refusals for a full disk are told at the beginning, now and then with thei
   life.end();
 });
 
-test('what came into a block meanwhile is not restored, and is forgotten when the block is final', async (t) => {
+test('a transaction that got into a block is not restored, and is forgotten when the block is final', async (t) => {
   const lives = new Lives();
   const first = lives.begin();
   const id = await submitted(first, lives.world.transfer(alice, bob));
@@ -222,7 +222,7 @@ test('without finality a transaction is forgotten when it is a round deep', asyn
   t.deepEqual(lives.kept(), []);
 });
 
-test('a transaction whose block is reverted is kept, and restored when the pool has room', async (t) => {
+test('a transaction of a reverted block is kept, and restored when the pool has room', async (t) => {
   const lives = new Lives();
   const life = lives.begin({ perQueueMax: 1 });
   const id = await submitted(life, lives.world.transfer(alice, bob));
@@ -243,7 +243,7 @@ test('a transaction whose block is reverted is kept, and restored when the pool 
   t.true(life.pool.has(id));
 });
 
-test('signatures of members are kept, those that peers brought too', async (t) => {
+test('signatures of members are kept, also those from peers', async (t) => {
   const lives = new Lives();
   const { world } = lives;
   const first = lives.begin();
@@ -258,7 +258,7 @@ test('signatures of members are kept, those that peers brought too', async (t) =
   t.true(second.pool.entries('pending')[0]?.ready);
 });
 
-test('a signature is taken right after a start, before its transaction had its turn', async (t) => {
+test('a signature is accepted right after a start, before its transaction is restored', async (t) => {
   const lives = new Lives();
   const { world } = lives;
   const first = lives.begin();
@@ -271,7 +271,7 @@ test('a signature is taken right after a start, before its transaction had its t
   t.is(second.pool.get(String(json['id']))?.signatures.length, 1);
 });
 
-test('a signature that a client handed in keeps the transaction that a peer had brought', async (t) => {
+test("a client's signature keeps the transaction that a peer had sent", async (t) => {
   const lives = new Lives();
   const { world } = lives;
   const first = lives.begin();
@@ -286,7 +286,7 @@ test('a signature that a client handed in keeps the transaction that a peer had 
   t.is(second.pool.get(String(json['id']))?.signatures.length, 1);
 });
 
-test('what does not fit the state of an old folder waits until the chain is that of the present', async (t) => {
+test('a transaction that does not fit the state of an old folder waits until the chain is up to date', async (t) => {
   const lives = new Lives();
   const first = lives.begin();
   const id = await submitted(first, lives.world.transfer(alice, bob));
@@ -308,7 +308,7 @@ test('what does not fit the state of an old folder waits until the chain is that
   t.like(second.said.at(-1), { code: 'ACCEPTED_TRANSACTIONS_DROPPED', fields: { count: 1, transactionIds: other } });
 });
 
-test('a transaction that another block took the money of is dropped, which is said, and stays dropped', async (t) => {
+test('a transaction whose money another block spent is dropped for good, and this is logged', async (t) => {
   const lives = new Lives();
   const first = lives.begin();
   const id = await submitted(first, lives.world.transfer(alice, bob));
@@ -323,7 +323,7 @@ test('a transaction that another block took the money of is dropped, which is sa
   t.false(second.pool.has(id));
 });
 
-test('a transaction that is handed in again while it is in the pool is told of again', async (t) => {
+test('a transaction submitted again while it is in the pool is announced again', async (t) => {
   const lives = new Lives();
   const life = lives.begin();
   const json = lives.world.transfer(alice, bob);
@@ -332,7 +332,7 @@ test('a transaction that is handed in again while it is in the pool is told of a
   t.deepEqual(life.told, [id, `again ${id}`]);
 });
 
-test('where the journal is full those in the chain make room, and then it is the pool that is full', async (t) => {
+test('a full journal drops confirmed transactions first; after that the pool counts as full', async (t) => {
   const journal = new (class extends MemoryTransactionJournal {
     override hasRoomFor = (): boolean => [...this.entries()].length < 2;
   })();

@@ -11,7 +11,7 @@ function refusal(result: SubmitResult) {
   return result;
 }
 
-test('a valid transaction of a client is verified at once, kept with its time and told of once', (t) => {
+test("a client's valid transaction is verified at once, kept with its time and announced once", (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const json = world.transfer(alice, bob);
@@ -81,7 +81,7 @@ test('a wrong signature is refused', (t) => {
   t.is(errors[0]?.dataPath, '.signature');
 });
 
-test('a timestamp in a later slot is refused, in the running slot it is not', (t) => {
+test('a timestamp in a later slot is refused, one in the current slot is accepted', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const slotEndS = world.nowS + 9;
@@ -92,7 +92,7 @@ test('a timestamp in a later slot is refused, in the running slot it is not', (t
   t.is(errors[0]?.dataPath, '.timestamp');
 });
 
-test('a transaction that does not fit the state is refused with the reasons', (t) => {
+test('a transaction that is invalid against the state is refused with the reasons', (t) => {
   const world = new PoolWorld();
   const { code, errors } = refusal(world.pool.submit(world.transfer(alice, bob)));
   t.is(code, 'TRANSACTION_NOT_APPLICABLE');
@@ -113,7 +113,7 @@ test('a full queue refuses', (t) => {
   t.is(world.pool.sizes().verified, 1);
 });
 
-test('a type that is limited to a range of heights may not enter, whatever the height', (t) => {
+test('a type limited to a range of heights is never admitted', (t) => {
   const world = new PoolWorld({
     bend: (rules) => ({
       ...rules,
@@ -127,7 +127,7 @@ test('a type that is limited to a range of heights may not enter, whatever the h
   t.is(world.pool.receive([json]).fault?.code, 'TRANSACTION_TYPE_NOT_ALLOWED');
 });
 
-test('transactions of a peer wait in received until the steps verify them, and are told of once', (t) => {
+test('transactions of a peer wait in received until they are verified, and are announced once', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const jsons = [world.transfer(alice, bob), world.transfer(alice, bob)];
@@ -157,7 +157,7 @@ test('a known transaction in a peer’s list does not keep the others out', (t) 
   t.is(report.fault, undefined);
 });
 
-test('an invalid transaction is the peer’s fault and ends its list', (t) => {
+test("an invalid transaction is the peer's fault and ends the processing of its list", (t) => {
   const world = new PoolWorld();
   const bad = { ...world.transfer(alice, bob), signature: 'ab'.repeat(64) };
   const good = world.transfer(alice, bob);
@@ -167,7 +167,7 @@ test('an invalid transaction is the peer’s fault and ends its list', (t) => {
   t.false(world.pool.has(String(good['id'])));
 });
 
-test('what a peer sends to a full queue costs no signature check', (t) => {
+test('a transaction from a peer to a full queue costs no signature check', (t) => {
   const world = new PoolWorld({ limits: { perQueueMax: 1 } });
   world.setAccount(alice);
   const known = world.transfer(alice, bob);

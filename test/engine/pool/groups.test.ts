@@ -25,7 +25,7 @@ function reasons(result: SubmitResult): readonly string[] {
   return result.accepted ? [] : result.errors.map(({ message, dataPath }) => `${message} @ ${dataPath}`);
 }
 
-test('a transaction of a group waits in pending, is told of, and is not ready', (t) => {
+test('a group transaction waits in pending, is announced, and is not ready', (t) => {
   const world = groupWorld();
   const id = world.submit(world.transfer(alice, stranger));
   t.deepEqual(world.verified, [id]);
@@ -39,7 +39,7 @@ for (const signers of [
   [mike, mary],
   [mia, mary],
 ]) {
-  test(`enough members make it ready, in the order ${signers.map(({ passphrase }) => passphrase).join(', ')}`, (t) => {
+  test(`a transaction is ready after signatures by ${signers.map(({ passphrase }) => passphrase).join(', ')}`, (t) => {
     const world = groupWorld();
     const json = world.transfer(alice, stranger);
     const id = world.submit(json);
@@ -64,7 +64,7 @@ for (const signers of [
   });
 }
 
-test('a copy that somebody spoilt with a signature does not keep the good one out', (t) => {
+test('a copy with a corrupted signature does not displace the valid one', (t) => {
   for (const [world, sound] of [
     [new PoolWorld(), []],
     [groupWorld(), [mary, mike]],
@@ -98,7 +98,7 @@ function fifteenWorld() {
   return { world, json, junk, good };
 }
 
-test('a copy with signatures of nobody costs a check for each member, not for each of both', (t) => {
+test('a copy with invalid signatures costs one check per member, not one per member and signature', (t) => {
   const { world, json, junk, good } = fifteenWorld();
   const before = world.checks;
   const report = world.pool.receive([{ ...json, signatures: good.map(junk) }]);
@@ -106,7 +106,7 @@ test('a copy with signatures of nobody costs a check for each member, not for ea
   t.is(world.checks - before, 1 + 15);
 });
 
-test('good signatures of fifteen members cost 120 checks in the worst order, and one each from then on', (t) => {
+test('fifteen valid signatures cost 120 checks in the worst order, and fifteen each time afterwards', (t) => {
   const { world, json, good } = fifteenWorld();
   const before = world.checks;
   t.deepEqual(world.pool.receive([{ ...json, signatures: [...good].reverse() }]).accepted, [json['id']]);
@@ -118,14 +118,14 @@ test('good signatures of fifteen members cost 120 checks in the worst order, and
   t.true(world.checks - again <= 1 + looksOfOneStep * 15, `${world.checks - again} checks`);
 });
 
-test('of fourteen good signatures and one of nobody the last costs a check for the member who is left', (t) => {
+test('among fourteen valid signatures, an invalid one costs one check, for the remaining member', (t) => {
   const { world, json, junk, good } = fifteenWorld();
   const before = world.checks;
   world.pool.receive([{ ...json, signatures: [...good.slice(1).reverse(), junk()] }]);
   t.true(world.checks - before <= 1 + 120);
 });
 
-test('who brings signatures pays for their checks whatever comes of them, and beyond its budget they are not looked at', (t) => {
+test('a sender of signatures pays for all checks, and beyond its budget its signatures are not checked', (t) => {
   const { world, json, junk, good } = fifteenWorld();
   const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => world.checks });
   const spoilt = () => ({ ...json, signatures: good.map(junk) });
@@ -146,7 +146,7 @@ test('who brings signatures pays for their checks whatever comes of them, and be
   t.false(budget.isWasteful('3.3.3.3'));
 });
 
-test('what a peer brings costs it something even where nothing is checked, and is no waste', (t) => {
+test('a transaction from a peer costs budget even when nothing is checked, and does not count as waste', (t) => {
   const { world, json, good } = fifteenWorld();
   const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => 0 });
   world.pool.receive([{ ...json, signatures: good }]);
@@ -164,7 +164,7 @@ test('what a peer brings costs it something even where nothing is checked, and i
   for (const address of ['1.1.1.1', '2.2.2.2']) t.false(budget.isWasteful(address));
 });
 
-test('a client that used up its budget is told so, in a transaction and in a signature', (t) => {
+test('a client that used up its budget gets this reason, for a transaction and for a signature', (t) => {
   const { world, json, junk, good } = fifteenWorld();
   const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => world.checks });
   const client = budget.payer('1.1.1.1', 'clients');
@@ -216,7 +216,7 @@ test('a signature for a transaction that is not pending is refused', (t) => {
   t.deepEqual(world.signatures, []);
 });
 
-test('signatures that a group’s transaction cannot take are refused with their reasons', (t) => {
+test("signatures that do not fit a group's transaction are refused with reasons", (t) => {
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   world.submit(json);
@@ -233,7 +233,7 @@ test('signatures that a group’s transaction cannot take are refused with their
   t.is(world.pool.entries('pending')[0]?.transaction.signatures.length, 1);
 });
 
-test('signatures that a registration cannot take are refused with their reasons', (t) => {
+test('signatures that do not fit a registration are refused with reasons', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const json = world.multisignature(alice, members, 2);
@@ -249,7 +249,7 @@ test('signatures that a registration cannot take are refused with their reasons'
   t.deepEqual(reasons(world.pool.addSignature(good)), ['Encountered duplicate signature in transaction @ ']);
 });
 
-test('the same signature in capitals does not spoil the transaction', (t) => {
+test('the same signature in capitals does not corrupt the transaction', (t) => {
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   world.submit(json);
@@ -269,7 +269,7 @@ function codeOf(result: SubmitResult): string {
   return result.accepted ? 'accepted' : result.code;
 }
 
-test('only what the named member did not sign is told to be false', (t) => {
+test('only a signature that the named member did not make is called false', (t) => {
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   const good = world.signatureOf(mary, json);
@@ -288,7 +288,7 @@ test('only what the named member did not sign is told to be false', (t) => {
   t.is(codeOf(world.pool.addSignature(world.signatureOf(mia, json))), 'TRANSACTION_INVALID');
 });
 
-test('a member does not sign the second signature of the sender, which therefore makes none false', (t) => {
+test("a member does not make the sender's second signature, so it makes no signature false", (t) => {
   const world = new PoolWorld();
   world.setAccount(alice, {
     secondPublicKey: mary.publicKey,
@@ -300,7 +300,7 @@ test('a member does not sign the second signature of the sender, which therefore
   t.is(codeOf(world.pool.addSignature(world.signatureOf(mike, json))), 'accepted');
 });
 
-test('a signature of a group that is none at our tip is neither verified nor told to be false', (t) => {
+test('a signature for a group that is unknown at our tip is neither verified nor called false', (t) => {
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   world.submit(json);
@@ -319,7 +319,7 @@ test('a signature of a group that is none at our tip is neither verified nor tol
 for (const registers of [false, true]) {
   const what = registers ? 'registration of a group' : 'transfer of a group';
 
-  test(`signatures of nobody that came with the ${what} give way to those of members`, (t) => {
+  test(`invalid signatures that came with the ${what} are replaced by those of members`, (t) => {
     const world = registers ? new PoolWorld() : groupWorld();
     if (registers) world.setAccount(alice);
     const json = registers ? world.multisignature(alice, members, 2) : world.transfer(alice, stranger);
@@ -335,7 +335,7 @@ for (const registers of [false, true]) {
   });
 }
 
-test('a member whose signature came with the transaction keeps out nobody with another one', (t) => {
+test('a member whose signature came with the transaction does not block others by a second one', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice, { group: { min: 3, lifetime: 1, members: keysOf(members) } });
   const json = world.transfer(alice, stranger);
@@ -348,7 +348,7 @@ test('a member whose signature came with the transaction keeps out nobody with a
   t.is(world.pool.readyForForging()[0]?.signatures.length, 3);
 });
 
-test('a signature that is good for one transaction is false for another of the same id, and costs an honest peer nothing', (t) => {
+test('a signature for another transaction with the same id is false, and costs an honest peer nothing', (t) => {
   // An id is 64 bits of a hash, so an attacker with enough time finds two transactions with the same id.
   const shareId = (rules: Rules): Rules => {
     const read: Rules['codec']['transactionFromJson'] = (json) => {
@@ -367,7 +367,7 @@ test('a signature that is good for one transaction is false for another of the s
   t.is(pointsOf('MEMBER_SIGNATURE_FALSE'), 0);
 });
 
-test('a member signs once: another signature of his costs no check and spoils nothing', (t) => {
+test('a second signature of the same member costs no check and corrupts nothing', (t) => {
   const world = new PoolWorld();
   const fifteen = Array.from({ length: 15 }, (_, index) => person(`member ${index}`));
   const [first, second] = fifteen as [typeof alice, typeof alice];
@@ -404,14 +404,14 @@ for (const json of [
   { transactionId: '5', publicKey: 'zz', signature: 'ab'.repeat(64) },
   { transactionId: '5', publicKey: mary.publicKey, signature: 'ab' },
 ]) {
-  test(`what is no signature object is refused: ${JSON.stringify(json)?.slice(0, 60)}`, (t) => {
+  test(`a value that is no signature object is refused: ${JSON.stringify(json)?.slice(0, 60)}`, (t) => {
     const result = groupWorld().pool.submitSignature(json);
     t.is(result.accepted ? '' : result.code, 'SIGNATURE_MALFORMED');
     t.is(reasons(result).length, 1);
   });
 }
 
-test('a transaction of a group may wait 86400 seconds', (t) => {
+test('a group transaction may wait 86400 seconds', (t) => {
   const world = groupWorld();
   const id = world.submit(world.transfer(alice, stranger));
   world.nowS += 86_400;

@@ -14,7 +14,7 @@ const offer: readonly JsonObject[] = (() => {
   return [...transfers, ...people.map((who) => maker.delegate(who, 'smith'))];
 })();
 
-test('whatever comes in and however the chain moves, an id is in one queue and the queues are bounded', (t) => {
+test('for any input and any reorg, an id is in one queue and the queues are bounded', (t) => {
   const index = fc.nat(offer.length - 1);
   const action = fc.oneof(
     fc.record({ kind: fc.constant('submit' as const), index }),

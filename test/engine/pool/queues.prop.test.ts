@@ -10,7 +10,7 @@ const pooled = (id: string): Pooled => ({
   announced: false,
 });
 
-test('whatever is done to them, an id is in one queue only and the queues stay bounded', (t) => {
+test('for any operations, an id is in one queue only and the queues stay bounded', (t) => {
   const action = fc.record({
     kind: fc.constantFrom('add', 'addBeyondLimit', 'move', 'remove', 'replace'),
     id: fc.integer({ min: 1, max: 30 }).map(String),

@@ -17,7 +17,7 @@ test('a queue lists the oldest arrival first', (t) => {
   t.deepEqual(queues.oldest('received', -3), []);
 });
 
-test('an id that is in any queue is not added again', (t) => {
+test('an id in any queue is not added again', (t) => {
   const queues = new PoolQueues(10);
   queues.add('verified', pooled('1'));
   t.false(queues.add('received', pooled('1')));
@@ -26,7 +26,7 @@ test('an id that is in any queue is not added again', (t) => {
   t.is(queues.total, 1);
 });
 
-test('a full queue takes nothing from outside while another still does', (t) => {
+test('a full queue accepts nothing from outside while another queue still does', (t) => {
   const queues = new PoolQueues(2);
   t.true(queues.add('received', pooled('1')));
   t.true(queues.add('received', pooled('2')));
@@ -45,7 +45,7 @@ test('a move makes the transaction the newest arrival and ignores the limit', (t
   t.is(queues.size('received'), 0);
 });
 
-test('what is not kept is neither moved nor replaced', (t) => {
+test('an unknown transaction is neither moved nor replaced', (t) => {
   const queues = new PoolQueues(1);
   queues.move(pooled('1'), 'ready');
   queues.replace(pooled('1'));
@@ -61,7 +61,7 @@ test('a replacement keeps its place', (t) => {
   t.is(queues.get('2')?.group, 'ready');
 });
 
-test('all queues together are bounded, even for what may pass the limit of one', (t) => {
+test("all queues together are bounded, even for moves that may exceed a queue's limit", (t) => {
   const queues = new PoolQueues(2);
   for (let id = 1; id <= 10; id += 1) t.true(queues.addBeyondLimit('verified', pooled(String(id))));
   t.false(queues.addBeyondLimit('verified', pooled('11')));

@@ -11,7 +11,7 @@ function fundedWorld(): PoolWorld {
   return world;
 }
 
-test('confirmed transactions leave the pool, wherever they were', (t) => {
+test('confirmed transactions leave the pool from any queue', (t) => {
   const world = fundedWorld();
   const jsons = [world.transfer(alice, bob), world.transfer(bob, carol), world.transfer(carol, bob)];
   world.submit(jsons[0]!);
@@ -22,7 +22,7 @@ test('confirmed transactions leave the pool, wherever they were', (t) => {
   t.deepEqual(world.pool.sizes(), { received: 0, validated: 0, verified: 0, pending: 0, ready: 0 });
 });
 
-test('when a transaction came in is known also after it was confirmed, unless it came in a block', (t) => {
+test('the arrival time of a transaction is known after its confirmation, unless it arrived in a block', (t) => {
   const world = fundedWorld();
   const known = world.transfer(alice, bob);
   const id = world.submit(known);
@@ -36,7 +36,7 @@ test('when a transaction came in is known also after it was confirmed, unless it
   t.is(world.pool.receivedAtMs(stranger.id), undefined);
 });
 
-test('other transactions of a sender are checked again when one was confirmed, those of others stay', (t) => {
+test("a confirmed transaction makes its sender's others be checked again, but nobody else's", (t) => {
   const world = fundedWorld();
   const readyOfAlice = world.submit(world.transfer(alice, bob));
   const readyOfBob = world.submit(world.transfer(bob, alice));
@@ -67,7 +67,7 @@ test('a transaction whose sender ran out of money in a block is dropped after it
   t.false(world.pool.has(id));
 });
 
-test('a confirmed registration sends the others of its kind back, but no transfer', (t) => {
+test('a confirmed registration sends other registrations of its kind back, but no transfer', (t) => {
   const world = fundedWorld();
   const rival = world.submit(world.delegate(bob, 'smith'));
   const transfer = world.submit(world.transfer(carol, bob));
@@ -81,7 +81,7 @@ test('a confirmed registration sends the others of its kind back, but no transfe
   t.false(world.pool.has(rival));
 });
 
-test('one change of the chain sends nothing back by more than one queue', (t) => {
+test('one block sends nothing back by more than one queue', (t) => {
   const world = fundedWorld();
   const id = world.submit(world.transfer(alice, bob));
   const blocks = [1, 2].map(() => world.confirm([world.read(world.transfer(alice, carol))]));
@@ -97,7 +97,7 @@ test('empty blocks change nothing', (t) => {
   t.is(world.pool.sizes().verified, 1);
 });
 
-test('transactions of reverted blocks come back as verified and are not told of again', (t) => {
+test('transactions of reverted blocks come back as verified and are not announced again', (t) => {
   const world = fundedWorld();
   const jsons = [world.transfer(alice, bob), world.transfer(bob, carol)];
   const block = { ...world.confirm([]), transactions: jsons.map((json) => world.read(json)) };
@@ -109,7 +109,7 @@ test('transactions of reverted blocks come back as verified and are not told of 
   t.is(world.pool.sizes().ready, 2);
 });
 
-test('who may have spent what a reverted transaction gave is checked again', (t) => {
+test('a sender that may have spent money of a reverted transaction is checked again', (t) => {
   const world = fundedWorld();
   const spent = world.submit(world.transfer(bob, carol));
   const unrelated = world.submit(world.transfer(carol, alice));
@@ -120,7 +120,7 @@ test('who may have spent what a reverted transaction gave is checked again', (t)
   t.is(world.pool.readyForForging()[0]?.id, unrelated);
 });
 
-test('a switch of branches leaves out what the new branch holds as well', (t) => {
+test('a reorg does not restore transactions that the new branch contains', (t) => {
   const world = fundedWorld();
   const both = world.read(world.transfer(alice, bob));
   const old = world.read(world.transfer(bob, carol));

@@ -5,7 +5,7 @@ const alice = person('alice');
 const bob = person('bob');
 const carol = person('carol');
 
-test('a step looks at the oldest 25 of a queue', (t) => {
+test('a step processes the oldest 25 of a queue', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const jsons = Array.from({ length: 30 }, () => world.transfer(alice, bob));
@@ -18,7 +18,7 @@ test('a step looks at the oldest 25 of a queue', (t) => {
   );
 });
 
-test('ready holds at most a block, and the next block’s candidates come in the order of their arrival', (t) => {
+test('ready holds at most a block, and candidates for the next block are in order of arrival', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const ids = Array.from({ length: 30 }, () => world.submit(world.transfer(alice, bob)));
@@ -32,7 +32,7 @@ test('ready holds at most a block, and the next block’s candidates come in the
   );
 });
 
-test('of two transactions that spend the same money, the one that came first becomes ready', (t) => {
+test('of two transactions that spend the same money, the first to arrive becomes ready', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice, { balance: 10n * LSK });
   const first = world.submit(world.transfer(alice, bob, 9n * LSK));
@@ -45,7 +45,7 @@ test('of two transactions that spend the same money, the one that came first bec
   t.false(world.pool.has(second));
 });
 
-test('of two registrations of one name, the one that came first becomes ready', (t) => {
+test('of two registrations of one name, the first to arrive becomes ready', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   world.setAccount(bob);
@@ -59,7 +59,7 @@ test('of two registrations of one name, the one that came first becomes ready', 
   t.is(world.pool.sizes().verified, 0);
 });
 
-test('a received transaction that does not fit the state is dropped and never told of', (t) => {
+test('a received transaction that does not fit the state is dropped and never announced', (t) => {
   const world = new PoolWorld();
   world.pool.receive([world.transfer(alice, bob)]);
   world.pool.step();
@@ -67,7 +67,7 @@ test('a received transaction that does not fit the state is dropped and never to
   t.deepEqual(world.verified, []);
 });
 
-test('the steps stop in front of a full queue', (t) => {
+test('the steps stop before a full queue', (t) => {
   const world = new PoolWorld({ limits: { perQueueMax: 30 } });
   world.setAccount(alice);
   for (let count = 0; count < 30; count += 1) world.submit(world.transfer(alice, bob));
@@ -90,7 +90,7 @@ test('a ready transaction that lost its money is dropped at the next step', (t) 
   t.false(world.pool.has(id));
 });
 
-test('a vote does not stay ready beside the registration that a revert made it need again', (t) => {
+test('a vote does not stay ready beside the registration that it needs again after a revert', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   world.setDelegate(bob, 'bobby');
@@ -110,7 +110,7 @@ test('a vote does not stay ready beside the registration that a revert made it n
   t.false(world.pool.has(vote));
 });
 
-test('what is ready together goes into one block together', (t) => {
+test('transactions that are ready together fit into one block together', (t) => {
   const world = new PoolWorld();
   for (const who of [alice, bob]) world.setAccount(who);
   for (let count = 0; count < 5; count += 1) world.submit(world.transfer(alice, carol));
@@ -123,7 +123,7 @@ test('what is ready together goes into one block together', (t) => {
   t.is(chosen.length, 7);
 });
 
-test('a transaction is dropped when it waited more than 10800 seconds', (t) => {
+test('a transaction is dropped after 10800 seconds', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const id = world.submit(world.transfer(alice, bob));
@@ -153,7 +153,7 @@ test('moves between queues do not make a transaction younger', (t) => {
   t.deepEqual(world.pool.expire(), [json['id']]);
 });
 
-test('taken transactions leave whatever queue they are in', (t) => {
+test('transactions that went into a block leave any queue', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const id = world.submit(world.transfer(alice, bob));

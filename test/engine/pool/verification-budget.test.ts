@@ -22,7 +22,7 @@ function setUpBudget() {
   return { time, budget, use };
 }
 
-test('an address has so much at once, and then what time brings', (t) => {
+test('an address has a budget at once, and then the refill over time', (t) => {
   const { time, use } = setUpBudget();
   t.is(use('1.1.1.1', 20), 10);
   time.nowMs += 1_000;
@@ -31,7 +31,7 @@ test('an address has so much at once, and then what time brings', (t) => {
   t.is(use('1.1.1.1', 20), 10, 'what is not used does not pile up');
 });
 
-test('work that overdraws the budget is paid back before the next', (t) => {
+test('work that overdraws the budget is paid back before the next work', (t) => {
   const { time, use } = setUpBudget();
   t.is(use('1.1.1.1', 199), 2);
   time.nowMs += 3_000;
@@ -40,7 +40,7 @@ test('work that overdraws the budget is paid back before the next', (t) => {
   t.true(use('1.1.1.1', 1) > 0);
 });
 
-test('however many addresses ask, they get no more than their crowd may have', (t) => {
+test('all addresses of a crowd together get no more than the share of strangers', (t) => {
   const { time, use } = setUpBudget();
   const durationS = 60;
   for (let tick = 0; tick < durationS * 10; tick += 1) {
@@ -51,7 +51,7 @@ test('however many addresses ask, they get no more than their crowd may have', (
   t.true(time.spentMs >= durationS * 100, 'and no less');
 });
 
-test('where a crowd wants more than there is, who took the least comes first', (t) => {
+test('when strangers want more than the share, the one that used least comes first', (t) => {
   const { time, use } = setUpBudget();
   let honest = 0;
   for (let tick = 0; tick < 600; tick += 1) {
@@ -64,14 +64,14 @@ test('where a crowd wants more than there is, who took the least comes first', (
   t.true(honest >= 16, `${honest} of 20`);
 });
 
-test('strangers do not use up what named peers and local programs need, nor clients what peers need', (t) => {
+test('strangers do not use up the budget of named peers and local programs, nor clients the budget of peers', (t) => {
   const { use } = setUpBudget();
   for (let source = 0; source < 100; source += 1) use(`1.1.1.${source}`, 5);
   t.is(use('2.2.2.2', 5, 1), 0);
   for (const crowd of ['namedPeers', 'clients', 'localClients'] as const) t.is(use(`of ${crowd}`, 5, 1, crowd), 1);
 });
 
-test('an address whose work cost much and was of no use is wasteful, and is not looked at for a while', (t) => {
+test('an address whose work was costly and useless is wasteful, and is ignored for a while', (t) => {
   const { time, budget, use } = setUpBudget();
   const waste = (address: string, times?: number): number => use(address, 20, times, 'peers', false);
   t.is(waste('2.2.2.2', 4), 4);
@@ -86,7 +86,7 @@ test('an address whose work cost much and was of no use is wasteful, and is not 
   t.false(budget.isWasteful('4.4.4.4'), 'who never asked');
 });
 
-test('a crowd of addresses with nothing but junk is told from others, address by address', (t) => {
+test('in a crowd each address that sends only junk is recognised by itself', (t) => {
   const { time, budget, use } = setUpBudget();
   for (let tick = 0; tick < 100; tick += 1) {
     for (let source = 0; source < 5; source += 1) use(`1.1.1.${source}`, 5, 1_000, 'peers', false);
@@ -96,7 +96,7 @@ test('a crowd of addresses with nothing but junk is told from others, address by
   t.true(time.spentMs <= 5 * (100 + 22 * 2 + 5), `${time.spentMs} ms`);
 });
 
-test('a clock that was set back stops no budget from filling', (t) => {
+test('a clock that was set back does not stop the refill of budgets', (t) => {
   const { time, use } = setUpBudget();
   use('1.1.1.1', 20);
   time.nowMs -= 3_600_000;

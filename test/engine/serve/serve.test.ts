@@ -53,7 +53,7 @@ test('the tip is served with its transactions', async (t) => {
   t.deepEqual(ids(tip.transactions), [transaction.id]);
 });
 
-test('blocks after an id come in ascending order, up to the tip', async (t) => {
+test('blocks after an id are returned in ascending order, up to the tip', async (t) => {
   t.deepEqual(heights(await serve(5).ask({ kind: 'blocksAfter', blockId: '2' })), [3, 4, 5]);
   t.deepEqual(heights(await serve(5).ask({ kind: 'blocksAfter', blockId: '5' })), []);
 });
@@ -63,7 +63,7 @@ test('one answer holds 34 blocks', async (t) => {
   t.deepEqual([answer.length, answer[0], answer.at(-1)], [34, 2, 35]);
 });
 
-test('blocks that are too large together are served in parts, but never fewer than one', async (t) => {
+test('blocks too large for one answer are served in parts, at least one per answer', async (t) => {
   const bytes = Buffer.byteLength(JSON.stringify(new PoolWorld().rules.codec.blockToJson(blockOf(12))));
   const limited = (blocksBytesMax: number) =>
     serve(20, [], { blocksBytesMax }).ask({ kind: 'blocksAfter', blockId: '11' });
@@ -72,7 +72,7 @@ test('blocks that are too large together are served in parts, but never fewer th
   t.is(heights(await limited(1)).length, 1);
 });
 
-test('blocks after an id that is not of this chain are refused with the words of the family', async (t) => {
+test("blocks after an id that is not in this chain are refused with the family's error text", async (t) => {
   const error = await t.throwsAsync(serve(3).ask({ kind: 'blocksAfter', blockId: '77' }), {
     instanceOf: ProtocolError,
   });
@@ -90,11 +90,11 @@ test('of several ids, the highest common block is given as a header', async (t) 
   t.false('transactions' in header);
 });
 
-test('no common block is no answer', async (t) => {
+test('without a common block the answer is empty', async (t) => {
   t.is(await serve(9).ask({ kind: 'highestCommonBlock', blockIds: ['77', '78'] }), undefined);
 });
 
-test('more ids than a peer ever needs are refused without blame', async (t) => {
+test('more ids than a peer ever needs are refused without a penalty', async (t) => {
   const { ask } = serve(2);
   const blockIds = Array.from({ length: 1001 }, (_, index) => String(index + 100));
   const error = await t.throwsAsync(ask({ kind: 'highestCommonBlock', blockIds }), { instanceOf: ProtocolError });
@@ -107,7 +107,7 @@ test('without ids the pool is shared, at most 25 transactions', async (t) => {
   t.deepEqual(ids(await ask({ kind: 'transactions' })), submitted.slice(0, 25));
 });
 
-test('named transactions come from the pool, then from the chain, whole; unknown ones are missing', async (t) => {
+test('named transactions are taken from the pool, then from the chain; unknown ones are left out', async (t) => {
   const maker = new PoolWorld();
   const confirmedJson = maker.transfer(bob, alice);
   const { world, ask } = serve(2, [maker.read(confirmedJson)]);
@@ -144,7 +144,7 @@ for (const [what, question] of [
   ['transactions of words', { kind: 'transactions', ids: ['x'] }],
   ['26 transactions', { kind: 'transactions', ids: Array.from({ length: 26 }, (_, index) => String(index)) }],
 ] as const) {
-  test(`who asks for ${what} breaks the rules of the conversation`, async (t) => {
+  test(`a peer that asks for ${what} violates the protocol`, async (t) => {
     const fault = await t.throwsAsync(serve(3).ask(question), { instanceOf: PeerFault });
     t.is(fault?.fault, 'MALFORMED_MESSAGE');
   });

@@ -19,7 +19,7 @@ function claim(peerId: string, changes: Partial<Claim> = {}): Claim {
   return { peerId, direction: 'inbound', ...changes };
 }
 
-test('of one signer one claim in a round is waited for, whoever brings it', (t) => {
+test('per signer and round one claim is waited for, whichever peer sends it', (t) => {
   const { now, claims } = setUpClaims();
   t.true(claims.isWaitedFor(claim('1.1.0.1:5000', { signer: 'aa' })));
   t.false(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'aa' })));
@@ -28,7 +28,7 @@ test('of one signer one claim in a round is waited for, whoever brings it', (t) 
   t.true(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'aa' })));
 });
 
-test('a signer whose claim came to nothing calls us to nobody in that round', (t) => {
+test('a signer whose claim failed gets no further claim heard in that round', (t) => {
   const { now, claims } = setUpClaims();
   claims.failed(claim('1.1.0.1:5000', { signer: 'aa' }));
   t.false(claims.isHeard(claim('2.2.0.1:5000', { signer: 'aa', direction: 'outbound' })));
@@ -37,7 +37,7 @@ test('a signer whose claim came to nothing calls us to nobody in that round', (t
   t.true(claims.isHeard(claim('2.2.0.1:5000', { signer: 'aa' })));
 });
 
-test('a netgroup is doubted for twice as long with each claim of it that came to nothing', (t) => {
+test('each failed claim of a netgroup doubles the time for which it is doubted', (t) => {
   const { now, claims } = setUpClaims();
   for (const doubtMs of [30_000, 60_000, 120_000]) {
     claims.failed(claim('1.1.0.1:5000'));
@@ -53,7 +53,7 @@ test('a netgroup is doubted for twice as long with each claim of it that came to
   t.true(claims.isHeard(claim('1.1.9.9:6000')), 'half an hour at most');
 });
 
-test('claims from ever new netgroups and signers are soon waited for no more, but those of peers that we dialled are', (t) => {
+test('claims from ever new netgroups and signers soon cause no more waits, but those of dialled peers do', (t) => {
   const { now, claims } = setUpClaims();
   let waited = 0;
   for (let second = 0; second < 600; second += 1) {
@@ -68,7 +68,7 @@ test('claims from ever new netgroups and signers are soon waited for no more, bu
   t.true(claims.isWaitedFor(claim('99.9.0.1:5000')));
 });
 
-test('a claim that proves true ends the doubts of its kind', (t) => {
+test('a claim that proves true ends the doubts of its netgroup and signer', (t) => {
   const { claims } = setUpClaims();
   claims.failed(claim('1.1.0.1:5000', { signer: 'aa' }));
   claims.proved(claim('1.1.0.2:5000', { signer: 'bb' }));

@@ -136,7 +136,7 @@ test('one peer gives its whole chain, in order', async (t) => {
   t.deepEqual(fixture.failed, []);
 });
 
-test('every peer at the same tip is tried, and most is fetched from the fastest', async (t) => {
+test('each peer at the same tip is tried, and the fastest one sends most', async (t) => {
   const fixture = new DownloadFixture({ leader: { latencyMs: 300 }, near: { latencyMs: 20 }, far: { latencyMs: 900 } });
   await fixture.run();
   t.deepEqual(fixture.heights, ALL);
@@ -147,7 +147,7 @@ test('every peer at the same tip is tried, and most is fetched from the fastest'
   t.true(fixture.endedMs < 2500, `${fixture.endedMs}`);
 });
 
-test('a silent leader costs moments as long as others have its chain', async (t) => {
+test('a silent leader costs only moments while others have its chain', async (t) => {
   const fixture = new DownloadFixture({
     leader: { latencyMs: Infinity },
     one: { latencyMs: 30 },
@@ -161,7 +161,7 @@ test('a silent leader costs moments as long as others have its chain', async (t)
   t.true(fixture.endedMs < 3000, `${fixture.endedMs}`);
 });
 
-test('silent helpers cost moments', async (t) => {
+test('silent helpers cost only moments', async (t) => {
   const silent = { latencyMs: Infinity };
   const fixture = new DownloadFixture({ leader: { latencyMs: 30 }, a: silent, b: silent, c: silent });
   await fixture.run();
@@ -171,7 +171,7 @@ test('silent helpers cost moments', async (t) => {
   t.true(fixture.endedMs < 6500, `${fixture.endedMs}`);
 });
 
-test('a helper whose answer shows a defect of ours is named, and the rest comes from others', async (t) => {
+test('a helper whose answer reveals a defect of ours is named, and others send the rest', async (t) => {
   const answer = (): never => {
     throw new RangeError('a number that nobody thought of');
   };
@@ -182,7 +182,7 @@ test('a helper whose answer shows a defect of ours is named, and the rest comes 
   t.deepEqual(fixture.failed, ['strange a number that nobody thought of']);
 });
 
-test('a helper that lies, has less or is gone is named or passed over, and the rest comes from others', async (t) => {
+test('a helper that lies is named, one that has less or is gone is skipped, and others send the rest', async (t) => {
   const unlinked = { latencyMs: 5, answer: () => [codec.blockToJson(maker.tip)] };
   const junk = { latencyMs: 5, answer: () => [{ version: 2 }] };
   const flood = { latencyMs: 5, answer: () => Array.from({ length: 101 }, () => codec.blockToJson(maker.tip)) };
@@ -200,7 +200,7 @@ test('a helper that lies, has less or is gone is named or passed over, and the r
   ]);
 });
 
-test("a leader's lie or refusal ends the download after the blocks before it", async (t) => {
+test('a false answer or refusal of the leader ends the download after the earlier blocks', async (t) => {
   const liar = new DownloadFixture({
     leader: {
       latencyMs: 10,
@@ -217,7 +217,7 @@ test("a leader's lie or refusal ends the download after the blocks before it", a
   t.is((stranger.end as ProtocolError).code, 'REQUEST_FAILED');
 });
 
-test('a leader that fails is told of while helpers go on', async (t) => {
+test('a leader that fails is reported while helpers continue', async (t) => {
   const lie = (): readonly unknown[] => [codec.blockToJson(maker.tip)];
   const fixture = new DownloadFixture({ leader: { latencyMs: 10, answer: lie }, helper: { latencyMs: 20 } });
   await fixture.run();
@@ -226,7 +226,7 @@ test('a leader that fails is told of while helpers go on', async (t) => {
   t.deepEqual(fixture.failed, ['leader SYNC_BLOCKS_UNLINKED']);
 });
 
-test('a helper whose branch the leader does not know is left alone from then on', async (t) => {
+test('a helper whose branch the leader does not know is not used any more', async (t) => {
   const rival = forkOf(maker);
   const blocks = [...chain.slice(0, 100), ...grownFrom(100)];
   const leader = { latencyMs: 500 };
@@ -244,7 +244,7 @@ test('a helper whose branch the leader does not know is left alone from then on'
   }
 });
 
-test('no more than some batches are fetched before they are taken, and work on them begins at once', async (t) => {
+test('a limited number of batches is fetched ahead, and work on the first begins at once', async (t) => {
   const fixture = new DownloadFixture({ leader: { latencyMs: 10 } });
   fixture.workMs = 5000;
   const run = fixture.run(3);
@@ -258,7 +258,7 @@ test('no more than some batches are fetched before they are taken, and work on t
   t.true(fixture.asked.length <= asked + 1);
 });
 
-test("a batch that cannot be prepared fails whoever takes it, and is nobody else's business", async (t) => {
+test('a batch that cannot be prepared fails only for its caller', async (t) => {
   // An unhandled rejection fails this test file, as it would end a node.
   const stopped = new DownloadFixture({ leader: { latencyMs: 10 } });
   stopped.unpreparedFrom = 20;

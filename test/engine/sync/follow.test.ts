@@ -75,7 +75,7 @@ async function followed({ lone, rival }: Awaited<ReturnType<typeof setUpBranches
   return { code, askedAfter };
 }
 
-test('a rival branch of more bytes than a node keeps is given up, and the tip stands', async (t) => {
+test('a rival branch with more bytes than a node keeps is given up, and the tip stays', async (t) => {
   const all = await setUpBranches();
   const { id } = all.maker.tip;
   const { code, askedAfter } = await followed(all, 5_000);
@@ -85,7 +85,7 @@ test('a rival branch of more bytes than a node keeps is given up, and the tip st
   t.true(Math.max(...askedAfter) < 100, askedAfter.join());
 });
 
-test('the same branch is followed where it fits', async (t) => {
+test('the same branch is followed when it fits', async (t) => {
   const all = await setUpBranches();
   t.is((await followed(all)).code, 'followed');
   t.is(all.lone.chain.tip.header.id, all.rival.tip.id);

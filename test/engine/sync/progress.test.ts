@@ -1,20 +1,20 @@
 import test from 'ava';
 import { ProgressMeter } from '../../../src/engine/sync/progress.ts';
 
-test('a download that has brought nothing yet has no end in sight', (t) => {
+test('a download without any block yet has no estimate', (t) => {
   const meter = new ProgressMeter();
   meter.begin(100, 0);
   t.deepEqual(meter.read(1000), { targetHeight: 1000, blocksPerS: 0 });
 });
 
-test('rate and time left follow from what was taken over', (t) => {
+test('rate and time left follow from the applied blocks', (t) => {
   const meter = new ProgressMeter();
   meter.begin(100, 0);
   for (let second = 1; second <= 10; second += 1) meter.observe(100 + second * 34, second * 1000);
   t.deepEqual(meter.read(780), { targetHeight: 780, blocksPerS: 34, secondsLeft: 10 });
 });
 
-test('the rate is that of late, not of the whole download', (t) => {
+test('the rate covers the recent past, not the whole download', (t) => {
   const meter = new ProgressMeter();
   meter.begin(0, 0);
   let height = 0;
@@ -23,14 +23,14 @@ test('the rate is that of late, not of the whole download', (t) => {
   t.deepEqual(meter.read(height + 100), { targetHeight: height + 100, blocksPerS: 10, secondsLeft: 10 });
 });
 
-test('many blocks in a moment cost little memory and no accuracy', (t) => {
+test('many blocks in a moment need little memory and lose no accuracy', (t) => {
   const meter = new ProgressMeter();
   meter.begin(0, 0);
   for (let ms = 1; ms <= 20_000; ms += 1) meter.observe(ms, ms);
   t.deepEqual(meter.read(40_000), { targetHeight: 40_000, blocksPerS: 1000, secondsLeft: 20 });
 });
 
-test('a tip above the announced height is at its end', (t) => {
+test('a tip above the announced height counts as complete', (t) => {
   const meter = new ProgressMeter();
   meter.begin(0, 0);
   meter.observe(50, 1000);

@@ -144,7 +144,7 @@ function spoilt(rival: ChainMaker, block: Block): Block {
   return signBlock(block, { reward: 1n }, owner);
 }
 
-test('a node that is behind fetches what it lacks, over several answers', async (t) => {
+test('a lagging node fetches the missing blocks in several answers', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 80);
   b.peers.set('honest', { maker: rival });
   await b.run();
@@ -153,7 +153,7 @@ test('a node that is behind fetches what it lacks, over several answers', async 
   t.is(b.endings, 1);
 });
 
-test('a node on a dead branch finds where it parts and changes over', async (t) => {
+test('a node on a dead branch finds the common block and switches', async (t) => {
   const { bench: b, rival } = await bench(5, 60, 75);
   b.peers.set('honest', { maker: rival });
   await b.run();
@@ -162,14 +162,14 @@ test('a node on a dead branch finds where it parts and changes over', async (t) 
   t.true(b.lone.told.some((line) => line.startsWith('reverted 65 64') && line.endsWith(' 6')));
 });
 
-test('nobody is asked when no peer announces a better tip', async (t) => {
+test('no peer is asked when none announces a better tip', async (t) => {
   const { bench: b, rival } = await bench(5, 3, 3);
   b.peers.set('equal', { maker: rival });
   await b.run();
   t.deepEqual(b.asked, []);
 });
 
-test('the peers that agree on the best tip are asked before one that stands alone with its claim', async (t) => {
+test('peers that agree on the best tip are asked before a single peer with a higher claim', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 10);
   const liar = { ...announcedBy(rival), lastBlockId: '1' };
   b.peers.set('liar', { maker: rival, announced: liar, tip: () => undefined });
@@ -179,7 +179,7 @@ test('the peers that agree on the best tip are asked before one that stands alon
   t.false(b.asked[0]!.startsWith('liar'));
 });
 
-test('a peer that announces more than it can show costs one question and is left alone for a while', async (t) => {
+test('a peer that announces more than it can prove costs one request and is then ignored for a while', async (t) => {
   const { bench: b, maker } = await bench(5, 3, 0);
   b.peers.set('boaster', { maker, announced: { height: 9999, maxHeightPrevoted: 9999 } });
   await b.run();
@@ -193,7 +193,7 @@ test('a peer that announces more than it can show costs one question and is left
   t.is(b.asked.length, 2, 'the second backoff is longer');
 });
 
-test('a tip with a wrong signature costs the peer its place', async (t) => {
+test('a peer whose tip has a wrong signature gets a penalty', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 5);
   const { codec } = rival.rules;
   b.peers.set('liar', {
@@ -205,14 +205,14 @@ test('a tip with a wrong signature costs the peer its place', async (t) => {
   t.is(b.lone.chain.tip.header.height, 5);
 });
 
-test('a peer without any block of ours down to finality costs itself its place', async (t) => {
+test('a peer without a common block down to finality gets a penalty', async (t) => {
   const { bench: b, rival } = await bench(5, 2, 5);
   b.peers.set('liar', { maker: rival, highestCommonBlock: () => undefined });
   await b.run();
   t.deepEqual(b.penalties, ['liar SYNC_NO_COMMON_BLOCK']);
 });
 
-test('blocks that do not follow each other cost the peer its place', async (t) => {
+test('a peer whose blocks do not follow each other gets a penalty', async (t) => {
   const { bench: b, rival } = await bench(5, 2, 5);
   const { codec } = rival.rules;
   b.peers.set('liar', { maker: rival, blocksAfter: () => [codec.blockToJson(rival.tip)] });
@@ -220,7 +220,7 @@ test('blocks that do not follow each other cost the peer its place', async (t) =
   t.deepEqual(b.penalties, ['liar SYNC_BLOCKS_UNLINKED']);
 });
 
-test('a branch that fails at its last block leaves our tip, costs the peer its place, and another peer is followed', async (t) => {
+test('a branch that fails at its last block leaves our tip; its peer gets a penalty and another is followed', async (t) => {
   const { bench: b, rival } = await bench(5, 4, 5);
   const { codec } = rival.rules;
   const branch = blocksOf(rival, 5);
@@ -242,7 +242,7 @@ const liar = (rival: ChainMaker, blocksAfter: NonNullable<Peer['blocksAfter']>):
   return { maker: rival, announced, blocksAfter };
 };
 
-test('a block of generation 2 whose total has more than 64 bits stops nobody: another peer is followed', async (t) => {
+test('a block of generation 2 with a total of more than 64 bits stops no one: another peer is followed', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 80, makeNetwork({ generation: 2 }));
   const { id: previousBlock, height } = b.lone.chain.tip.header;
   const senderPublicKey = 'ab'.repeat(32);
@@ -264,7 +264,7 @@ test('a block of generation 2 whose total has more than 64 bits stops nobody: an
   t.deepEqual(b.penalties, ['evil SYNC_BRANCH_INVALID']);
 });
 
-test('a peer with which a defect of ours shows is backed off from, and another is followed in the same run', async (t) => {
+test('a peer that reveals a defect of ours is avoided, and another is followed in the same run', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 80);
   b.peers.set(
     'strange',
@@ -282,7 +282,7 @@ test('a peer with which a defect of ours shows is backed off from, and another i
   t.false(b.asked.slice(before).some((question) => question.startsWith('strange')));
 });
 
-test('a peer that tires before its branch is better has not changed anything', async (t) => {
+test('a peer that stops before its branch is better changes nothing', async (t) => {
   const { bench: b, rival } = await bench(5, 60, 70);
   const { codec } = rival.rules;
   const branch = blocksOf(rival, 5).map((block) => codec.blockToJson(block));
@@ -296,7 +296,7 @@ test('a peer that tires before its branch is better has not changed anything', a
   t.deepEqual(b.penalties, []);
 });
 
-test('a clock that runs slow blames nobody and takes what it can', async (t) => {
+test('a slow clock causes no penalty, and the node applies the blocks that it can', async (t) => {
   const { bench: b, rival } = await bench(5, 1, 6);
   b.lone.nowS = rival.state.header(9)!.timestamp;
   b.peers.set('honest', { maker: rival });
@@ -305,7 +305,7 @@ test('a clock that runs slow blames nobody and takes what it can', async (t) => 
   t.deepEqual(b.penalties, []);
 });
 
-test('a block that is refused because one of its transactions is of the next slot blames nobody', async (t) => {
+test('a block refused for a transaction of the next slot causes no penalty', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 3);
   const [rich, poor] = rival.network.accounts as [KeyPair, KeyPair];
   const { blockTimeS } = rival.network.params;
@@ -321,7 +321,7 @@ test('a block that is refused because one of its transactions is of the next slo
   t.is(b.tipId, rival.tip.id);
 });
 
-test('a peer that has shown its tip is not asked for it, unless it has failed too often', async (t) => {
+test('a peer that proved its tip is not asked for it again, unless it failed too often', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 5);
   b.peers.set('shown', { maker: rival });
   await b.run('shown', true);
@@ -329,7 +329,7 @@ test('a peer that has shown its tip is not asked for it, unless it has failed to
   t.is(b.tipId, rival.tip.id);
 });
 
-test('a peer that goes silent is passed over for one that answers', async (t) => {
+test('a peer that goes silent is replaced by one that answers', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 40);
   const silent = () => {
     throw new ProtocolError('REQUEST_FAILED', { reason: 'no answer in time' });
@@ -341,7 +341,7 @@ test('a peer that goes silent is passed over for one that answers', async (t) =>
   t.deepEqual(b.penalties, []);
 });
 
-test('a peer whose branch turns out to be junk is not asked for more of it', async (t) => {
+test('a peer whose branch proves invalid is not asked for more of it', async (t) => {
   const { bench: b, rival } = await bench(5, 55, 65);
   const { codec } = rival.rules;
   const chain = [...blocksOf(rival, 0).slice(0, 5), ...junkBranch(rival, 5)];
@@ -378,7 +378,7 @@ function slowly(b: Bench, maker: ChainMaker, count: number, seconds: number): Pi
   };
 }
 
-test('a peer that gives a rival branch block by block, each when it is about to be given up, gives few', async (t) => {
+test('a peer that sends a rival branch in single late blocks gets only a few requests', async (t) => {
   const { bench: b, rival } = await bench(5, 60, 75);
   b.peers.set('slow', { maker: rival, ...slowly(b, rival, 1, 9) });
   const tip = b.tipId;
@@ -392,7 +392,7 @@ test('a peer that gives a rival branch block by block, each when it is about to 
   t.is(b.tipId, rival.tip.id);
 });
 
-test('a peer that gives what we lack block by block is left for one that gives more', async (t) => {
+test('a peer that sends missing blocks one by one is left for a faster one', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 80);
   b.peers.set('slow', { maker: rival, announced: { height: 9999, maxHeightPrevoted: 9999, lastBlockId: '7' } });
   b.peers.set('slow', { ...b.peers.get('slow')!, ...slowly(b, rival, 1, 9) });
@@ -402,14 +402,14 @@ test('a peer that gives what we lack block by block is left for one that gives m
   t.true(b.asked.filter((line) => line === 'slow blocksAfter').length < 12);
 });
 
-test('a peer on a bad line that gives all it can is followed to the end', async (t) => {
+test('a peer on a slow line that sends all it can is followed to the end', async (t) => {
   const { bench: b, rival } = await bench(5, 100, 115);
   b.peers.set('far', { maker: rival, ...slowly(b, rival, 34, 10) });
   await b.run();
   t.is(b.tipId, rival.tip.id);
 });
 
-test('a stranger whose branch has proved nothing for long makes room for a peer that we dialled', async (t) => {
+test('a stranger whose branch proves nothing for long is replaced by a dialled peer', async (t) => {
   const { bench: b, rival } = await bench(5, 100, 115);
   const stranger: Peer = { maker: rival, direction: 'inbound', ...slowly(b, rival, 10, 3.2) };
   b.peers.set('stranger', stranger);
@@ -427,10 +427,10 @@ test('a stranger with a branch that no other peer has is followed to the end', a
 });
 
 for (const [name, ageS, isSyncing] of [
-  ['as new as there can be is no synchronisation any more', 0, false],
-  ['that is a minute old is one, as there must be more', 60, true],
+  ['that is as new as possible does not count as syncing', 0, false],
+  ['that is a minute old counts as syncing', 60, true],
 ] as const) {
-  test(`waiting for more after a block ${name}`, async (t) => {
+  test(`a wait for more blocks after one ${name}`, async (t) => {
     const { bench: b, rival } = await bench(5, 0, 5);
     const blocks = blocksOf(rival, 5).map((block) => rival.rules.codec.blockToJson(block));
     let endOfChain: () => void = () => undefined;
@@ -455,7 +455,7 @@ for (const [name, ageS, isSyncing] of [
   });
 }
 
-test('a fork that lies deeper than blocks can be reverted is left alone before any of it is fetched', async (t) => {
+test('a fork deeper than the revert limit is ignored before any block is fetched', async (t) => {
   const { bench: b, rival } = await bench(5, 60, 75);
   b.lone.store.transact((writer) => {
     writer.forgetUndo(20);

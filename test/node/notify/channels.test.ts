@@ -37,7 +37,7 @@ async function receiver(t: ExecutionContext, status: number, headers = {}) {
   return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
 }
 
-test('a webhook gets the notice as JSON, signed with the secret and the time', async (t) => {
+test('a webhook gets the notification as JSON, signed with the secret and the time', async (t) => {
   const { url, received } = await receiver(t, 204);
   await webhook(url, { secret: 'hush', nowMs: () => NOW_MS }).deliver(NOTICE, never);
   const [{ headers, body } = { headers: {}, body: '' }] = received;
@@ -50,14 +50,14 @@ test('a webhook gets the notice as JSON, signed with the secret and the time', a
   t.is(headers['bloomery-signature'], `t=${NOW_MS / 1000},v1=${expected}`);
 });
 
-test('without a secret nothing claims to be signed', async (t) => {
+test('without a secret a notification has no signature header', async (t) => {
   const { url, received } = await receiver(t, 200);
   await webhook(url, { nowMs: () => NOW_MS }).deliver(NOTICE, never);
   t.is(received[0]?.headers['bloomery-signature'], undefined);
 });
 
 for (const status of [302, 400, 404, 500, 503]) {
-  test(`an answer of ${status} does not take the event`, async (t) => {
+  test(`an answer of ${status} leaves the event undelivered`, async (t) => {
     const elsewhere = await receiver(t, 200);
     const { url } = await receiver(t, status, { location: elsewhere.url });
     const error = await t.throwsAsync(webhook(url, { nowMs: () => NOW_MS }).deliver(NOTICE, never));
@@ -66,14 +66,14 @@ for (const status of [302, 400, 404, 500, 503]) {
   });
 }
 
-test('a webhook that is not there is said to refuse', async (t) => {
+test('an unreachable webhook is reported with the connection error', async (t) => {
   const { url } = await receiver(t, 200);
   const free = url.replace(/:\d+/, ':1');
   const error = await t.throwsAsync(webhook(free, { nowMs: () => NOW_MS }).deliver(NOTICE, never));
   t.regex(error?.message ?? '', /the webhook did not take an event: .*(ECONNREFUSED|bad port)/);
 });
 
-test('a delivery ends with the node', async (t) => {
+test('a delivery is aborted when the node stops', async (t) => {
   const server = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -87,7 +87,7 @@ test('a delivery ends with the node', async (t) => {
   await t.throwsAsync(delivery);
 });
 
-test('a program gets the notice on its standard input, its code in the environment, and nothing else of the node', async (t) => {
+test('a program gets the notification on its standard input, its code in the environment, and nothing else', async (t) => {
   const folder = temporaryFolder(t);
   const [script, out] = [join(folder, 'take.mjs'), join(folder, 'out.json')];
   writeFileSync(
@@ -105,7 +105,7 @@ test('a program gets the notice on its standard input, its code in the environme
   t.false('BLOOMERY_FORGING_DEFAULT_PASSWORD' in env);
 });
 
-test('a program that fails, is not there or does not read has its end told', async (t) => {
+test('a program that fails, is missing or does not read is reported with its exit', async (t) => {
   const fails = await t.throwsAsync(command([process.execPath, '-e', 'process.exit(3)']).deliver(NOTICE, never));
   t.is(fails?.message, 'the command did not take an event: it ended with exit code 3');
   const missing = await t.throwsAsync(command([join(temporaryFolder(t), 'missing')]).deliver(NOTICE, never));

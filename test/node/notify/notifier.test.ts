@@ -89,7 +89,7 @@ async function settled(t: ExecutionContext, isDone: () => boolean): Promise<void
   }
 }
 
-test('events arrive in their order, each once, and those that nobody asked for do not', async (t) => {
+test('events arrive in order, each once, without those that were not subscribed', async (t) => {
   const channel = receiver();
   const { notifier } = await notifierIn(temporaryFolder(t), channel, handClock().clock, new Set(['FORGING_PAUSED']));
   notifier.take(paused(1));
@@ -107,7 +107,7 @@ test('events arrive in their order, each once, and those that nobody asked for d
   await notifier.close();
 });
 
-test('a receiver that fails is tried again after ever longer times, and then gets all in order', async (t) => {
+test('a failing receiver is retried with growing delays, and then gets all events in order', async (t) => {
   const channel = receiver();
   const { clock, delays, fire } = handClock();
   const { notifier } = await notifierIn(temporaryFolder(t), channel, clock);
@@ -128,7 +128,7 @@ test('a receiver that fails is tried again after ever longer times, and then get
   await notifier.close();
 });
 
-test('what a run could not deliver the next one does, under the same id', async (t) => {
+test('events that one run could not deliver are delivered by the next, under the same id', async (t) => {
   const folder = temporaryFolder(t);
   const channel = receiver();
   const { clock, delays } = handClock();
@@ -145,7 +145,7 @@ test('what a run could not deliver the next one does, under the same id', async 
   await second.notifier.close();
 });
 
-test('slots that an earlier run told are not told again when its blocks are looked at once more', async (t) => {
+test('slots reported by an earlier run are not reported again when their blocks are checked once more', async (t) => {
   const folder = temporaryFolder(t);
   const channel = receiver();
   const { clock } = handClock();
@@ -168,7 +168,7 @@ test('slots that an earlier run told are not told again when its blocks are look
   t.is(channel.taken.length, 2);
 });
 
-test('a receiver that is away is told of at once and then now and then, with what waits and when it took something last', async (t) => {
+test('an unreachable receiver is logged at once and then now and then, with the queue and its last success', async (t) => {
   const channel = receiver();
   const hand = handClock();
   let nowMs = 1_767_225_600_000;

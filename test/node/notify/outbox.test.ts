@@ -18,7 +18,7 @@ function listening(): { readonly observer: Observer; readonly codes: string[] } 
   return { codes, observer: { ...SILENT, log: (_level, code) => codes.push(code) } };
 }
 
-test('what was not delivered waits after a new start, with the place that was reached', async (t) => {
+test('undelivered events are kept over a restart, with the position of the reader', async (t) => {
   const file = join(temporaryFolder(t), 'deep', 'outbox');
   const first = await Outbox.open(file, SILENT);
   first.add(event('a'));
@@ -37,7 +37,7 @@ test('what was not delivered waits after a new start, with the place that was re
   await third.close();
 });
 
-test('wherever a kill ends the file, each event that was flushed before is there', async (t) => {
+test('wherever a kill cuts the file, each flushed event is there', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'outbox');
   const outbox = await Outbox.open(file, SILENT);
@@ -65,7 +65,7 @@ test('wherever a kill ends the file, each event that was flushed before is there
   }
 });
 
-test('more events than it holds give up the oldest, and the file stays bounded', async (t) => {
+test('too many events drop the oldest ones, and the file stays bounded', async (t) => {
   const file = join(temporaryFolder(t), 'outbox');
   const outbox = await Outbox.open(file, SILENT);
   for (let number = 0; number < EVENTS_MAX + 5; number += 1) outbox.add(event(String(number)));
@@ -86,7 +86,7 @@ test('more events than it holds give up the oldest, and the file stays bounded',
   await outbox.close();
 });
 
-test('damaged lines are passed over and said, and what cannot be read is put aside', async (t) => {
+test('damaged lines are skipped and reported, and an unreadable file is put aside', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'outbox');
   const outbox = await Outbox.open(file, SILENT);

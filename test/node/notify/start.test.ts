@@ -50,7 +50,7 @@ async function until(isDone: () => boolean): Promise<void> {
 }
 
 for (const name of ['', 'node of the north']) {
-  test(`each event says of which node it is: ${name === '' ? 'the host unless it is named' : 'its name'}`, async (t) => {
+  test(`each event names its node: ${name === '' ? 'the host unless it is named' : 'its name'}`, async (t) => {
     const { url, bodies } = await receiver(t);
     await started(t, { webhook: url, name, events: ['all'] });
     await until(() => bodies.length > 0);
@@ -60,7 +60,7 @@ for (const name of ['', 'node of the north']) {
   });
 }
 
-test('events that do not get out are among the diagnostics of the node', async (t) => {
+test('undelivered events are among the diagnostics of the node', async (t) => {
   const { engine, directory } = await started(t, { webhook: 'http://127.0.0.1:1/', events: ['all'] });
   const failed = () => engine.diagnostics.latest(100).find(({ code }) => code === 'NOTIFY_FAILED');
   await until(() => failed() !== undefined);
@@ -68,7 +68,7 @@ test('events that do not get out are among the diagnostics of the node', async (
   t.regex(readFileSync(join(directory, 'notify-webhook'), 'utf8'), /FORGING_WATCH/);
 });
 
-test('a secret that cannot be read is a fault of the configuration, and names its key', async (t) => {
+test('an unreadable secret is a configuration error that names its key', async (t) => {
   const folder = temporaryFolder(t);
   const empty = join(folder, 'empty');
   writeFileSync(empty, '\n');

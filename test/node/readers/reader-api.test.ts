@@ -93,7 +93,7 @@ function post(json: unknown): RequestInit {
   return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
 }
 
-test('each question of the interface has the same answer from a reader as from the node itself', async (t) => {
+test('each question gets the same answer from a reader and from the node itself', async (t) => {
   const { own, other } = await setUpReaders(t);
   const spec = (await ask(`${own}/api/spec`)).body as { paths: Record<string, { get?: Untyped }> };
   const address = addressOf(hexOf(network.accounts[0]?.publicKey ?? new Uint8Array(32)));
@@ -129,7 +129,7 @@ test('each question of the interface has the same answer from a reader as from t
   t.true(statuses.filter((status) => status === 200).length > 15);
 });
 
-test('a transaction that is handed to a reader is in the pool of the node, and in that of the reader after it', async (t) => {
+test("a transaction submitted to a reader is in the node's pool, and then in the reader's", async (t) => {
   const { own, other, local, rules } = await setUpReaders(t);
   const [from, to] = network.accounts;
   if (from === undefined || to === undefined) throw new Error('the network has accounts');
@@ -153,7 +153,7 @@ test('a transaction that is handed to a reader is in the pool of the node, and i
   t.deepEqual(switched, await ask(`${own}/api/node/status/forging`, { ...forging, body }));
 });
 
-test('a reader is told of blocks, answers from the new tip, and keeps an older moment for as long as it is asked in', async (t) => {
+test('a reader follows new blocks, answers from the new tip, and keeps an older snapshot while it is in use', async (t) => {
   const { other, chain, rules, params, end, reader } = await setUpReaders(t);
   const before = reader.current;
   let finish: () => void = () => undefined;
@@ -180,7 +180,7 @@ test('a reader is told of blocks, answers from the new tip, and keeps an older m
   t.throws(() => before.store.tables.get(Buffer.from([1])), { code: 'STORE_CLOSED' });
 });
 
-test('many same questions of the moment are one to the node, and more than may wait are refused', async (t) => {
+test('many equal requests go to the node once, and more than the queue holds are refused', async (t) => {
   const { other, channel, asked } = await setUpReaders(t);
   asked.length = 0;
   const answers = await Promise.all(Array.from({ length: 60 }, () => ask(`${other}/api/node/status`)));
@@ -195,7 +195,7 @@ test('many same questions of the moment are one to the node, and more than may w
   for (const each of refused) t.is((each as PromiseRejectedResult).reason.code, 'NODE_BUSY');
 });
 
-test('a reader cannot call what is not for readers', async (t) => {
+test('a reader cannot call functions that are not for readers', async (t) => {
   const { local } = await setUpReaders(t);
   const sent: ToReader[] = [];
   const end = new NodeEnd(local, (message) => sent.push(message));
@@ -210,7 +210,7 @@ test('a reader cannot call what is not for readers', async (t) => {
   t.true(write?.kind === 'done' && 'error' in write.outcome);
 });
 
-test('a stream of events of a reader tells of blocks and transactions', async (t) => {
+test('an event stream of a reader has blocks and transactions', async (t) => {
   const { other, chain, rules, params, end } = await setUpReaders(t);
   const stop = new AbortController();
   const response = await fetch(`${other}/api/events`, { signal: stop.signal });
@@ -235,7 +235,7 @@ test('a stream of events of a reader tells of blocks and transactions', async (t
   t.true(text.includes('event: transactions/new'), text);
 });
 
-test('clients that have a reader look for a newer chain open and tell nothing before there is one', async (t) => {
+test('a refresh of a reader opens no chain and notifies nobody while there is no new block', async (t) => {
   const { chain, rules, params, beside, reader } = await setUpReaders(t);
   let told = 0;
   beside.api.listen({
@@ -258,7 +258,7 @@ test('clients that have a reader look for a newer chain open and tell nothing be
   t.is(told, 1);
 });
 
-test('the node is told which client asks for signers, as it pays for the checks', async (t) => {
+test('the node learns which client asks for signers, because the client pays for the checks', async (t) => {
   const { other, asked } = await setUpReaders(t);
   t.is((await ask(`${other}/api/node/transactions/1/signers`)).status, 404);
   const calls = asked.flatMap((message) => (message.kind === 'reads' ? message.calls : []));

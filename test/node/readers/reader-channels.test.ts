@@ -31,7 +31,7 @@ function setUpChannels() {
 
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
 
-test('questions about limits end in time while the node says nothing, later ones at once, and none leaves a trace', async (t) => {
+test('requests about limits time out while the node is silent, later ones at once, and leave nothing behind', async (t) => {
   const { clock, pass, sent, send, timers } = setUpChannels();
   const channel = new LimitChannel(send, clock);
   const asked = channel.arrive('203.0.113.1').catch(codeOf);
@@ -58,7 +58,7 @@ test('questions about limits end in time while the node says nothing, later ones
   t.is(await again, undefined);
 });
 
-test('reads end in time while the node says nothing, and are asked anew afterwards', async (t) => {
+test('reads time out while the node is silent, and are sent again afterwards', async (t) => {
   const { clock, pass, sent, send, timers } = setUpChannels();
   const channel = new NodeChannel(send, clock);
   const first = channel.read('status').catch(codeOf);

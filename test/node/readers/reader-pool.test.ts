@@ -62,7 +62,7 @@ async function strangersStatuses(node: OneNode, connections: number, each: numbe
 
 const STRANGERS_MAX = 60;
 
-test('readers follow the chain; one that is killed or hangs is replaced, leaves no place in the store, and all end with the node', async (t) => {
+test('readers follow the chain; a killed or hanging one is replaced and leaves no store entry, and all end with the node', async (t) => {
   t.timeout(600_000);
   const node = await startOneNode(t, {
     network: packagedNetworkDirectory('devnet'),

@@ -62,7 +62,7 @@ async function statusOf(client: BareClient): Promise<number | undefined> {
   return client.statuses[length];
 }
 
-test('an address has one rate at two processes, and a refused one is told when to come back', async (t) => {
+test('an address has one rate limit over two processes, and a refusal says when to retry', async (t) => {
   for (const from of [STRANGER, '127.0.0.1']) {
     const { first, second } = await setUpReaders(t, { max: 30 });
     const clients = [await first(from), await second(from)];
@@ -78,7 +78,7 @@ test('an address has one rate at two processes, and a refused one is told when t
   }
 });
 
-test('strangers together have one rate at two processes', async (t) => {
+test('all strangers have one rate limit over two processes', async (t) => {
   const { first, second } = await setUpReaders(t, { strangersTotalMax: 20 });
   const dials = [first, second];
   const statuses = await Promise.all(
@@ -87,7 +87,7 @@ test('strangers together have one rate at two processes', async (t) => {
   t.is(statuses.filter((status) => status === 200).length, 20);
 });
 
-test('an address has so many connections at two processes together, and again as many when they are gone', async (t) => {
+test('an address has one connection limit over two processes, and gets free places again', async (t) => {
   const { first, second, end } = await setUpReaders(t, { connectionsPerAddressMax: 6 });
   const open = async (): Promise<readonly BareClient[]> => {
     const clients = await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? first() : second())));
@@ -116,7 +116,7 @@ test('an address has so many connections at two processes together, and again as
   t.is(await statusOf(await second()), 200);
 });
 
-test('an address that is shut out of one process is shut out of the other, and its connections there end', async (t) => {
+test('an address blocked by one process is blocked by the other, which closes its connections', async (t) => {
   const { first, second } = await setUpReaders(t, { strangerMax: 0, strangersTotalMax: 0 });
   const elsewhere = await second();
   t.is(await statusOf(elsewhere), 200);
@@ -133,7 +133,7 @@ test('an address that is shut out of one process is shut out of the other, and i
   t.is(await statusOf(await second('127.0.0.3')), 200, 'others are served');
 });
 
-test('a client that goes while it is counted leaves nothing behind', async (t) => {
+test('a client that disconnects while it is counted leaves nothing behind', async (t) => {
   const { first, second } = await setUpReaders(t, { connectionsPerAddressMax: 3 });
   for (let count = 0; count < 30; count += 1) (await first()).socket.destroy();
   const taken = await waitFor(
@@ -150,7 +150,7 @@ test('a client that goes while it is counted leaves nothing behind', async (t) =
   t.is(taken, 3);
 });
 
-test('while the node that counts hangs, strangers are told to come back, and none waits or counts afterwards', async (t) => {
+test('while the counting node hangs, strangers are told to retry, and none waits or counts afterwards', async (t) => {
   const { first, second, hang, wake } = await setUpReaders(t, { connectionsPerAddressMax: 4 });
   const kept = await first();
   t.is(await statusOf(kept), 200);
@@ -187,7 +187,7 @@ test('while the node that counts hangs, strangers are told to come back, and non
   );
 });
 
-test('an address with many connections at one process gives up an idle one for a newcomer at the other', async (t) => {
+test('an address with many connections at one process loses an idle one to a newcomer at the other', async (t) => {
   const { first, second } = await setUpReaders(t, { connectionsMax: 20, connectionsPerAddressMax: 18 });
   const hogs = await Promise.all(Array.from({ length: 16 }, () => second('127.0.0.9')));
   for (const hog of hogs) t.is(await statusOf(hog), 200);
@@ -202,7 +202,7 @@ test('an address with many connections at one process gives up an idle one for a
   t.is(await statusOf(greedy), 503, 'the address with the most connections gets no more');
 });
 
-test('trusted clients have so many connections at two processes together', async (t) => {
+test('trusted clients have one connection limit over two processes', async (t) => {
   const { first, second } = await setUpReaders(t, { connectionsMax: 10 });
   const clients = [];
   for (let count = 0; count < 5; count += 1) clients.push(await first('127.0.0.1'), await second('127.0.0.1'));
@@ -234,7 +234,7 @@ test('trusted clients have so many connections at two processes together', async
   );
 });
 
-test('an address has so many replays of events at two processes together, and again as many when one has ended', async (t) => {
+test('an address has one limit of event replays over two processes, and gets a free place when one ends', async (t) => {
   const { channels, end } = await setUpReaders(t, {});
   const [first, second] = [channels.get(1), channels.get(2)];
   if (first === undefined || second === undefined) throw new Error('two channels');

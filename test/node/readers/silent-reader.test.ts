@@ -28,7 +28,7 @@ function ask(url: string): Promise<number> {
 }
 
 test.serial(
-  'a reader that comes back after it was silent answers until another one does, and loses no request then',
+  'a reader that recovers from silence answers until its replacement does, and loses no request',
   async (t) => {
     const { api } = fakeNode(3);
     const directory = temporaryFolder(t);
@@ -59,7 +59,7 @@ test.serial(
   },
 );
 
-test.serial('a reader is told of blocks that came before it could hear, and of all later ones', async (t) => {
+test.serial('a reader gets blocks from before its start, and all later ones', async (t) => {
   const { api } = fakeNode(3);
   const directory = temporaryFolder(t);
   const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
@@ -137,7 +137,7 @@ test.serial('no client is refused while the only reader is replaced again and ag
 });
 
 test.serial(
-  'a reader with too much memory answers until another one does, and no client loses a request',
+  'a reader with too much memory answers until its replacement does, and no client loses a request',
   async (t) => {
     t.timeout(300_000);
     const { api } = fakeNode(3);

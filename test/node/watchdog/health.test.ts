@@ -4,12 +4,12 @@ import { Health, SAMPLE_INTERVAL_MS, type Sample, type Verdict } from '../../../
 const MB = 1_000_000;
 const LIMITS = { ceilingBytes: 1000 * MB, blockedMsMax: 30_000 };
 
-test('a node that beats and stays below its ceiling is healthy for ever', (t) => {
+test('a node with heartbeats and a memory use below its limit stays healthy', (t) => {
   const life = new Life();
   t.is(life.pass(3_600_000), undefined);
 });
 
-test('a main thread that stands still for the stated time is ended', (t) => {
+test('a main thread that hangs for the configured time is ended', (t) => {
   const life = new Life();
   life.pass(10_000);
   life.isBeating = false;
@@ -17,7 +17,7 @@ test('a main thread that stands still for the stated time is ended', (t) => {
   t.true(stoodMs >= LIMITS.blockedMsMax && stoodMs <= LIMITS.blockedMsMax + 2 * SAMPLE_INTERVAL_MS, `${stoodMs}`);
 });
 
-test('one that stands still for less, starts, is debugged or may stand still for ever is not', (t) => {
+test('a main thread that hangs briefly, starts, is debugged or has no limit is not ended', (t) => {
   const short = new Life();
   for (let times = 0; times < 5; times += 1) {
     short.isBeating = false;
@@ -33,7 +33,7 @@ test('one that stands still for less, starts, is debugged or may stand still for
   t.is(patient.pass(600_000), undefined);
 });
 
-test('a process that was stopped for an hour and goes on, or a machine that slept, is not ended', (t) => {
+test('a process that was stopped for an hour, or a machine that slept, is not ended', (t) => {
   const life = new Life();
   life.pass(10_000);
   for (let times = 0; times < 20; times += 1) {
@@ -42,7 +42,7 @@ test('a process that was stopped for an hour and goes on, or a machine that slep
   }
 });
 
-test('on a machine that is too busy for the watchdog itself a main thread that got no turn either is not ended', (t) => {
+test('on an overloaded machine a main thread without a turn is not ended', (t) => {
   const life = new Life({ isBeating: false });
   // The samples are ten seconds apart instead of a quarter of a second. Five such samples do not prove that the main
   // thread hung for fifty seconds.
@@ -52,13 +52,13 @@ test('on a machine that is too busy for the watchdog itself a main thread that g
   }
 });
 
-test('near the ceiling garbage is collected, seldom, and nothing ends', (t) => {
+test('near the memory limit garbage is collected now and then, and nothing is ended', (t) => {
   const life = new Life({ ownBytes: 900 * MB });
   t.is(life.pass(600_000), undefined);
   t.true(life.collections >= 4 && life.collections <= 6, `${life.collections}`);
 });
 
-test('a process above its ceiling is ended when a collection of garbage did not help', (t) => {
+test('a process above its memory limit is ended when a garbage collection did not help', (t) => {
   const helped = new Life();
   helped.pass(1000);
   helped.ownBytes = 1100 * MB;
@@ -73,7 +73,7 @@ test('a process above its ceiling is ended when a collection of garbage did not 
   t.true(tookMs >= 2000 && tookMs < 3000, `${tookMs}`);
 });
 
-test('far above its ceiling, or with a main thread that would not collect, it is ended at once', (t) => {
+test('a process far above its limit, or with a hanging main thread, is ended at once', (t) => {
   t.is(new Life({ ownBytes: 1300 * MB }).timeTo('MEMORY_CEILING_PASSED'), SAMPLE_INTERVAL_MS);
   const blocked = new Life({ isBeating: false });
   blocked.pass(5000);
@@ -81,7 +81,7 @@ test('far above its ceiling, or with a main thread that would not collect, it is
   t.is(blocked.timeTo('MEMORY_CEILING_PASSED'), SAMPLE_INTERVAL_MS);
 });
 
-test('a heap that V8 can hardly keep below its limit ends the node, a short peak does not', (t) => {
+test("a heap that stays near V8's limit ends the node, a short peak does not", (t) => {
   const life = new Life({ heapUsedBytes: 490 * MB, heapLimitBytes: 500 * MB });
   t.is(life.pass(1500), undefined);
   life.heapUsedBytes = 300 * MB;
@@ -90,7 +90,7 @@ test('a heap that V8 can hardly keep below its limit ends the node, a short peak
   t.true(life.timeTo('HEAP_FULL') < 3000);
 });
 
-test('a node that does little but collect garbage is ended, one that collects half of the time is not', (t) => {
+test('a node that spends nearly all time on garbage collection is ended, at half of the time it is not', (t) => {
   t.is(new Life({ gcShare: 0.5 }).pass(600_000), undefined);
   const life = new Life({ gcShare: 0.9 });
   const tookMs = life.timeTo('GARBAGE_COLLECTION_ALONE');

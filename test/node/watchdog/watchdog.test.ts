@@ -21,7 +21,7 @@ const HARMFUL_PART = new URL('../../support/harmful-part.js', import.meta.url).h
 const END_MS_MAX = 120_000;
 const BLOCKED_MAX_S = 2;
 
-test.serial('a node whose memory leaks ends with the documented code and says why', async (t) => {
+test.serial('a node with a memory leak ends with the documented code and the reason', async (t) => {
   // Disable this limit, because on a slow machine the event loop hangs while the memory fills.
   const { node, output, hurt } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
   hurt('leak');
@@ -30,7 +30,7 @@ test.serial('a node whose memory leaks ends with the documented code and says wh
   t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory passed the ceiling of 1280 MB/);
 });
 
-test.serial('a node whose heap is filled without a pause ends by the documented signal and says why', async (t) => {
+test.serial('a node whose heap fills up without a pause ends by the documented signal and logs why', async (t) => {
   const log = join(temporaryFolder(t), 'node.log');
   const { node, output, hurt } = await startNode(t, {
     BLOOMERY_LOG_FILE: log,
@@ -44,14 +44,14 @@ test.serial('a node whose heap is filled without a pause ends by the documented 
   t.like(last, { level: 'error', module: 'watchdog', code: 'MEMORY_CEILING_PASSED' });
 });
 
-test.serial('a node whose event loop stands still ends by the documented signal and says why', async (t) => {
+test.serial('a node whose event loop hangs ends by the documented signal and logs why', async (t) => {
   const { node, output, hurt } = await startNode(t);
   hurt('block');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
   t.regex(lastLine(output()), /^bloomery: the node ended itself: the event loop stood still for 2\.\d s/);
 });
 
-test.serial('a node that was paused for longer than it may stand still goes on', async (t) => {
+test.serial('a node that was paused for longer than its limit goes on', async (t) => {
   const { node, client, output } = await startNode(t);
   for (let times = 0; times < 2; times += 1) {
     node.kill('SIGSTOP');
@@ -66,7 +66,7 @@ test.serial('a node that was paused for longer than it may stand still goes on',
   t.deepEqual(await endOf(node), { code: 0, signal: null });
 });
 
-test.serial('the supervisor of a devnet starts a node again whose heap was filled', async (t) => {
+test.serial('the supervisor of a devnet restarts a node whose heap was full', async (t) => {
   t.timeout(3 * END_MS_MAX);
   const data = temporaryFolder(t);
   const ports = await freePortRanges(2);

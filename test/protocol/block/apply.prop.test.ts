@@ -76,7 +76,7 @@ for (const params of BOTH_PARAMS) {
     applyInSequence: (state, transactions, verify) => rules.applyInSequence(state, transactions, verify),
   };
 
-  test(`generation ${params.generation}: what was tried alone and what is applied anew end in the same state or refusal`, (t) => {
+  test(`generation ${params.generation}: a block tried alone and a block applied end in the same state or refusal`, (t) => {
     const outcomes = new Map<string, number>();
     fc.assert(
       fc.property(

@@ -55,7 +55,7 @@ test('a forged block is valid and applies, however late it comes', (t) => {
   t.notThrows(apply(maker, next, next.timestamp + 1_000_000));
 });
 
-test('all faults of a block are told, the last found first', (t) => {
+test('all faults of a block are reported, the last found first', (t) => {
   const { maker, next } = setUpBlock();
   const { previousBlockId: _, ...orphan } = next;
   const worst: Block = {
@@ -76,7 +76,7 @@ test('all faults of a block are told, the last found first', (t) => {
   );
 });
 
-test('a slot that cannot be is told before the other faults of the next block, and not instead of them', (t) => {
+test('an impossible slot is reported before the other faults of the next block, and together with them', (t) => {
   const { maker, next, forger } = setUpBlock();
   const nowS = next.timestamp;
   const place = (atS: number) => ({ state: maker.state, nowS: atS });
@@ -95,7 +95,7 @@ test('a slot that cannot be is told before the other faults of the next block, a
   refused(t, 'BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', apply(maker, onlyLate));
 });
 
-test('a transaction that is confirmed is told before the owner of the slot', (t) => {
+test('a confirmed transaction is reported before the owner of the slot', (t) => {
   const { maker, next } = setUpBlock();
   maker.apply(next);
   const { keyPair } = maker.nextSlot();
@@ -139,14 +139,14 @@ test('each fault of a payload is found alone', (t) => {
   refused(t, 'BLOCK_PAYLOAD_INVALID', 'Number of transactions exceeds maximum per block', validate(maker, overfull));
 });
 
-test('the declared length of a payload is bounded, and otherwise anything', (t) => {
+test('the declared length of a payload has a limit, and may be anything below', (t) => {
   const { maker, next, forger } = setUpBlock();
   const odd = signBlock(next, { payloadLength: 1_048_576 }, forger);
   t.notThrows(validate(maker, odd));
   t.notThrows(apply(maker, odd));
 });
 
-test('a block with an invalid transaction is refused for that before anything else', (t) => {
+test('a block with an invalid transaction is refused for the transaction first', (t) => {
   const { maker, next, forger } = setUpBlock();
   const [first, other] = next.transactions as [Transaction, Transaction];
   const cases: readonly (readonly [Transaction, string])[] = [
@@ -196,7 +196,7 @@ test('only the owner of the slot may forge it', (t) => {
   refused(t, 'BLOCK_FORGER_INVALID', `Failed to verify slot: ${slot}`, apply(maker, stolen));
 });
 
-test('confirmed transactions are refused, and so are those that the state does not bear', (t) => {
+test('confirmed transactions are refused, and so are those that are invalid against the state', (t) => {
   const { maker, next } = setUpBlock();
   const [first] = next.transactions as [Transaction];
   maker.apply(next);
@@ -207,7 +207,7 @@ test('confirmed transactions are refused, and so are those that the state does n
   refused(t, 'BLOCK_TRANSACTION_INVALID', /Account does not have enough LSK/, apply(maker, poor));
 });
 
-test('what a block gives cannot be spent in it, and two halves of a balance cannot both be more than half', (t) => {
+test('coins received in a block cannot be spent in it, and all spending must fit the balance before it', (t) => {
   const { maker, next, forger } = setUpBlock();
   const stranger = keyPairOf('stranger');
   const funded = withPayload(next, forger, [
@@ -220,7 +220,7 @@ test('what a block gives cannot be spent in it, and two halves of a balance cann
   refused(t, 'BLOCK_TRANSACTION_INVALID', /not have enough LSK for total spending/, apply(maker, twice));
 });
 
-test('a vote in the name of a recipient that the block does not concern spoils the block', (t) => {
+test('a vote with an unrelated recipient makes the block invalid', (t) => {
   const { maker, next, forger } = setUpBlock();
   const [delegate] = network.delegates as [KeyPair];
   const votes = [`+${publicKeyOf(delegate)}`];
@@ -244,7 +244,7 @@ test('a vote in the name of a recipient that the block does not concern spoils t
   );
 });
 
-test('blocks of older versions are taken in their range, and those with excepted rewards anywhere', (t) => {
+test('older block versions are accepted in their range, and those with excepted rewards anywhere', (t) => {
   const blockVersions = new Map([[0, { start: 1, end: 11 }]]);
   const maker = new ChainMaker(makeNetwork({ generation: 2, exceptions: { ...NO_EXCEPTIONS, blockVersions } }));
   const { next, forger } = setUpBlock();

@@ -178,7 +178,7 @@ for (const [name, content] of Object.entries(CONTENTS)) {
     ...Object.keys(innerMembers).map((each) => `asset.${inner}.${each}`),
   ];
 
-  test(`a valid ${name} is taken`, (t) => {
+  test(`a valid ${name} is accepted`, (t) => {
     t.deepEqual(answer(valid), { errors: [] });
   });
 

@@ -48,7 +48,7 @@ test('bytes, ids, signatures and JSON of transactions of types 0 to 4 are those 
   );
 });
 
-test('members that only inform survive storing and JSON', (t) => {
+test('members without effect survive storage and JSON', (t) => {
   const signature = fc.uint8Array({ minLength: 64, maxLength: 64 }).map((bytes) => hexOf(bytes));
   fc.assert(
     fc.property(anyGen2Content, fc.uniqueArray(signature, { maxLength: 15 }), anySigner, (content, members, to) => {
@@ -65,7 +65,7 @@ test('members that only inform survive storing and JSON', (t) => {
   );
 });
 
-test('no document makes the codec throw anything but a rejection', (t) => {
+test('no document makes the codec throw any error but a rejection', (t) => {
   const names = ['type', 'timestamp', 'senderPublicKey', 'signature', 'signatures', 'asset', 'votes', 'amount', 'id'];
   const key = fc.oneof(fc.constantFrom(...names, 'delegate', 'multisignature', 'dapp', 'recipientId'), fc.string());
   const { tree } = fc.letrec((tie) => ({

@@ -39,7 +39,7 @@ const transferOut = documentOf(7, {
   asset: { outTransfer: { dappId: '12', transactionId: '345' } },
 });
 
-test('empty text of a transfer is signed as none, and kept where it was written, as the reference does', (t) => {
+test('an empty text of a transfer is signed as none, and stored as it was given, like in the reference', (t) => {
   const members = { amount: '123', fee: '10000000', recipientId: '1L' };
   const content = { type: 0, timestamp: 100, sender: alice } as const;
   const [empty, absent] = [{ data: '' }, {}].map((asset) =>
@@ -80,7 +80,7 @@ test('a transfer has the published bytes, digests and ids', (t) => {
   t.deepEqual(secondSigningDigest(twice, ''), sha256(...bytes));
 });
 
-test('an application has the bytes of the reference package, and its texts survive storing', (t) => {
+test('an application has the bytes of the reference package, and its texts survive storage', (t) => {
   for (const dapp of [
     dappAsset.dapp,
     { name: 'n', type: 1, category: 8, description: 'ein Ding', icon: 'https://x.test/a.png' },
@@ -95,7 +95,7 @@ test('an application has the bytes of the reference package, and its texts survi
   }
 });
 
-test('transfers into and out of an application end with their ids as text, and survive storing', (t) => {
+test('transfers into and out of an application end with their ids as text, and survive storage', (t) => {
   const head = `01000000${alice.publicKey}`;
   const amount = '2c01000000000000';
   const into = oldCodec.transactionFromJson(transferIn);
@@ -108,7 +108,7 @@ test('transfers into and out of an application end with their ids as text, and s
   }
 });
 
-test('transfers into and out of an application are refused for what they lack', (t) => {
+test('transfers into and out of an application are refused when a member is missing', (t) => {
   const messages = (json: JsonObject): readonly string[] => {
     const error = t.throws(() => oldCodec.transactionFromJson(json), { instanceOf: TransactionRejected });
     return error?.errors.map(({ message, dataPath }) => `${dataPath} ${message}`) ?? [];
@@ -136,7 +136,7 @@ test('transfers into and out of an application are refused for what they lack', 
   t.is(tooLong?.message, 'the transaction cannot be written as bytes');
 });
 
-test('a transfer out of an application goes to any number with a character behind it, and the account has the text as its name', (t) => {
+test('a transfer out of an application accepts any number with one character after it as recipient', (t) => {
   for (const [recipientId, bytes] of [
     ['1l', '0000000000000001'],
     ['+7x', '0000000000000007'],
@@ -153,7 +153,7 @@ test('a transfer out of an application goes to any number with a character behin
   }
 });
 
-test('a transfer into an application names no key of a recipient', (t) => {
+test('a transfer into an application has no recipient key', (t) => {
   const json = { ...transferIn, recipientPublicKey: alice.publicKey };
   const error = t.throws(() => oldCodec.transactionFromJson(json), { instanceOf: TransactionRejected });
   t.deepEqual(
@@ -162,7 +162,7 @@ test('a transfer into an application names no key of a recipient', (t) => {
   );
 });
 
-test('schemes of the icon and the link of an application may have a comma, as in the reference’s validator', (t) => {
+test("the icon and link schemes of an application may contain a comma, as in the reference's validator", (t) => {
   const dapp = { ...dappAsset.dapp, link: 'a,b:.zip', icon: 'x,:.png' };
   t.notThrows(() => oldCodec.transactionFromJson(documentOf(5, { asset: { dapp } })));
   for (const icon of ['a b:.png', '//a.png', 'x;y:.png']) {
@@ -170,7 +170,7 @@ test('schemes of the icon and the link of an application may have a comma, as in
   }
 });
 
-test('types 5 to 7 exist where the network names a height for them, and below that height only', (t) => {
+test('types 5 to 7 exist only where the network names a height for them, and only below it', (t) => {
   const rules = createGen2Rules(oldNetwork);
   for (const [json, end] of [
     [documentOf(5, { asset: dappAsset }), 200],
@@ -186,7 +186,7 @@ test('types 5 to 7 exist where the network names a height for them, and below th
   }
 });
 
-test('a recipient beyond an address is written as the reference writes it and comes back as its text', (t) => {
+test('a recipient above the address range is written as in the reference and read back as its text', (t) => {
   for (const recipientId of ['18446744073709551616L', '442721857769029238784L', `${'9'.repeat(40)}L`, '0123L', '00L']) {
     const json = documentOf(0, { amount: '5', recipientId, asset: {} });
     const excepted = {
@@ -203,7 +203,7 @@ test('a recipient beyond an address is written as the reference writes it and co
   }
 });
 
-test('numbers of transactions may be numbers where they are exact', (t) => {
+test('numbers in transactions may be JSON numbers when they are exact', (t) => {
   const json = documentOf(0, { amount: 5, fee: 10_000_000, recipientId: '7L' });
   const transaction = codec.transactionFromJson(json);
   t.deepEqual(transaction.payload, { kind: 'transfer', amount: 5n, recipientId: '7L' });
@@ -215,12 +215,12 @@ test('numbers of transactions may be numbers where they are exact', (t) => {
   });
 });
 
-test('unknown members of assets leave no trace', (t) => {
+test('unknown members of assets are dropped', (t) => {
   const json = documentOf(0, { amount: '5', recipientId: '7L', asset: { data: 'x', other: 1 } });
   t.deepEqual(codec.transactionToJson(codec.transactionFromJson(json))['asset'], { data: 'x' });
 });
 
-test('an id with leading zeros is the id of nothing', (t) => {
+test('an id with leading zeros matches no transaction', (t) => {
   const json = documentOf(0, { id: '007', amount: '5', recipientId: '7L' });
   const error = t.throws(() => codec.transactionFromJson(json), { instanceOf: TransactionRejected });
   t.is(error?.errors.at(-1)?.message, 'Invalid transaction id');
@@ -232,7 +232,7 @@ const [first, other] = network.accounts;
 const paid: Transaction[] = first && other ? [maker.transfer(first, other, 12n * LSK)] : [];
 const block = maker.build({ transactions: paid });
 
-test('a block has the names and numbers of gossip, in their order', (t) => {
+test('a block has the member names and numbers of gossip, in their order', (t) => {
   const json = maker.rules.codec.blockToJson(block);
   t.deepEqual(Object.keys(json), [
     'version',
@@ -273,7 +273,7 @@ test('a block has the names and numbers of gossip, in their order', (t) => {
   t.deepEqual(maker.rules.codec.blockFromJson(JSON.parse(JSON.stringify(json))), block);
 });
 
-test('a block may come with texts for totals, without defaults, with nulls, strange members and any id', (t) => {
+test('a block may have text totals, missing defaults, nulls, unknown members and any id', (t) => {
   const json = maker.rules.codec.blockToJson(block);
   const texts = { totalAmount: '1200000000', totalFee: '10000000', reward: '0' };
   const strange = { id: '5', relays: 3, confirmations: 2, generatorId: '7L', totalForged: 0 };
@@ -283,7 +283,7 @@ test('a block may come with texts for totals, without defaults, with nulls, stra
   t.is(maker.rules.codec.blockFromJson({ ...json, numberOfTransactions: 7 }).numberOfTransactions, 7);
 });
 
-test('totals in a list of one are read as the one, and nothing but a missing count is the number of transactions', (t) => {
+test('a total in a list of one is read as its value, and only a missing count gets the number of transactions', (t) => {
   const { codec: own } = maker.rules;
   const json = own.blockToJson(block);
   const totals = { totalAmount: ['1200000000'], totalFee: [['+1e7']], reward: [0] };
@@ -303,7 +303,7 @@ test('totals in a list of one are read as the one, and nothing but a missing cou
   }
 });
 
-test('totals that numbers cannot hold are sent as text, and taken from the transactions when they come as numbers', (t) => {
+test('totals too large for a JSON number are sent as text, and recomputed when they arrive as numbers', (t) => {
   const huge = 2n ** 53n + 1n;
   const transaction = maker.transfer(network.funder, network.generator, huge);
   const rich = maker.build({ transactions: [transaction] });
@@ -313,7 +313,7 @@ test('totals that numbers cannot hold are sent as text, and taken from the trans
   t.throws(() => maker.rules.codec.blockFromJson({ ...json, totalAmount: 1e17 }), { code: 'BLOCK_MALFORMED' });
 });
 
-test('a total of more than 64 bits, which real nodes pass on as a number, is refused at no cost to its sender', (t) => {
+test('a total of more than 64 bits, which real nodes relay as a number, is refused without a penalty', (t) => {
   const most = 2n ** 63n - 1n;
   const transactions = [1, 2, 3].map(() => maker.transfer(network.funder, network.generator, most));
   const documents = transactions.map((each) => maker.rules.codec.transactionToJson(each));
@@ -328,7 +328,7 @@ test('a total of more than 64 bits, which real nodes pass on as a number, is ref
   t.is(pointsOf('BLOCK_UNSTORABLE'), 0);
 });
 
-test('blocks that are none are refused by name', (t) => {
+test('values that are no block are refused by name', (t) => {
   const json = maker.rules.codec.blockToJson(block);
   const cases: readonly (readonly [object | null, string])[] = [
     [null, 'BLOCK_VERSION_INVALID'],
@@ -352,18 +352,18 @@ test('blocks that are none are refused by name', (t) => {
   }
 });
 
-test('blocks of version 0 are read where the network has them', (t) => {
+test('blocks of version 0 are read in networks that have them', (t) => {
   const old = createGen2Codec(paramsOf({ blockVersions: new Map([[0, { start: 1, end: 9 }]]) }));
   t.is(old.blockFromJson({ ...codec.blockToJson(block), version: 0 }).version, 0);
 });
 
-test('headers survive storing, their unsigned height included', (t) => {
+test('headers survive storage, their unsigned height included', (t) => {
   const { transactions: _, ...header } = block;
   t.deepEqual(codec.decodeHeader(codec.encodeHeader(block)), header);
   t.is(codec.encodeHeader(block).length, 112 + 64 + 4);
 });
 
-test('a genesis block is read as its file has it: votes beyond limits, no recipient, its own fees and ids', (t) => {
+test('a genesis block is read like its file: votes beyond limits, no recipient, its own fees and ids', (t) => {
   const genesis = codec.genesisFromJson(JSON.parse(JSON.stringify(network.genesisJson)));
   t.deepEqual(genesis, network.genesis);
   const [transfer] = network.genesisJson['transactions'] as readonly JsonObject[];
@@ -383,7 +383,7 @@ test('a genesis block is read as its file has it: votes beyond limits, no recipi
   });
 });
 
-test('a genesis block is written as its file has it', (t) => {
+test('a genesis block is written like its file', (t) => {
   const json = network.genesisJson;
   t.is(json['version'], 0);
   t.is(json['previousBlock'], null);
@@ -410,7 +410,7 @@ test('a genesis block is written as its file has it', (t) => {
   t.is(vote?.['recipientId'], vote?.['senderId']);
 });
 
-test('minus zero is zero in a document: JSON has both, and bytes have one', (t) => {
+test('minus zero in a document is read as zero: JSON has both, and bytes have one', (t) => {
   const members = { amount: '123', fee: '10000000', recipientId: '18141291412139607230L', asset: {} };
   const json = json2Of(signedReference2({ type: 0, timestamp: 0, sender: alice, members }));
   const transaction = codec.transactionFromJson({ ...json, timestamp: -0 });

@@ -84,7 +84,7 @@ const vote = (changes: Partial<Extract<Payload, { kind: 'vote' }>> = {}): Payloa
   ...changes,
 });
 
-test('a listed key of another account is the sender’s', (t) => {
+test("a listed key of another account counts as the sender's", (t) => {
   const state = world();
   const account = { ...emptyAccount(addressOfPair(alice)), balance: 9n * LSK, publicKey: publicKeyOf(carol) };
   state.setAccount(account);
@@ -93,7 +93,7 @@ test('a listed key of another account is the sender’s', (t) => {
   t.is(statusOf(rulesWith({ senderPublicKey: new Set([transaction.id]) }), state, transaction), 'ok');
 });
 
-test('a listed signature counts, of the sender and of the second key', (t) => {
+test("a listed signature is valid, as the sender's and as the second one", (t) => {
   const transaction = withId({ ...send(transfer()), signature: '11'.repeat(64) });
   t.false(isTaken(strict, transaction));
   t.false(isTaken(rulesWith({ signatures: new Set(['5']) }), transaction));
@@ -107,7 +107,7 @@ test('a listed signature counts, of the sender and of the second key', (t) => {
   t.is(statusOf(rulesWith({ signatures: new Set([second.id]) }), state, second), 'ok');
 });
 
-test('a listed second signature may be given without need', (t) => {
+test('a listed second signature may be given without a registered key', (t) => {
   const transaction = send(transfer(), { second: carol });
   t.is(statusOf(strict, world(), transaction), 'fail');
   t.is(statusOf(rulesWith({ signSignature: new Set([transaction.id]) }), world(), transaction), 'ok');
@@ -145,7 +145,7 @@ test('a listed group may need more signatures than it has members', (t) => {
   t.true(isTaken(rulesWith({ multisignatures: new Set([transaction.id]) }), transaction));
 });
 
-test('a listed recipient may be no address, but it must be the one that is listed', (t) => {
+test('a listed recipient may be no address, but must equal the listed text', (t) => {
   for (const [key, recipientId] of [
     ['recipientLeadingZero', '0123L'],
     ['recipientExceedingUint64', '18446744073709551616L'],
@@ -178,7 +178,7 @@ test('listed signatures of members may occur twice', (t) => {
   t.false(isTaken(lenient, { ...transaction, signatures: [...signed.signatures, 'no signature'] }));
 });
 
-test('inert transactions are counted in their block and do nothing', (t) => {
+test('inert transactions are counted in their block and change nothing', (t) => {
   const network = makeNetwork({ generation: 2 });
   const [rich, poor] = network.accounts as [KeyPair, KeyPair];
   const payment = makeTransaction(network.params, rich, transfer({ recipientId: addressOfPair(poor) }));
@@ -200,7 +200,7 @@ test('inert transactions are counted in their block and do nothing', (t) => {
   );
 });
 
-test('an inert transaction may be of a type that its height does not allow any more', (t) => {
+test('an inert transaction may be of a type that is no longer allowed at its height', (t) => {
   const description = { name: 'late', type: 0, category: 0 };
   const late = send({ kind: 'dapp', dapp: description });
   const precedent = { ...NO_EXCEPTIONS.precedent, disableDappTransaction: 5 };
@@ -210,7 +210,7 @@ test('an inert transaction may be of a type that its height does not allow any m
   t.false(isRefused(new Set([late.id])));
 });
 
-test('a listed vote does not count its own changes out of the votes before it', (t) => {
+test('a listed vote does not subtract its own changes from the earlier votes', (t) => {
   const network = makeNetwork({ generation: 2 });
   const [voter] = network.accounts as [KeyPair];
   const [delegate] = network.delegates as [KeyPair];

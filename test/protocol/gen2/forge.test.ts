@@ -28,7 +28,7 @@ function signed(maker: ChainMaker, changes: Partial<SignedHeader> = {}): SignedH
   };
 }
 
-test('a forged block stands at the start of its slot, after the tip, with all that follows from its content', (t) => {
+test('a forged block starts its slot, follows the tip, and its totals match its content', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(5);
   const payment = maker.transfer(alice, bob, LSK);
@@ -46,7 +46,7 @@ test('a forged block stands at the start of its slot, after the tip, with all th
   t.is(maker.tip.id, block.id);
 });
 
-test('a delegate signs one block for a slot, one for a height, and none for a slot before its last', (t) => {
+test('a delegate signs one block per slot, one per height, and none for a slot before its last', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(5);
   const { slot } = maker.nextSlot();
@@ -58,7 +58,7 @@ test('a delegate signs one block for a slot, one for a height, and none for a sl
   t.notThrows(() => maker.build({ previouslyForged: signed(maker, { height: 2 }) }));
 });
 
-test('two headers of one delegate contradict each other in one slot or at one height', (t) => {
+test('two headers of a delegate conflict when they share a slot or a height', (t) => {
   const { rules } = new ChainMaker(network);
   const earlier = { blockId: '1', height: 10, timestamp: 100, maxHeightPrevoted: 0, maxHeightPreviouslyForged: 0 };
   const later = { ...earlier, blockId: '2', height: 11, timestamp: 200 };
@@ -77,7 +77,7 @@ test('a delegate forges in its own slot only', (t) => {
   t.throws(() => maker.rules.forge(maker.state, maker.tip, request), { code: 'FORGER_NOT_IN_TURN' });
 });
 
-test('transactions that would spoil the block are left out', (t) => {
+test('transactions that would make the block invalid are left out', (t) => {
   const maker = new ChainMaker(network);
   const stranger = keyPairOf('stranger');
   const votes = [`+${publicKeyOf(delegate)}`];
@@ -92,7 +92,7 @@ test('transactions that would spoil the block are left out', (t) => {
   t.deepEqual(maker.build({ transactions: candidates }).transactions, good);
 });
 
-test('a vote that names somebody else is valid, but leaves the pool when a block is prepared', (t) => {
+test('a vote with an unrelated recipient is valid, but leaves the pool when a block is prepared', (t) => {
   const maker = new ChainMaker(network);
   const payload = { kind: 'vote', votes: [`+${publicKeyOf(delegate)}`], amount: 0n } as const;
   const odd = maker.transaction(alice, { ...payload, recipientId: addressOfPair(bob) });
@@ -103,7 +103,7 @@ test('a vote that names somebody else is valid, but leaves the pool when a block
   t.is(maker.rules.processTransactions(maker.state, [own], verify)[0]?.status, 'ok');
 });
 
-test('a block holds groups last, then types in their order, then smaller amounts first', (t) => {
+test('a block orders groups last, then by type, then by amount', (t) => {
   const maker = new ChainMaker(network);
   const members = [bob, carol];
   const keysgroup = members.map((member) => `+${publicKeyOf(member)}`);

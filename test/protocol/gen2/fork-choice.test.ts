@@ -8,17 +8,17 @@ const tip = headerWith({ id: '500', height: 10, timestamp: 100, previousBlockId:
 const statusOf = (changes: Partial<BlockHeader>): string =>
   forkStatus({ header: tip }, { header: { ...tip, id: '600', ...changes } });
 
-test('the next block of the tip extends it, whenever it was forged', (t) => {
+test('the next block extends the tip, whenever it was forged', (t) => {
   t.is(statusOf({ height: 11, previousBlockId: '500', timestamp: 110 }), 'extends');
   t.is(statusOf({ height: 11, previousBlockId: '500', timestamp: 90 }), 'extends');
 });
 
-test('the tip itself is the same, whatever height somebody gave it', (t) => {
+test('the tip itself is the same, even with a changed height', (t) => {
   t.is(statusOf({ id: '500' }), 'same');
   t.is(statusOf({ id: '500', height: 99 }), 'same');
 });
 
-test('of two blocks in one place the older one wins', (t) => {
+test('of two blocks in one place the older wins', (t) => {
   t.is(statusOf({ timestamp: 90, generatorPublicKey: keyNumber(2) }), 'tieBreak');
   t.is(statusOf({ timestamp: 110, generatorPublicKey: keyNumber(2) }), 'discard');
 });
@@ -30,28 +30,28 @@ test('of two blocks of one second the smaller id wins, compared as text', (t) =>
   t.is(statusOf({ id: '60', generatorPublicKey: keyNumber(2) }), 'discard');
 });
 
-test('a second block of the tip’s forger is told of when it loses, and wins when it is older', (t) => {
+test("a second block by the tip's forger is reported when it loses, and wins when it is older", (t) => {
   t.is(statusOf({ timestamp: 110 }), 'doubleForging');
   t.is(statusOf({ timestamp: 90 }), 'tieBreak');
 });
 
-test('two nodes that hold rivals decide alike', (t) => {
+test('two nodes with rival blocks decide alike', (t) => {
   const rival = { ...tip, id: '600', timestamp: 90, generatorPublicKey: keyNumber(2) };
   t.is(forkStatus({ header: tip }, { header: rival }), 'tieBreak');
   t.is(forkStatus({ header: rival }, { header: tip }), 'discard');
 });
 
-test('a block above the tip that does not follow it is of a longer chain', (t) => {
+test('a block above the tip that does not follow it belongs to a longer chain', (t) => {
   t.is(statusOf({ height: 11, previousBlockId: '499' }), 'betterChain');
   t.is(statusOf({ height: 50, previousBlockId: '499' }), 'betterChain');
 });
 
-test('blocks below the tip are left alone', (t) => {
+test('blocks below the tip are ignored', (t) => {
   t.is(statusOf({ height: 9, previousBlockId: '300' }), 'discard');
   t.is(statusOf({ height: 9, previousBlockId: '300', timestamp: 1 }), 'discard');
 });
 
-test('of two chains of one length the one with the older tip is to be followed', (t) => {
+test('of two chains of equal length the one with the older tip is followed', (t) => {
   const beside = { previousBlockId: '401', generatorPublicKey: keyNumber(2) };
   t.is(statusOf({ ...beside, timestamp: 90 }), 'betterChain');
   t.is(statusOf({ ...beside, timestamp: 110 }), 'discard');
@@ -59,12 +59,12 @@ test('of two chains of one length the one with the older tip is to be followed',
   t.is(statusOf({ ...beside, id: '501' }), 'discard');
 });
 
-test('the genesis block has no rivals', (t) => {
+test('the genesis block has no rival', (t) => {
   const { previousBlockId: _, ...genesis } = headerWith({ id: '5', height: 1, timestamp: 0 });
   t.is(forkStatus({ header: genesis }, { header: { ...genesis, id: '4' } }), 'discard');
 });
 
-test('of announced tips the higher one is preferred', (t) => {
+test('of two announced tips the higher is preferred', (t) => {
   t.true(isLonger({ height: 11, maxHeightPrevoted: 0 }, { height: 10, maxHeightPrevoted: 9 }));
   t.false(isLonger({ height: 10, maxHeightPrevoted: 9 }, { height: 10, maxHeightPrevoted: 0 }));
 });

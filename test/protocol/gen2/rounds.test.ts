@@ -39,7 +39,7 @@ function votedBalance(maker: ChainMaker, publicKey: string): bigint {
   return sum;
 }
 
-test('the genesis block ends a round of its own: weights are visible, delegates ranked, nobody missed anything', (t) => {
+test('the genesis block ends its own round: weights are visible, delegates ranked, nobody missed a block', (t) => {
   const maker = new ChainMaker(network);
   const delegates = [...maker.state.delegates()];
   t.is(delegates.length, 101);
@@ -58,7 +58,7 @@ test('the genesis block ends a round of its own: weights are visible, delegates 
   t.is(maker.rules.maxHeightPrevoted(maker.state), 0);
 });
 
-test('weights move at the end of the round only, and are the balances of the voters then', (t) => {
+test('weights change only at the end of the round, to the balances of the voters', (t) => {
   const maker = new ChainMaker(network);
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(delta)}`], amount: 0n } as const;
   maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(network.funder, bob, 7n * LSK)] });
@@ -77,7 +77,7 @@ test('weights move at the end of the round only, and are the balances of the vot
   t.deepEqual(maker.rules.forgers(maker.state, 102), shuffled(maker.state.roundList(2) ?? [], 2));
 });
 
-test('the end of a round pays fees and rewards by block, the rest to the last forger, and counts who missed it', (t) => {
+test('a round end pays fees and rewards by block, the rest to the last forger, and counts missed blocks', (t) => {
   const maker = new ChainMaker(network);
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(delta)}`], amount: 0n } as const;
   maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(bob, alice, LSK)] });
@@ -108,7 +108,7 @@ test('the end of a round pays fees and rewards by block, the rest to the last fo
   t.is(accountOf(maker, publicKeyOf(network.generator)).balance, -(10n ** 16n) + 1_089_108n);
 });
 
-test('what a forger earns weighs for those it votes for, from the same round end on', (t) => {
+test('earnings of a forger count for its votes from the same round end on', (t) => {
   const maker = new ChainMaker(network);
   maker.forge({ transactions: [maker.transfer(alice, delta, 100n * LSK)] });
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(delta)}`], amount: 0n } as const;
@@ -118,7 +118,7 @@ test('what a forger earns weighs for those it votes for, from the same round end
   for (const { publicKey, voteWeight } of maker.state.delegates()) t.is(voteWeight, votedBalance(maker, publicKey));
 });
 
-test('a change of more than 2^53 beddows in one round goes through a double', (t) => {
+test('a change of more than 2^53 beddows in one round is rounded to a double', (t) => {
   const maker = new ChainMaker(network);
   const change = 2n ** 53n + 1n;
   maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
@@ -131,7 +131,7 @@ test('a change of more than 2^53 beddows in one round goes through a double', (t
   t.is(delegateOf(maker, delta).voteWeight, WEIGHT - 2n ** 53n);
 });
 
-test('a double rounds to even, up as well as down', (t) => {
+test('a double rounds half to even, up and down', (t) => {
   const maker = new ChainMaker(network);
   const change = 2n ** 53n + 3n;
   maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
@@ -139,7 +139,7 @@ test('a double rounds to even, up as well as down', (t) => {
   t.is(delegateOf(maker, delta).voteWeight, WEIGHT - (2n ** 53n + 4n));
 });
 
-test('a sum beyond 2^54 beddows is booked as the decimal text of its double', (t) => {
+test('a sum above 2^54 beddows is stored as the decimal text of its double', (t) => {
   const small = makeNetwork({ generation: 2, delegates: 1 });
   const { state } = new ChainMaker(small);
   const [delegate] = [...state.delegates()] as [Delegate];
@@ -160,7 +160,7 @@ test('a sum beyond 2^54 beddows is booked as the decimal text of its double', (t
   t.is(bookedOf(2n ** 80n), 2n ** 80n);
 });
 
-test('ranks stand until the round ends; equal weights are ranked by key', (t) => {
+test('ranks are fixed until the round ends; equal weights are ranked by key', (t) => {
   const three = makeNetwork({ generation: 2, delegates: 4, votes: [{ account: 2, delegates: [3] }] });
   const maker = new ChainMaker(three);
   const ranks = (): number[] => three.delegates.map((keyPair) => delegateOf(maker, keyPair).rank);
@@ -183,7 +183,7 @@ test('ranks stand until the round ends; equal weights are ranked by key', (t) =>
   );
 });
 
-test('a delegate enters the list of the round after its registration, unranked until then', (t) => {
+test("a delegate enters the list of its registration's round, without a rank", (t) => {
   const hundred = makeNetwork({ generation: 2, delegates: 100 });
   const maker = new ChainMaker(hundred);
   const registration = { kind: 'delegate', username: 'carol' } as const;
@@ -196,7 +196,7 @@ test('a delegate enters the list of the round after its registration, unranked u
   t.is(accountOf(maker, publicKeyOf(carol)).missedBlocks, 0);
 });
 
-test('in excepted rounds the list follows what registered meanwhile', (t) => {
+test('in excepted rounds the list includes delegates registered meanwhile', (t) => {
   const exceptions = withExceptions({ ignoreDelegateListCacheForRounds: new Set([1]) });
   const maker = new ChainMaker(makeNetwork({ generation: 2, delegates: 100, exceptions }));
   t.is(maker.rules.forgers(maker.state, 2).length, 100);
@@ -207,7 +207,7 @@ test('in excepted rounds the list follows what registered meanwhile', (t) => {
   t.is(missedBlocks, producedBlocks === 0 ? 1 : 0);
 });
 
-test('who missed an excepted round is told from the list that forged it, not from the weights that its end brings', (t) => {
+test('missed blocks of an excepted round follow the list that forged it, not the weights at its end', (t) => {
   const exceptions = withExceptions({ ignoreDelegateListCacheForRounds: new Set([1]) });
   const crowded = makeNetwork({ generation: 2, delegates: 102, exceptions });
   const maker = new ChainMaker(crowded);
@@ -225,7 +225,7 @@ test('who missed an excepted round is told from the list that forged it, not fro
   }
 });
 
-test('an excepted round multiplies what it pays', (t) => {
+test('an excepted round multiplies its earnings', (t) => {
   const factors = { rewardsFactor: 2, feesFactor: 2, feesBonus: 10_000_000n };
   const exceptions = withExceptions({ rounds: new Map([[1, factors]]) });
   const maker = new ChainMaker(makeNetwork({ generation: 2, rewards, exceptions }));
@@ -240,7 +240,7 @@ test('an excepted round multiplies what it pays', (t) => {
   t.is(rewarded, 52n * 2000n);
 });
 
-test('only the lists of the running round and the one before are kept', (t) => {
+test('only the lists of the current and the previous round are kept', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(304);
   t.deepEqual(maker.state.roundListIndexes(), [3, 4]);

@@ -20,7 +20,7 @@ interface Vectors {
 const { runs } = JSON.parse(readFileSync('test/vectors/gen3/bft.json', 'utf8')) as Vectors;
 
 for (const { title, delegates, steps, prevotes, precommits } of runs) {
-  test(`finality as the vectors have it: ${title}`, (t) => {
+  test(`finality vector: ${title}`, (t) => {
     const limits = bftLimits(delegates);
     let ledger = emptyLedger(0);
     for (const { header, maxPrevoted, finalized } of steps) {

@@ -61,7 +61,7 @@ function play(
   });
 }
 
-test('votes and heights are those of the plain model, block by block', (t) => {
+test('votes and heights match the simple model at each block', (t) => {
   fc.assert(
     fc.property(run, ({ delegates, steps }) => {
       play(delegates, steps, (ledger, model) => {
@@ -78,7 +78,7 @@ test('votes and heights are those of the plain model, block by block', (t) => {
   );
 });
 
-test('neither the prevoted nor the finalized height ever sinks, and finality follows prevotes', (t) => {
+test('the prevoted and the finalized height never decrease, and finality follows prevotes', (t) => {
   fc.assert(
     fc.property(run, ({ delegates, steps }) => {
       let before = { maxPrevoted: 0, finalized: 0 };
@@ -92,7 +92,7 @@ test('neither the prevoted nor the finalized height ever sinks, and finality fol
   );
 });
 
-test('a ledger read back is the ledger that was written', (t) => {
+test('a ledger is read back as it was written', (t) => {
   fc.assert(
     fc.property(run, ({ delegates, steps }) => {
       play(delegates, steps, (ledger, _, headers) => {

@@ -31,7 +31,7 @@ test('limits follow the number of delegates', (t) => {
   t.throws(() => bftLimits(256));
 });
 
-test('four delegates in turn finalize six blocks behind the tip', (t) => {
+test('four delegates in turn finalize the block six below the tip', (t) => {
   const limits = bftLimits(4);
   const expected = [
     [0, 0],
@@ -70,7 +70,7 @@ function regularLedger(): BftLedger {
   return ledger;
 }
 
-test('a header must name the prevoted height once enough headers are known', (t) => {
+test('a header must contain the prevoted height once enough headers are known', (t) => {
   const ledger = regularLedger();
   t.is(ledger.maxPrevoted, 12);
   t.is(
@@ -80,20 +80,20 @@ test('a header must name the prevoted height once enough headers are known', (t)
   t.is(headerFault(ledger, header(16, 1, 11, 12), bftLimits(5)), undefined);
 });
 
-test('with few headers any prevoted height is taken', (t) => {
+test('with few headers any prevoted height is accepted', (t) => {
   const ledger = addHeader(emptyLedger(0), header(1, 1, 0, 0), 1, bftLimits(5));
   t.is(headerFault(ledger, header(2, 2, 0, 77), bftLimits(5)), undefined);
 });
 
 const DISJOINT = /^Violation of disjointness condition/;
 
-test('a forger that forgets a block of greater or equal height is refused', (t) => {
+test('a header that omits an own block at the same or a greater height is refused', (t) => {
   const ledger = regularLedger();
   t.regex(String(headerFault(ledger, header(11, 1, 6, 12), bftLimits(5))), DISJOINT);
   t.regex(String(headerFault(ledger, header(10, 1, 6, 12), bftLimits(5))), DISJOINT);
 });
 
-test('a forger that moves to a branch with less prevoted is refused', (t) => {
+test('a header on a branch with a lower prevoted height is refused', (t) => {
   let ledger = emptyLedger(0);
   for (let height = 1; height <= 15; height += 1) {
     const prevoted = height === 11 ? 13 : height < 6 ? 0 : height - 4;
@@ -102,7 +102,7 @@ test('a forger that moves to a branch with less prevoted is refused', (t) => {
   t.regex(String(headerFault(ledger, header(16, 1, 11, 12), bftLimits(5))), /branch with largest maxHeightPrevoted$/);
 });
 
-test('two headers that stand still contradict each other in either order', (t) => {
+test('two headers without progress contradict each other in either order', (t) => {
   const one = { height: 10, maxHeightPreviouslyForged: 5, maxHeightPrevoted: 3 };
   const rival = { height: 10, maxHeightPreviouslyForged: 5, maxHeightPrevoted: 3 };
   t.regex(String(contradictionOf(one, rival)), /^Violation of fork choice rule/);
@@ -114,14 +114,14 @@ test('two headers that stand still contradict each other in either order', (t) =
   t.is(contradictionOf(allowed, one), undefined);
 });
 
-test('a header that names a block at or above itself does not vote', (t) => {
+test('a header that names its own height or a greater one does not vote', (t) => {
   const limits = bftLimits(4);
   let ledger = addHeader(emptyLedger(0), header(1, 1, 0, 0), 1, limits);
   ledger = addHeader(ledger, header(2, 2, 2, 0), 1, limits);
   t.deepEqual(votesOf(ledger.prevotes, ledger), { 1: 1 });
 });
 
-test('votes begin where the delegate became active', (t) => {
+test('votes start at the height where the delegate became active', (t) => {
   const limits = bftLimits(4);
   let ledger = emptyLedger(0);
   for (let height = 1; height <= 4; height += 1) ledger = addHeader(ledger, header(height, height, 0, 0), 1, limits);
@@ -130,7 +130,7 @@ test('votes begin where the delegate became active', (t) => {
   t.deepEqual(votesOf(ledger.prevotes, ledger), { ...before, 4: 2, 5: 1 });
 });
 
-test('the full reward is owed to headers that name their own previous block', (t) => {
+test("the full reward goes to headers that name their delegate's previous block", (t) => {
   const limits = bftLimits(5);
   const ledger = regularLedger();
   t.true(isCompliant(ledger, header(16, 1, 0, 12), limits), 'never forged');
@@ -140,7 +140,7 @@ test('the full reward is owed to headers that name their own previous block', (t
   t.false(isCompliant(ledger, header(16, 1, 40, 12), limits), 'a height that does not exist');
 });
 
-test("another's block is forgiven when it lies beyond the votes' reach, a forgotten one is not", (t) => {
+test("naming a block beyond the votes' reach keeps the full reward, naming one older than the ledger does not", (t) => {
   const limits = bftLimits(5);
   let ledger = emptyLedger(0);
   for (let height = 1; height <= 40; height += 1)
@@ -151,7 +151,7 @@ test("another's block is forgiven when it lies beyond the votes' reach, a forgot
   t.false(isCompliant(ledger, header(41, 1, 15, 0), limits), 'fell out of the ledger');
 });
 
-test('a ledger keeps five rounds of headers and is not changed by its successor', (t) => {
+test('a ledger keeps five rounds of headers, and a successor does not change it', (t) => {
   const limits = bftLimits(4);
   let ledger = emptyLedger(0);
   for (let height = 1; height <= 20; height += 1)

@@ -51,7 +51,7 @@ test('a forged block is valid and applies', (t) => {
   t.notThrows(apply(maker, next));
 });
 
-test('the checks of a block are its header and each transaction, and they are what validation asks', (t) => {
+test('the checks of a block are those of its header and its transactions, in the order of validation', (t) => {
   const { maker, next } = setUpBlock();
   const checks = maker.rules.blockSignatureChecks(next);
   t.is(checks.length, 3);
@@ -64,7 +64,7 @@ test('the checks of a block are its header and each transaction, and they are wh
   t.deepEqual(asked, [...checks]);
 });
 
-test('unregistered and wrong versions are refused', (t) => {
+test('unregistered and wrong block versions are refused', (t) => {
   const { maker, next, forger } = setUpBlock();
   const unknown = signBlock(next, { version: 3 }, forger);
   refused(t, 'BLOCK_VERSION_INVALID', 'Block processing version is not registered', validate(maker, unknown));
@@ -78,7 +78,7 @@ test('unregistered and wrong versions are refused', (t) => {
   refused(t, 'BLOCK_VERSION_INVALID', 'Invalid version', validate(legacy, early));
 });
 
-test('only block 1 goes without a previous block', (t) => {
+test('only block 1 has no previous block', (t) => {
   const { maker, next, forger } = setUpBlock();
   const { previousBlockId, ...orphan } = next;
   t.is(previousBlockId, maker.tip.id);
@@ -106,7 +106,7 @@ test('a transaction that its sender did not sign is refused with its errors', (t
   t.is(error.transactionErrors[0]?.id, first.id);
 });
 
-test('every fault of the payload has its text', (t) => {
+test('each fault of the payload has its own error text', (t) => {
   const { maker, next, forger } = setUpBlock();
   const cases: readonly [Partial<Block>, string][] = [
     [{ payloadLength: 1_048_577 }, 'Payload length is too long'],
@@ -124,7 +124,7 @@ test('every fault of the payload has its text', (t) => {
   refused(t, 'BLOCK_PAYLOAD_INVALID', duplicate, validate(maker, twice));
 });
 
-test('a payload may declare any length up to the limit and hold 25 transactions, not 26', (t) => {
+test('a payload may declare any length up to the limit and have 25 transactions, not 26', (t) => {
   const { maker, next, forger } = setUpBlock();
   t.notThrows(validate(maker, signBlock(next, { payloadLength: 1_048_576 }, forger)));
   const transfers = Array.from({ length: 26 }, (_, index) => maker.transfer(alice, bob, BigInt(index + 1)));
@@ -143,13 +143,13 @@ test('a block that does not follow the tip is refused', (t) => {
   refused(t, 'BLOCK_PREVIOUS_INVALID', message, apply(maker, signBlock(next, { height: 1 }, forger)));
 });
 
-test('a block of the chain is known', (t) => {
+test('a block that the chain contains is known', (t) => {
   const { maker } = setUpBlock();
   refused(t, 'BLOCK_KNOWN', `Block ${maker.tip.id} already exists`, apply(maker, maker.tip));
   refused(t, 'BLOCK_KNOWN', `Block ${network.genesis.id} already exists`, apply(maker, network.genesis));
 });
 
-test('the slot of a block is after its parent and not in the future, anywhere within the slot', (t) => {
+test("the slot of a block must be after its parent's and not in the future, at any time within the slot", (t) => {
   const { maker, next, forger } = setUpBlock();
   const message = 'Invalid block timestamp';
   refused(t, 'BLOCK_TIMESTAMP_INVALID', message, apply(maker, next, next.timestamp - 1));
@@ -160,7 +160,7 @@ test('the slot of a block is after its parent and not in the future, anywhere wi
   t.notThrows(apply(maker, signBlock(next, { timestamp: next.timestamp + SLOT_S - 1 }, forger)));
 });
 
-test('a reward other than the owed one is refused unless the block is excepted', (t) => {
+test('a wrong reward is refused unless the block is excepted', (t) => {
   const { maker, next, forger } = setUpBlock();
   const greedy = signBlock(next, { reward: 1n }, forger);
   refused(t, 'BLOCK_REWARD_INVALID', 'Invalid block reward: 1 expected: 0', apply(maker, greedy));
@@ -170,7 +170,7 @@ test('a reward other than the owed one is refused unless the block is excepted',
   t.notThrows(apply(lenient, greedy));
 });
 
-test('the owner of the slot forges and nobody else', (t) => {
+test('only the owner of the slot can forge', (t) => {
   const { maker, next } = setUpBlock();
   const thief = network.delegates.find((each) => publicKeyOf(each) !== next.generatorPublicKey) as KeyPair;
   const stolen = signBlock(next, {}, thief);
@@ -179,7 +179,7 @@ test('the owner of the slot forges and nobody else', (t) => {
   refused(t, 'BLOCK_FORGER_INVALID', message, apply(maker, stolen));
 });
 
-test('rounds that are excepted take any forger', (t) => {
+test('excepted rounds accept any forger', (t) => {
   const exceptions = { ...NO_EXCEPTIONS, ignoreDelegateListCacheForRounds: new Set([1]) };
   const lenient = new ChainMaker({ ...network, params: { ...network.params, exceptions } });
   lenient.growTo(10);
@@ -189,7 +189,7 @@ test('rounds that are excepted take any forger', (t) => {
   t.notThrows(apply(lenient, signBlock(next, {}, thief as KeyPair)));
 });
 
-test('without a list nobody forges', (t) => {
+test('without a delegate list nobody can forge', (t) => {
   const { maker, next } = setUpBlock();
   maker.state.setRoundList(1, undefined);
   t.deepEqual(maker.rules.forgers(maker.state, 11), []);
@@ -206,7 +206,7 @@ test('a header that contradicts an earlier one of its delegate is refused', (t) 
   refused(t, 'BLOCK_BFT_INVALID', /^Violation of disjointness condition/, apply(maker, forgetful));
 });
 
-test('from height 303 on a header must name the prevoted height', (t) => {
+test('from height 303 on a header must contain the prevoted height', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(301);
   const early = maker.build();
@@ -227,28 +227,28 @@ test('a transaction of an earlier block is refused', (t) => {
   refused(t, 'BLOCK_TRANSACTION_INVALID', /Transaction is already confirmed/, apply(maker, again));
 });
 
-test('a transaction must be possible without the others of its block', (t) => {
+test('each transaction must be valid without the others in its block', (t) => {
   const { maker, next, forger } = setUpBlock();
   const poor = keyPairOf('poor');
   const block = withPayload(next, forger, [maker.transfer(alice, poor, 10n * LSK), maker.transfer(poor, alice, LSK)]);
   refused(t, 'BLOCK_TRANSACTION_INVALID', /Account does not have enough LSK: [0-9]+L, balance: 0/, apply(maker, block));
 });
 
-test('transactions of one sender must be covered by the balance before the block', (t) => {
+test('the balance before the block must cover all transactions of a sender', (t) => {
   const { maker, next, forger } = setUpBlock();
   const half = 5000n * LSK;
   const block = withPayload(next, forger, [maker.transfer(alice, bob, half), maker.transfer(alice, bob, half + 1n)]);
   refused(t, 'BLOCK_TRANSACTION_INVALID', /not have enough LSK for total spending/, apply(maker, block));
 });
 
-test('transactions must be possible one after the other', (t) => {
+test('transactions must be valid one after another', (t) => {
   const { maker, next, forger } = setUpBlock();
   const register = (sender: KeyPair) => maker.transaction(sender, { kind: 'delegate', username: 'twice' });
   const block = withPayload(next, forger, [register(alice), register(bob)]);
   refused(t, 'BLOCK_TRANSACTION_INVALID', /Username is not unique/, apply(maker, block));
 });
 
-test('a group that lacks signatures cannot spend in a block', (t) => {
+test('a group without enough signatures cannot spend in a block', (t) => {
   const { maker } = setUpBlock();
   const keysgroup = [`+${publicKeyOf(bob)}`];
   maker.forge({
@@ -272,7 +272,7 @@ test('a transaction of a later slot is refused', (t) => {
   t.notThrows(apply(maker, withPayload(next, forger, [late]), next.timestamp + SLOT_S));
 });
 
-test('inert transactions are counted and do nothing', (t) => {
+test('inert transactions are counted and change nothing', (t) => {
   const { maker, next, forger } = setUpBlock();
   const impossible = maker.transfer(keyPairOf('poor'), bob, LSK);
   const exceptions = { ...NO_EXCEPTIONS, inertTransactions: new Set([impossible.id]) };
@@ -285,7 +285,7 @@ test('inert transactions are counted and do nothing', (t) => {
   t.is(changed.length, 1, 'only the forger');
 });
 
-test('heights that the reference has no column for are refused, at no cost to who passed the block on', (t) => {
+test("heights too large for the reference's column are refused without a penalty for the relaying peer", (t) => {
   const { maker, next, forger } = setUpBlock();
   const reward = next.reward / 4n;
   for (const height of [2 ** 31, 2 ** 32 - 1]) {
@@ -297,7 +297,7 @@ test('heights that the reference has no column for are refused, at no cost to wh
   t.notThrows(apply(maker, signBlock(next, { maxHeightPreviouslyForged: 2 ** 31 - 1, reward }, forger)));
 });
 
-test('of several faults of the next block the one is told that the reference tells', (t) => {
+test('of several faults of the next block the one that the reference reports is reported', (t) => {
   const { maker, next, forger } = setUpBlock();
   const transactions = next.transactions.map((each) => ({ ...each, signature: '00'.repeat(64) }));
   const wrong = signBlock(withPayload(next, forger, transactions), { totalFee: 1n, reward: 1n, timestamp: 0 }, forger);

@@ -39,7 +39,7 @@ function checkWeights(t: ExecutionContext, maker: ChainMaker): void {
   }
 }
 
-test('forged blocks always apply, whatever is offered to the forger, and no beddow appears or vanishes', (t) => {
+test('for any offered transactions a forged block applies, and the supply stays exact', (t) => {
   let included = 0;
   const kinds = new Set<string>();
   const step = fc.record({
@@ -72,7 +72,7 @@ test('forged blocks always apply, whatever is offered to the forger, and no bedd
   t.is(kinds.size, 5);
 });
 
-test('a chain without missed slots finalizes what is two rounds deep', (t) => {
+test('a chain without missed slots finalizes blocks that are two rounds deep', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(300);
   const finalized = maker.rules.finalizedHeight(maker.state);

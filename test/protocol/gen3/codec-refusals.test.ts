@@ -123,11 +123,11 @@ for (const [name, content] of Object.entries(CONTENTS)) {
   const signed = ['id', 'timestamp', 'senderPublicKey', 'signature', 'signSignature', 'signatures', 'asset'];
   const base = [...signed, 'blockId', 'height', 'confirmations'];
 
-  test(`a valid ${name} is taken`, (t) => {
+  test(`a valid ${name} is accepted`, (t) => {
     t.deepEqual(answer(valid), { errors: [], id: valid['id'] as string });
   });
 
-  test(`a ${name} is the same whatever its fee, its sender's address and unknown members say`, (t) => {
+  test(`a ${name} does not depend on its fee, its sender's address and unknown members`, (t) => {
     for (const value of ODD) {
       const json = ['senderId', 'fee', 'unknown', 'amount', 'recipientId', 'relays', 'receivedAt'].reduce(
         (document, member) => changed(document, member, value),

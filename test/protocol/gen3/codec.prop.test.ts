@@ -71,7 +71,7 @@ test('signatures of group members are those of the reference package', (t) => {
   );
 });
 
-test('member signatures survive storing and JSON', (t) => {
+test('member signatures survive storage and JSON', (t) => {
   const signature = fc.uint8Array({ minLength: 64, maxLength: 64 }).map((bytes) => hexOf(bytes));
   const signatures = fc.uniqueArray(signature, { maxLength: 15 });
   fc.assert(
@@ -85,7 +85,7 @@ test('member signatures survive storing and JSON', (t) => {
   );
 });
 
-test('headers survive storing and JSON', (t) => {
+test('headers survive storage and JSON', (t) => {
   const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
   const u64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
   const hex = (length: number): fc.Arbitrary<string> =>
@@ -117,7 +117,7 @@ test('headers survive storing and JSON', (t) => {
   );
 });
 
-test('no document makes the codec throw anything but a rejection', (t) => {
+test('no document makes the codec throw any error but a rejection', (t) => {
   const names = ['type', 'timestamp', 'senderPublicKey', 'signature', 'signatures', 'asset', 'votes', 'amount', 'id'];
   const key = fc.oneof(fc.constantFrom(...names), fc.string());
   const { tree } = fc.letrec((tie) => ({

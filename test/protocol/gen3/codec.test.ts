@@ -51,7 +51,7 @@ test('the worked transfer has the published bytes, digest, signatures and ids', 
   t.is(hexOf(ed25519.sign(covered, second.keyPair.privateKey)), WORKED_SECOND);
 });
 
-test('members of a transaction come out in the order of the network', (t) => {
+test('members of a transaction are written in the order of the network', (t) => {
   const json = codec.transactionToJson(codec.transactionFromJson({ ...WORKED, signSignature: WORKED_SECOND }));
   t.deepEqual(Object.keys(json), [
     'id',
@@ -70,12 +70,12 @@ test('members of a transaction come out in the order of the network', (t) => {
   t.is(json['senderId'], '2129300327344985743L');
 });
 
-test('id, fee and sender address of a document are not believed', (t) => {
+test('the id, fee and sender address in a document are ignored', (t) => {
   const told = { ...WORKED, id: '5', fee: '1', senderId: '1L', receivedAt: 'never', anything: [1] };
   t.deepEqual(codec.transactionFromJson(told), codec.transactionFromJson(WORKED));
 });
 
-test('keys and signatures are taken in any letter case, and the case of the key is remembered beside it', (t) => {
+test('keys and signatures are accepted in any letter case, and the case of the key is stored with it', (t) => {
   const shouted = {
     ...WORKED,
     senderPublicKey: owner.publicKey.toUpperCase(),
@@ -85,12 +85,12 @@ test('keys and signatures are taken in any letter case, and the case of the key 
   t.deepEqual(codec.transactionFromJson(shouted), { ...codec.transactionFromJson(WORKED), written });
 });
 
-test('an amount with leading zeros is the amount without them', (t) => {
+test('leading zeros of an amount are dropped', (t) => {
   const asset = { ...WORKED.asset, amount: '000123' };
   t.deepEqual(codec.transactionFromJson({ ...WORKED, asset }), codec.transactionFromJson(WORKED));
 });
 
-test('empty text is signed as none, and kept where it was written, as the reference does', (t) => {
+test('an empty text is signed as none, and stored as it was given, like in the reference', (t) => {
   const asset = { amount: '1', recipientId: '1L' };
   const content = { type: 8, timestamp: 7, sender: SIGNERS[0]! } as const;
   const [empty, absent] = [{ ...asset, data: '' }, asset].map((each) => signedReference({ ...content, asset: each }));
@@ -104,12 +104,12 @@ test('empty text is signed as none, and kept where it was written, as the refere
   t.deepEqual((jsonOf(empty!)['asset'] as JsonObject)['data'], '');
 });
 
-test('half a surrogate pair is kept as its bytes give it back', (t) => {
+test('half a surrogate pair is stored as its bytes decode', (t) => {
   const transaction = codec.transactionFromJson({ ...WORKED, asset: { ...WORKED.asset, data: 'a\ud800b' } });
   t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(transaction)), transaction);
 });
 
-test('members of a prototype and accessors are not read', (t) => {
+test('prototype members and accessors are not read', (t) => {
   const inherited = Object.create(WORKED) as object;
   t.throws(() => codec.transactionFromJson(inherited), { instanceOf: TransactionRejected });
   const accessor = { ...WORKED };
@@ -135,7 +135,7 @@ for (const odd of [undefined, null, 5, 'text', true, [], [[]]]) {
   });
 }
 
-test('lists without end are refused without looking at all of them', (t) => {
+test('endless lists are refused after a part of them', (t) => {
   const votes = Array.from({ length: 1_000_000 }, () => 'x');
   const vote = { ...WORKED, type: 11, asset: { votes } };
   const error = t.throws(() => codec.transactionFromJson(vote), { instanceOf: TransactionRejected });
@@ -147,7 +147,7 @@ test('lists without end are refused without looking at all of them', (t) => {
   t.true(String(refused.errors[0]?.actual).length <= 100);
 });
 
-test('a fee that is not the fee of the type survives storing', (t) => {
+test('a fee that differs from the fee of the type survives storage', (t) => {
   for (const fee of [0n, 1n, 2n ** 64n - 1n]) {
     const transaction = transfer({ fee });
     t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(transaction)), transaction);
@@ -208,7 +208,7 @@ test('a header of version 2 has the published bytes and id', (t) => {
   t.is(codec.decodeHeader(codec.encodeHeader(genesis)).id, '10620616195853047363');
 });
 
-test('a header of version 1 has the published bytes, and its height is kept beside them', (t) => {
+test('a header of version 1 has the published bytes, and its height is stored with them', (t) => {
   const payloadHash = '702d068f79ae56bc591c5e01b090df97ee71a593bdfb78a7e203d8c582d18e3f';
   const { previousBlockId: _, ...header } = headerWith({
     version: 1,
@@ -241,7 +241,7 @@ function blockJson(changes: object = {}): Record<string, unknown> {
   return { ...codec.blockToJson(block), ...changes };
 }
 
-test('a block survives the way through JSON, its id computed', (t) => {
+test('a block survives JSON, and its id is computed', (t) => {
   const block = codec.blockFromJson(blockJson({ id: '1', receivedAt: 5, somethingElse: {} }));
   t.is(block.transactions[0]?.id, '9208799289866039173');
   t.deepEqual(codec.blockFromJson(JSON.parse(JSON.stringify(codec.blockToJson(block)))), block);
@@ -249,7 +249,7 @@ test('a block survives the way through JSON, its id computed', (t) => {
   t.deepEqual(codec.decodeHeader(codec.encodeHeader(block)), header);
 });
 
-test('members of a block and its transactions come out in the order of the network', (t) => {
+test('members of a block and its transactions are written in the order of the network', (t) => {
   const block = codec.blockFromJson(blockJson());
   const json = codec.blockToJson(block);
   const names = [
@@ -267,7 +267,7 @@ test('members of a block and its transactions come out in the order of the netwo
   );
 });
 
-test('totals of a block may be missing or numbers, and the count of transactions is the real one', (t) => {
+test('block totals may be missing or numbers, and the count of transactions is computed', (t) => {
   const json = blockJson({ totalAmount: 123, totalFee: undefined, reward: null, payloadLength: undefined });
   const block = codec.blockFromJson({ ...json, numberOfTransactions: 40 });
   t.like(block, { totalAmount: 123n, totalFee: 0n, reward: 0n, payloadLength: 0, numberOfTransactions: 1 });
@@ -301,7 +301,7 @@ for (const [about, change, message] of [
   });
 }
 
-test('a total that amounts which nobody signed can give, and no node can store, is no malformed one', (t) => {
+test('a total that unsigned amounts can produce, but no node can store, is not malformed', (t) => {
   for (const totalAmount of ['0.5', '18446744073709551616', '1e+25', '1e1001', '1e-1001', 'Infinity', 'NaN']) {
     const error = t.throws(() => codec.blockFromJson(blockJson({ totalAmount })), { instanceOf: BlockRejected });
     t.is(error.code, 'BLOCK_UNSTORABLE', totalAmount);
@@ -321,7 +321,7 @@ test('a block with a malformed transaction is refused with its errors', (t) => {
   t.is(error.transactionErrors[0]?.message, `'.signature' should match format "signature"`);
 });
 
-test('old versions are registered where the network had them', (t) => {
+test('old versions are registered where the network used them', (t) => {
   for (const version of [0, 1, 3, undefined]) {
     const error = t.throws(() => codec.blockFromJson(blockJson({ version })), { instanceOf: BlockRejected });
     t.is(error.code, 'BLOCK_VERSION_INVALID');
@@ -334,7 +334,7 @@ test('old versions are registered where the network had them', (t) => {
   t.throws(() => old.blockFromJson(blockJson({ version: 0 })), { instanceOf: BlockRejected });
 });
 
-test('a genesis block may exceed limits, costs no fees and survives storing', (t) => {
+test('a genesis block may exceed limits, pays no fees and survives storage', (t) => {
   const votes = Array.from({ length: 101 }, (_, index) => `+${index.toString(16).padStart(64, '0')}`);
   const many = { ...WORKED, type: 11, asset: { votes } };
   const genesis = codec.genesisFromJson({

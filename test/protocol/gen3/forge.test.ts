@@ -30,7 +30,7 @@ function requestFor(maker: ChainMaker, changes: Partial<ForgeRequest> = {}): For
   return { keyPair, timestamp, transactions: [], previouslyForged: undefined, ...changes };
 }
 
-test('a forged block stands at the start of its slot, after the tip, with all that follows from its content', (t) => {
+test('a forged block starts its slot, follows the tip, and its totals match its content', (t) => {
   const maker = grown(4);
   const transfer = maker.transfer(alice, bob, 7n * LSK);
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(network.delegates[0] as KeyPair)}`], amount: 0n } as const;
@@ -48,7 +48,7 @@ test('a forged block stands at the start of its slot, after the tip, with all th
   t.deepEqual(maker.rules.codec.blockFromJson(JSON.parse(JSON.stringify(maker.rules.codec.blockToJson(block)))), block);
 });
 
-test('a header names the highest height that the journal tells of, and the prevoted height of the chain', (t) => {
+test('a header contains the greatest height in the journal, and the prevoted height of the chain', (t) => {
   const maker = grown(250);
   const prevoted = maker.rules.maxHeightPrevoted(maker.state);
   t.true(prevoted > 100);
@@ -62,7 +62,7 @@ test('a header names the highest height that the journal tells of, and the prevo
   t.is(maker.build({ previouslyForged: moved }).maxHeightPreviouslyForged, 260);
 });
 
-test('a delegate that names a block that is not its own forges for a quarter of the reward', (t) => {
+test("a delegate that names another delegate's block gets a quarter of the reward", (t) => {
   const maker = grown(20);
   const block = maker.build({ previouslyForged: signed({ height: 20 }) });
   t.is(block.maxHeightPreviouslyForged, 20);
@@ -79,7 +79,7 @@ test('a delegate that names a block that is not its own forges for a quarter of 
   });
 });
 
-test('transactions that would spoil the block are left out', (t) => {
+test('transactions that would make the block invalid are left out', (t) => {
   const maker = grown(3);
   const done = maker.transfer(alice, bob, 5n);
   maker.forge({ transactions: [done] });
@@ -107,7 +107,7 @@ test('transactions that would spoil the block are left out', (t) => {
   );
 });
 
-test('no more transactions are taken than a block may hold', (t) => {
+test('a forger takes at most as many transactions as fit into a block', (t) => {
   const maker = grown(2);
   const transactions = Array.from({ length: 30 }, (_, index) => maker.transfer(alice, bob, BigInt(index + 1)));
   t.is(maker.forge({ transactions }).transactions.length, 25);
@@ -136,12 +136,12 @@ test('nothing is signed when the header would contradict the journal', (t) => {
   t.is(signatures, 1);
 });
 
-test('a lost journal does not make a delegate contradict its blocks on the chain', (t) => {
+test('without its journal a delegate does not contradict its blocks on the chain', (t) => {
   const maker = grown(150);
   t.throws(() => maker.rules.forge(maker.state, maker.tip, requestFor(maker)), { code: 'FORGING_CONTRADICTS' });
 });
 
-test('a delegate forges in its own slot only, and only in a free one', (t) => {
+test('a delegate forges in its own slot only, and only once per slot', (t) => {
   const maker = grown(10);
   const { keyPair } = maker.nextSlot();
   const other = network.delegates.find((each) => publicKeyOf(each) !== publicKeyOf(keyPair)) as KeyPair;
@@ -173,7 +173,7 @@ function leaving(refuseLeavingForgers: boolean): { maker: ChainMaker; missedSlot
   return { maker, missedSlots, leaver };
 }
 
-test('the last block of a round is neither forged nor taken when its generator leaves', (t) => {
+test('the last block of a round is neither forged nor accepted when its generator leaves', (t) => {
   const { maker, missedSlots, leaver } = leaving(true);
   t.throws(() => maker.build({ missedSlots }), { code: 'FORGER_LEAVES' });
   const lenient = leaving(false);
@@ -192,7 +192,7 @@ test('the last block of a round is neither forged nor taken when its generator l
   t.is(maker.forge({ missedSlots: missedSlots + 1 }).height, 303);
 });
 
-test('networks that judge by the round of the block take it', (t) => {
+test('networks that decide by the round of the block accept it', (t) => {
   const { maker, missedSlots } = leaving(false);
   const before = maker.rules.maxHeightPrevoted(maker.state);
   t.is(maker.forge({ missedSlots }).height, 303);
@@ -200,7 +200,7 @@ test('networks that judge by the round of the block take it', (t) => {
   t.is(maker.growTo(310).height, 310);
 });
 
-test('two headers of one delegate are compared unless they are the same block', (t) => {
+test('two headers of a delegate are compared unless they are the same block', (t) => {
   const { rules } = new ChainMaker(network);
   const one = signed({ blockId: '1', height: 10, maxHeightPreviouslyForged: 5, maxHeightPrevoted: 2 });
   t.is(rules.contradiction(one, { ...one }), undefined);

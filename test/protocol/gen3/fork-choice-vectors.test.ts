@@ -39,12 +39,12 @@ function viewOf(given: Partial<View>, id: string): TipView {
 }
 
 for (const { title, tip, received, status } of vectors.cases) {
-  test(`fork choice as the vectors have it: ${title}`, (t) => {
+  test(`fork choice vector: ${title}`, (t) => {
     t.is(forkStatus(viewOf(tip, 'tip'), viewOf(received, 'rival'), vectors), status);
   });
 }
 
-test('the vectors hold every answer of the rule', (t) => {
+test('the vectors contain each result of the rule', (t) => {
   t.deepEqual([...new Set(vectors.cases.map(({ status }) => status))].sort(), [
     'betterChain',
     'discard',

@@ -30,35 +30,35 @@ test('a rival of the tip by the same forger is double forging', (t) => {
 
 const other = { generatorPublicKey: keyNumber(2) };
 
-test('a rival in time beats a tip of an earlier slot that came late', (t) => {
+test('a rival that arrived in time beats a late tip of an earlier slot', (t) => {
   t.is(statusOf({ timestamp: 85, receivedAtS: 92 }, { ...other, timestamp: 90, receivedAtS: 92 }), 'tieBreak');
 });
 
-test('a tip that came in time, or was forged or loaded, stands against rivals', (t) => {
+test('a tip that arrived in time, was forged or loaded beats its rivals', (t) => {
   t.is(statusOf({ timestamp: 85, receivedAtS: 89 }, { ...other, timestamp: 90, receivedAtS: 92 }), 'discard');
   t.is(statusOf({ timestamp: 85 }, { ...other, timestamp: 90, receivedAtS: 92 }), 'discard');
 });
 
-test('a rival that came late, or of no later slot, is discarded', (t) => {
+test('a rival that arrived late, or has no later slot, is discarded', (t) => {
   t.is(statusOf({ timestamp: 85, receivedAtS: 92 }, { ...other, timestamp: 90, receivedAtS: 100 }), 'discard');
   t.is(statusOf({ timestamp: 90, receivedAtS: 100 }, { ...other, timestamp: 95, receivedAtS: 95 }), 'discard');
 });
 
-test('a chain with more prevoted blocks is better, whatever its height', (t) => {
+test('a chain with a higher prevoted height is better, whatever its height', (t) => {
   t.is(statusOf({}, { height: 11, maxHeightPrevoted: 6, previousBlockId: 'else' }), 'betterChain');
   t.is(statusOf({}, { height: 3, maxHeightPrevoted: 2, previousBlockId: 'else' }), 'betterChain');
 });
 
-test('a higher chain with equally many prevoted blocks is better', (t) => {
+test('a higher chain with an equal prevoted height is better', (t) => {
   t.is(statusOf({}, { height: 11, previousBlockId: 'else' }), 'betterChain');
 });
 
-test('lower chains and those with fewer prevoted blocks are discarded', (t) => {
+test('lower chains and those with a lower prevoted height are discarded', (t) => {
   t.is(statusOf({}, { height: 9 }), 'discard');
   t.is(statusOf({}, { height: 12, maxHeightPrevoted: 0, previousBlockId: 'else' }), 'discard');
 });
 
-test('announced tips are compared like those of blocks', (t) => {
+test('announced tips are compared like blocks', (t) => {
   const tip = { height: 10, maxHeightPrevoted: 4 };
   t.true(isBetterChain(tip, { height: 9, maxHeightPrevoted: 5 }));
   t.true(isBetterChain(tip, { height: 11, maxHeightPrevoted: 4 }));

@@ -28,7 +28,7 @@ function ask(maker: ChainMaker, changes: Partial<HandOverRequest>) {
   });
 }
 
-test('until a block from after the last possible signature is final, the answer is to wait and about how long', (t) => {
+test('until a block after the last possible signature is final, the answer is to wait, with an estimate', (t) => {
   const maker = grown(260);
   const finalized = maker.state.header(maker.rules.finalizedHeight(maker.state));
   t.true(finalized !== undefined && finalized.height > 20);
@@ -43,7 +43,7 @@ test('until a block from after the last possible signature is final, the answer 
   t.true(ask(maker, { sinceS: finalizedS - 1 }).ready);
 });
 
-test('on a chain of which nothing is final yet the wait is told from now, not from the epoch', (t) => {
+test('on a chain without final blocks the estimate counts from now, not from the epoch', (t) => {
   const maker = grown(40);
   const { blockTimeS } = maker.network.params;
   t.is(maker.rules.finalizedHeight(maker.state) < 2, true);
@@ -54,7 +54,7 @@ test('on a chain of which nothing is final yet the wait is told from now, not fr
   t.true(untilS > sinceS + 100 * blockTimeS && untilS < sinceS + 202 * blockTimeS);
 });
 
-test('while finality stands still no moment is told, but what holds it up', (t) => {
+test('while finality stands still the answer gives its cause instead of an estimate', (t) => {
   const maker = grown(260);
   maker.forge({ missedSlots: 500 });
   const over = ask(maker, { sinceS: maker.tip.timestamp });
@@ -67,7 +67,7 @@ test('while finality stands still no moment is told, but what holds it up', (t) 
   );
 });
 
-test('when the chain stands still no moment is told that has passed', (t) => {
+test('when the chain stands still the answer gives no time in the past', (t) => {
   for (const maker of [grown(40), grown(260)]) {
     const sinceS = maker.tip.timestamp;
     const before = ask(maker, { sinceS });
@@ -81,7 +81,7 @@ test('when the chain stands still no moment is told that has passed', (t) => {
   }
 });
 
-test('the height that is named lies above the final block by the slots that the chain missed', (t) => {
+test("the answer's height is above the final block by the number of missed slots", (t) => {
   for (const missed of [0, 7]) {
     const maker = grown(260, missed);
     const finalized = maker.rules.finalizedHeight(maker.state);
@@ -92,7 +92,7 @@ test('the height that is named lies above the final block by the slots that the 
   return undefined;
 });
 
-test('what the chain or the journal tells of the delegate is named when it is higher', (t) => {
+test('a greater height from the chain or the journal is used instead', (t) => {
   const maker = grown(303);
   const newest = maker.tip;
   const over = ask(maker, { publicKey: newest.generatorPublicKey });
@@ -108,7 +108,7 @@ test('what the chain or the journal tells of the delegate is named when it is hi
   t.true(higher.ready && higher.previouslyForged?.maxHeightPreviouslyForged === 900);
 });
 
-test('a chain that has not reached what the journal tells of is waited for', (t) => {
+test("the delegate waits for a chain below its journal's height", (t) => {
   const maker = grown(260);
   const prevoted = maker.rules.maxHeightPrevoted(maker.state);
   const last: SignedHeader = {
@@ -123,7 +123,7 @@ test('a chain that has not reached what the journal tells of is waited for', (t)
   t.true(ask(maker, { last: { ...last, height: 250 } }).ready);
 });
 
-test('the header that is forged then contradicts no header that the delegate signed', (t) => {
+test('the next forged header contradicts no header that the delegate signed', (t) => {
   const maker = grown(305);
   const { keyPair } = maker.nextSlot();
   const publicKey = publicKeyOf(keyPair);
@@ -140,7 +140,7 @@ test('the header that is forged then contradicts no header that the delegate sig
   return undefined;
 });
 
-test('generation 2 waits for nothing: its own record stands', (t) => {
+test('generation 2 does not wait, because its own record suffices', (t) => {
   const maker = new ChainMaker(makeNetwork({ generation: 2, delegateListRoundOffset: 0 }));
   maker.growTo(5);
   t.deepEqual(ask(maker, { sinceS: 1e9 }), { ready: true, previouslyForged: undefined });

@@ -7,7 +7,7 @@ import { MemoryState } from '../../support/memory-state.ts';
 const limits = bftLimits(101);
 const genesis = headerWith({ height: 1 });
 
-test('a full ledger of 101 delegates takes about five kilobytes', (t) => {
+test('a full ledger of 101 delegates has about five kilobytes', (t) => {
   let ledger = emptyLedger(1);
   for (let height = 1; height <= 600; height += 1) {
     ledger = addHeader(ledger, headerWith({ height, generatorPublicKey: keyNumber(height % 101) }), 1, limits);
@@ -21,7 +21,7 @@ test('a state without a ledger has no finality', (t) => {
   t.deepEqual(finalityOf(state), { maxPrevoted: 0, finalized: 0 });
 });
 
-test('a ledger just written is not decoded again, and both heights are read without decoding', (t) => {
+test('a written ledger is not decoded again, and both heights are read without decoding', (t) => {
   const state = new MemoryState();
   const ledger = { ...addHeader(emptyLedger(1), genesis, 1, limits), maxPrevoted: 70_000, finalized: 66_000 };
   saveLedger(state, ledger);
@@ -29,7 +29,7 @@ test('a ledger just written is not decoded again, and both heights are read with
   t.deepEqual(finalityOf(state), { maxPrevoted: 70_000, finalized: 66_000 });
 });
 
-test('a copy of the bytes is decoded from the headers of the state, once', (t) => {
+test('a copy of the bytes is decoded with the headers of the state, once', (t) => {
   const state = new MemoryState();
   state.append({ ...genesis, transactions: [] }, (writer) => {
     saveLedger(writer, addHeader(emptyLedger(1), genesis, 1, limits));
@@ -42,7 +42,7 @@ test('a copy of the bytes is decoded from the headers of the state, once', (t) =
   t.is(loadLedger(state), read);
 });
 
-test('bytes of another layout, cut short or without their headers are refused', (t) => {
+test('bytes of another layout, truncated or without their headers are refused', (t) => {
   const bytes = encodeLedger(addHeader(emptyLedger(1), genesis, 1, limits));
   const other = Uint8Array.from(bytes);
   other[0] = 9;

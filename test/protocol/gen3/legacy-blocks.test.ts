@@ -27,7 +27,7 @@ function oldBlock(maker: ChainMaker): Block {
   );
 }
 
-test('blocks of an older version apply in their range, do not vote, and finality begins after them', (t) => {
+test('blocks of an older version apply in their range and do not vote; finality begins after them', (t) => {
   const maker = new ChainMaker(network);
   while (maker.tip.height < 5) maker.apply(oldBlock(maker));
   t.is(maker.state.header(3)?.version, 1);
@@ -43,7 +43,7 @@ test('blocks of an older version apply in their range, do not vote, and finality
   t.is(maker.growTo(20).height, 20);
 });
 
-test('within the range of an older version this generation neither forges nor takes its own', (t) => {
+test('within the range of an older version blocks of this generation are neither forged nor accepted', (t) => {
   const maker = new ChainMaker(network);
   const own = plain.build();
   t.throws(
@@ -55,7 +55,7 @@ test('within the range of an older version this generation neither forges nor ta
   t.throws(() => maker.build(), { code: 'FORGE_REFUSED' });
 });
 
-test('after the range an older version is refused', (t) => {
+test('above its range an older version is refused', (t) => {
   const maker = new ChainMaker(network);
   while (maker.tip.height < 5) maker.apply(oldBlock(maker));
   const late = oldBlock(maker);
@@ -67,7 +67,7 @@ test('after the range an older version is refused', (t) => {
   );
 });
 
-test('applying a block touches nothing but what it is given', (t) => {
+test('applying a block changes only the given state', (t) => {
   const maker = new ChainMaker(makeNetwork());
   const block = maker.build();
   const overlay = new StateOverlay(maker.state);

@@ -100,7 +100,7 @@ function grown(height: number): ChainMaker {
   return maker;
 }
 
-test('a chain that began in generation 2 goes on in generation 3, and final blocks come with it', (t) => {
+test('a chain from generation 2 continues in generation 3, and final blocks follow', (t) => {
   const maker = grown(LAST_OLD);
   t.is(maker.state.header(1)?.version, 0);
   t.is(maker.tip.version, 1);
@@ -116,7 +116,7 @@ test('a chain that began in generation 2 goes on in generation 3, and final bloc
   t.is(maker.state.account(addressOfPair(dave))?.secondPublicKey, publicKeyOf(alice));
 });
 
-test('weights are exact and move at once, in the older history too', (t) => {
+test('weights are exact and change at once, even in the older history', (t) => {
   const maker = grown(210);
   t.is(maker.state.delegate(publicKeyOf(delegate))?.pendingVoteWeight, 0n);
   const balances = new Map<string, bigint>();
@@ -126,7 +126,7 @@ test('weights are exact and move at once, in the older history too', (t) => {
   for (const { publicKey, voteWeight } of maker.state.delegates()) t.is(voteWeight, balances.get(publicKey) ?? 0n);
 });
 
-test('older blocks forge with the list of their own round, newer ones with an earlier one', (t) => {
+test('older blocks forge with the list of their own round, newer ones with an earlier list', (t) => {
   const maker = grown(120);
   // Carol's registration removed no delegate from the round. A withdrawn vote changes the order of weights from round 2
   // on.
@@ -134,7 +134,7 @@ test('older blocks forge with the list of their own round, newer ones with an ea
   t.notDeepEqual(maker.rules.forgers(maker.state, 150), maker.rules.forgers(maker.state, 151));
 });
 
-test('the whole history is the same after it went through JSON, from the genesis block on', (t) => {
+test('the whole history survives JSON unchanged, from the genesis block on', (t) => {
   const maker = grown(230);
   const copy = new ChainMaker({ ...network, genesis: codec.genesisFromJson(codec.blockToJson(network.genesis)) });
   t.is(copy.tip.id, network.genesis.id);
@@ -150,7 +150,7 @@ test('the whole history is the same after it went through JSON, from the genesis
   t.deepEqual(copy.state.ledger(), maker.state.ledger());
 });
 
-test('older types have the bytes of generation 2 without a network, and this generation’s documents', (t) => {
+test("older types have the bytes of generation 2 without a network, and this generation's documents", (t) => {
   const own = createGen2Codec({ ...params, generation: 2 });
   for (const transaction of HISTORY.flat()) {
     t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(transaction)), transaction);
@@ -178,7 +178,7 @@ test('older types have the bytes of generation 2 without a network, and this gen
   ]);
 });
 
-test('members that no rule knows are kept where the older types took objects over as they were', (t) => {
+test('unknown members are kept where the older types accepted whole objects', (t) => {
   for (const transaction of HISTORY.flat()) {
     const json = codec.transactionToJson(transaction);
     const asset = json['asset'] as Record<string, Json>;
@@ -193,14 +193,14 @@ test('members that no rule knows are kept where the older types took objects ove
   }
 });
 
-test('a vote of older history that names nobody is its sender’s', (t) => {
+test("a vote of older history without a recipient counts as the sender's", (t) => {
   const [, vote] = HISTORY[0] ?? [];
   const json = codec.transactionToJson(vote as Transaction);
   const { recipientId: _, amount: __, ...asset } = json['asset'] as JsonObject;
   t.deepEqual(codec.transactionFromJson({ ...json, asset }), vote);
 });
 
-test('older types are refused from the height on that the network names, and may not enter by themselves', (t) => {
+test('older types are refused from the height that the network names, and never admitted alone', (t) => {
   const rules = createGen3Rules(params);
   for (const transaction of HISTORY.flat()) {
     const end = { 5: 90, 6: 80, 7: 80 }[transaction.type] ?? LAST_OLD + 1;
@@ -211,7 +211,7 @@ test('older types are refused from the height on that the network names, and may
   }
 });
 
-test('a network without older history knows none of its types', (t) => {
+test('a network without older history does not know its types', (t) => {
   const young = createGen3Codec({ ...params, exceptions: NO_EXCEPTIONS });
   for (const transaction of HISTORY.flat()) {
     t.throws(() => young.transactionFromJson(codec.transactionToJson(transaction)), {
@@ -220,7 +220,7 @@ test('a network without older history knows none of its types', (t) => {
   }
 });
 
-test('documents of older types are refused in words of this generation', (t) => {
+test('documents of older types are refused with the error texts of this generation', (t) => {
   const messages = (type: number, asset: unknown): readonly string[] => {
     const json = {
       type,
@@ -258,7 +258,7 @@ test('documents of older types are refused in words of this generation', (t) => 
   ]);
 });
 
-test('listed transactions of older history are read as they are, under the id that they give', (t) => {
+test('listed transactions of older history are read unchanged, under their own id', (t) => {
   const json = {
     id: '42',
     type: 0,

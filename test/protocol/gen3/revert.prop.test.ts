@@ -12,7 +12,7 @@ const network = makeNetwork({
   ],
 });
 
-test('applying blocks and taking them back leaves the digest of every height as it was, over rounds and finality', (t) => {
+test('applying and reverting blocks leaves the digest of each height unchanged, over rounds and finality', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 ** 31 - 1 }), (seed) => {
       let state = seed;

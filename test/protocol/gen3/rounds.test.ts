@@ -32,7 +32,7 @@ test('the genesis block freezes the first list, funds its accounts and counts fo
   t.is(maker.rules.maxHeightPrevoted(maker.state), 0);
 });
 
-test('the end of a round pays fees and rewards by block, the rest to the last forger, and counts who missed it', (t) => {
+test('a round end pays fees and rewards by block, the rest to the last forger, and counts missed blocks', (t) => {
   const maker = new ChainMaker(network);
   // Alice votes for the first delegate. Her fee is paid to forgers like all other fees.
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(network.delegates[0] as KeyPair)}`], amount: 0n } as const;
@@ -75,7 +75,7 @@ test('the end of a round pays fees and rewards by block, the rest to the last fo
   t.deepEqual(maker.state.roundList(2), delegatesByWeight(maker.state, maker.rules.params));
 });
 
-test('a delegate that becomes popular forges three rounds later', (t) => {
+test('a delegate with new votes forges three rounds later', (t) => {
   const crowded = makeNetwork({ delegates: 102 });
   const maker = new ChainMaker(crowded);
   const first = maker.state.roundList(1) ?? [];
@@ -89,13 +89,13 @@ test('a delegate that becomes popular forges three rounds later', (t) => {
   t.deepEqual(maker.rules.forgers(maker.state, 506), [], 'nobody knows round 6 yet');
 });
 
-test('frozen lists that nothing can need any more are dropped', (t) => {
+test('frozen lists that are no longer needed are dropped', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(1_010);
   t.deepEqual(maker.state.roundListIndexes(), [4, 5, 6, 7, 8, 9, 10, 11]);
 });
 
-test('networks with fewer delegates leave slots without an owner', (t) => {
+test('networks with fewer delegates have slots without an owner', (t) => {
   const maker = new ChainMaker(makeNetwork({ delegates: 5 }));
   t.is(maker.rules.forgers(maker.state, 2).length, 5);
   maker.growTo(12);
@@ -103,7 +103,7 @@ test('networks with fewer delegates leave slots without an owner', (t) => {
   t.true(slots.every((timestamp) => (timestamp / network.params.blockTimeS) % 101 < 5));
 });
 
-test('a ledger read back from its bytes leads to the same chain', (t) => {
+test('a ledger read from its bytes leads to the same chain', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(520);
   const other = new ChainMaker(network);

@@ -7,7 +7,7 @@ import { paramsWith } from '../../support/fixtures.ts';
 const payload = { kind: 'transfer', amount: 5n, recipientId: '7L' } as const;
 const signedTwice = makeTransaction(paramsWith(), keyPairOf('a'), payload, { timestamp: 5, second: keyPairOf('b') });
 
-test('both signatures follow what the first one covers', (t) => {
+test('both signatures follow the bytes that the first one covers', (t) => {
   const { signature, signSignature = '' } = signedTwice;
   t.is(signSignature.length, 128);
   t.is(
@@ -18,7 +18,7 @@ test('both signatures follow what the first one covers', (t) => {
   t.is(transactionBytes(signedOnce).toString('hex'), basicBytes(signedTwice).toString('hex') + signature);
 });
 
-test('a signature that is no hexadecimal text has no bytes', (t) => {
+test('a signature that is not hexadecimal has no bytes', (t) => {
   for (const wrong of ['abc', 'zz', `${'0'.repeat(127)}g`, `${'0'.repeat(126)} 0`]) {
     for (const name of ['signature', 'signSignature']) {
       const error = t.throws(() => transactionBytes({ ...signedTwice, [name]: wrong }), { instanceOf: ProtocolError });

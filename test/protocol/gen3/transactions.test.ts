@@ -11,7 +11,7 @@ import type { Signer } from '../../support/reference-transactions.ts';
 const [alice, bob, carol, dave] = [nobody(0), nobody(1), nobody(2), nobody(3)];
 const ed25519 = defaultEd25519();
 
-test('the primary signature is checked against the network that the node is of', (t) => {
+test('the primary signature is checked for the network of the node', (t) => {
   const world = new TransactionWorld();
   const other = new TransactionWorld({ networkIdentifier: '22'.repeat(32) });
   const transaction = world.transfer(alice, bob, 1n);
@@ -21,7 +21,7 @@ test('the primary signature is checked against the network that the node is of',
   t.is(error?.id, transaction.id);
 });
 
-test('a listed transaction may have a wrong primary signature', (t) => {
+test('a listed transaction may have an invalid primary signature', (t) => {
   const wrong = { ...new TransactionWorld().transfer(alice, bob, 1n), id: '5' };
   const world = new TransactionWorld({
     networkIdentifier: '22'.repeat(32),
@@ -31,7 +31,7 @@ test('a listed transaction may have a wrong primary signature', (t) => {
   t.is(world.rules.validateTransaction({ ...wrong, id: '6' }, {}, verify).length, 1);
 });
 
-test('the announced check is the one that is put, as the same object each time', (t) => {
+test('the announced check is the one that runs, as the same object each time', (t) => {
   const world = new TransactionWorld();
   const transaction = world.transfer(alice, bob, 1n);
   const [announced] = world.rules.primarySignatureChecks(transaction);
@@ -43,7 +43,7 @@ test('the announced check is the one that is put, as the same object each time',
   t.is(world.rules.primarySignatureChecks(transaction)[0], announced);
 });
 
-test('an edge case of Ed25519 is no valid primary signature', (t) => {
+test('an Ed25519 edge case is no valid primary signature', (t) => {
   const world = new TransactionWorld();
   const [vector] = ED25519_VECTORS;
   const { publicKey, signature } = vector ?? { publicKey: '', signature: '' };
@@ -58,7 +58,7 @@ test('an edge case of Ed25519 is no valid primary signature', (t) => {
   t.is(world.rules.validateTransaction(transaction, {}, verify).length, 1);
 });
 
-test('a transaction may come from the running slot, not from a later one', (t) => {
+test('a transaction may be of the current slot, but not of a later one', (t) => {
   const world = new TransactionWorld({ blockTimeS: 10 });
   world.fund(alice);
   const judged = (timestamp: number): ReturnType<typeof messagesOf> =>
@@ -83,7 +83,7 @@ test('a confirmed transaction is refused by its id, whatever its signatures', (t
   t.deepEqual(verdicts.map(messagesOf), ['ok', message]);
 });
 
-test('verifying and processing change nothing', (t) => {
+test('verification and application change nothing', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   world.judge(world.transfer(alice, bob, 1n));
@@ -92,7 +92,7 @@ test('verifying and processing change nothing', (t) => {
   t.is(world.state.account(bob.address), undefined);
 });
 
-test('nothing that happens earlier in a block helps a later transaction to stand alone', (t) => {
+test('earlier transactions of a block do not make a later one valid alone', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   const funding = world.transfer(alice, bob, 10n * LSK);
@@ -104,7 +104,7 @@ test('nothing that happens earlier in a block helps a later transaction to stand
   );
 });
 
-test('a sender cannot spend more in one batch than the balance before it', (t) => {
+test('a sender cannot spend more in one batch than its balance before', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { balance: 10n * LSK });
   world.fund(bob, { balance: 100n * LSK });
@@ -120,14 +120,14 @@ test('a sender cannot spend more in one batch than the balance before it', (t) =
   t.like(verdicts[2], { status: 'fail', errors: [{ dataPath: '.amount' }] });
 });
 
-test('the spending rule leaves a single transaction to its own check', (t) => {
+test('the spending rule does not apply to a single transaction', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { balance: LSK });
   const [verdict] = world.rules.processTransactions(world.state, [world.transfer(alice, bob, 2n * LSK)], verify);
   t.deepEqual(messagesOf(verdict), [`Account does not have enough LSK: ${alice.address}, balance: 1`]);
 });
 
-test('what fails or waits in a batch leaves no trace for what follows', (t) => {
+test('a failed or waiting transaction in a batch does not affect the later ones', (t) => {
   const world = new TransactionWorld();
   for (const person of [alice, bob]) world.fund(person);
   const asset = { min: 1, lifetime: 1, keysgroup: [`+${carol.publicKey}`] };
@@ -140,7 +140,7 @@ test('what fails or waits in a batch leaves no trace for what follows', (t) => {
   t.is(world.state.account(carol.address), undefined);
 });
 
-test('delegates and votes are looked at again when others of their kind are confirmed', (t) => {
+test('delegates and votes are checked again when others of their kind are confirmed', (t) => {
   const world = new TransactionWorld();
   const unique = [
     world.transfer(alice, bob, 1n),
@@ -203,7 +203,7 @@ for (const registers of [false, true]) {
   });
 }
 
-test('who belongs to no group waits for no signatures and takes none', (t) => {
+test('an account without a group needs no member signatures and accepts none', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   const transaction = world.transfer(alice, bob, 1n);
@@ -215,7 +215,7 @@ test('who belongs to no group waits for no signatures and takes none', (t) => {
   t.is(world.rules.multisignatureStatus(world.state, signed, verify), 'pending');
 });
 
-test('a block takes registrations of groups last, then the lower type, then the smaller transfer', (t) => {
+test('a block orders group registrations last, then by type, then by transfer amount', (t) => {
   const world = new TransactionWorld();
   for (const person of [alice, bob, carol, dave]) world.fund(person);
   const group = { min: 1, lifetime: 1, keysgroup: [`+${carol.publicKey}`] };
@@ -238,7 +238,7 @@ test('a block takes registrations of groups last, then the lower type, then the 
   );
 });
 
-test('a block takes what is applicable together, and no more than fits', (t) => {
+test('a block takes transactions that are valid together, up to its size limit', (t) => {
   const world = new TransactionWorld({ transactionsPerBlockMax: 3 });
   for (const person of [alice, bob]) world.fund(person);
   const [first, second] = [alice, bob].map((person) => world.signed(10, person, { username: 'ann' }));
@@ -251,7 +251,7 @@ test('a block takes what is applicable together, and no more than fits', (t) => 
   t.deepEqual(choose(), []);
 });
 
-test('what is forged together can be applied in the order of the block', (t) => {
+test('transactions forged together can be applied in block order', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { balance: 10n * LSK });
   world.fund(bob);
@@ -262,7 +262,7 @@ test('what is forged together can be applied in the order of the block', (t) => 
   t.deepEqual(chosen, candidates.slice(0, 1));
 });
 
-test('a genesis block is applied without looking at signatures, limits and funds, votes after the names', (t) => {
+test('a genesis block is applied without checks of signatures, limits and funds, votes after names', (t) => {
   const world = new TransactionWorld();
   const json = {
     version: 2,

@@ -68,7 +68,7 @@ function refused(
   t.is(error.code, code);
 }
 
-test('an amount that nobody signed counts in the total of its block, and only there as it is', (t) => {
+test('an amount that nobody signed counts in the total of its block, but is not taken from the balance', (t) => {
   const maker = setUpChain();
   const transaction = registration(maker, alice, 'alice', { amount: '7' });
   t.notThrows(() => apply(maker, blockWith(maker, 7n, transaction)));
@@ -78,7 +78,7 @@ test('an amount that nobody signed counts in the total of its block, and only th
   t.is(overlay.account(transaction.senderId)?.balance, before - transaction.fee);
 });
 
-test('a small amount counts however long it is written; one beyond all numbers is none, and not zero', (t) => {
+test('a small amount is valid in any length; one beyond all numbers is invalid, not zero', (t) => {
   const maker = setUpChain();
   for (const amount of ['0e99999', `0.${'0'.repeat(1_100)}`, '-0e1001'])
     t.notThrows(() => apply(maker, blockWith(maker, 0n, registration(maker, alice, 'alice', { amount }))), amount);
@@ -90,7 +90,7 @@ test('a small amount counts however long it is written; one beyond all numbers i
   }
 });
 
-test('amounts with fractions and signs add up before they are compared', (t) => {
+test('amounts with fractions and signs are added before the comparison', (t) => {
   const maker = setUpChain();
   const half = registration(maker, alice, 'alice', { amount: '0.5' });
   const rest = registration(maker, bob, 'bob', { amount: [['-7.50e0']] });
@@ -101,7 +101,7 @@ test('amounts with fractions and signs add up before they are compared', (t) => 
   refused(t, maker, blockWith(maker, 0n, none), 'BLOCK_PAYLOAD_INVALID', /not a number/);
 });
 
-test('an amount that nobody signed counts against what its sender may spend', (t) => {
+test('an amount that nobody signed reduces the sum that its sender may spend', (t) => {
   const maker = setUpChain();
   const balance = maker.state.account(maker.transfer(alice, bob, 1n).senderId)?.balance ?? 0n;
   const spent = 25n * LSK + LSK / 10n;
@@ -113,7 +113,7 @@ test('an amount that nobody signed counts against what its sender may spend', (t
   refused(t, maker, blockWith(maker, rest + 2n, first, exceeds), 'BLOCK_TRANSACTION_INVALID', /total spending/);
 });
 
-test('an amount that nobody signed takes weight from the delegates of its sender, down to the least that can be stored', (t) => {
+test("an amount that nobody signed reduces the weight of its sender's delegates, down to the storable minimum", (t) => {
   const maker = setUpChain();
   const voted = publicKeyOf(network.delegates[0] as KeyPair);
   maker.forge({ transactions: [maker.transaction(alice, { kind: 'vote', votes: [`+${voted}`], amount: 0n })] });
@@ -130,7 +130,7 @@ test('an amount that nobody signed takes weight from the delegates of its sender
   refused(t, maker, blockWith(maker, 0n, lot, back), 'BLOCK_UNSTORABLE', /weight/);
 });
 
-test('members that no rule knows come through JSON, the store and a file of the chain', (t) => {
+test('unknown members survive JSON, the store and a chain file', (t) => {
   const maker = setUpChain();
   const members: JsonObject = { amount: 7, note: { a: ['💣', null, { b: 1.5 }] }, amount2: '7', length: 3 };
   const transaction = registration(maker, alice, 'alice', members);
@@ -146,14 +146,14 @@ test('members that no rule knows come through JSON, the store and a file of the 
   t.deepEqual(sent, block);
 });
 
-test('ordinary transactions are stored as they were', (t) => {
+test('ordinary transactions are stored unchanged', (t) => {
   const maker = setUpChain();
   const plain = registration(maker, alice, 'alice', {});
   t.is(plain.written, undefined);
   t.is(maker.rules.codec.encodeTransaction(plain).length, 1 + 4 + 32 + 'alice'.length + 64 + 2);
 });
 
-test('a block whose assets the reference cannot store is refused, at no cost to who sent it', (t) => {
+test('a block whose assets the reference cannot store is refused without a penalty', (t) => {
   const maker = setUpChain();
   for (const note of ['\u0000', '\ud800', 'x\udc00y']) {
     const transaction = registration(maker, alice, 'alice', { note });
@@ -178,7 +178,7 @@ test('a block whose assets the reference cannot store is refused, at no cost to 
   refused(t, maker, blockWith(maker, 0n, deeper), 'BLOCK_UNSTORABLE', /nest/);
 });
 
-test('amounts that nobody signed cancel out in a block, whatever their powers', (t) => {
+test('unsigned amounts cancel out in a block, whatever their exponents', (t) => {
   const maker = setUpChain();
   for (const [amount, other, total] of [
     ['1e1001', '-1e1001', 0n],
@@ -193,7 +193,7 @@ test('amounts that nobody signed cancel out in a block, whatever their powers', 
   }
 });
 
-test('the pool takes what a block can hold and a message can carry, and no amount that cannot exist', (t) => {
+test('the pool accepts amounts that a block and a message can hold, and no impossible amount', (t) => {
   const { rules } = setUpChain();
   const maker = setUpChain();
   const faultOf = (members: JsonObject): string | undefined =>
@@ -208,7 +208,7 @@ test('the pool takes what a block can hold and a message can carry, and no amoun
   t.regex(faultOf({ note: '\u0000' }) ?? '', /Unicode/);
 });
 
-test('a forger counts amounts that nobody signed, and leaves out those that no block could store', (t) => {
+test('a forger counts unsigned amounts, and leaves out those that no block could store', (t) => {
   const maker = setUpChain();
   const good = registration(maker, alice, 'alice', { amount: '7' });
   const bad = registration(maker, bob, 'bob', { amount: '-7' });
@@ -221,7 +221,7 @@ test('a forger counts amounts that nobody signed, and leaves out those that no b
   t.notThrows(() => apply(maker, block));
 });
 
-test('the id does not cover what nobody signed', (t) => {
+test('the id does not cover the unsigned amount', (t) => {
   const maker = setUpChain();
   const [one, other] = [{ amount: '7' }, { amount: '8' }].map((each) => registration(maker, alice, 'alice', each));
   t.is(one?.id, other?.id);

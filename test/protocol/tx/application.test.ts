@@ -28,7 +28,7 @@ function messagesOf(maker: ChainMaker, ...transactions: readonly Transaction[]):
     );
 }
 
-test('an application costs its fee, and its name and link are taken from then on', (t) => {
+test('an application costs its fee, and its name and link are reserved from then on', (t) => {
   const { maker } = setUpApplication();
   t.is(maker.state.account(addressOfPair(owner))?.balance, 9_975n * LSK);
   t.deepEqual(messagesOf(maker, maker.transaction(sender, register())), [
@@ -42,14 +42,14 @@ test('an application costs its fee, and its name and link are taken from then on
   t.is(messagesOf(maker, ...two).length, 2);
 });
 
-test('an application without a link takes no link', (t) => {
+test('an application without a link reserves no link', (t) => {
   const maker = new ChainMaker(network);
   const nameless = (name: string): Payload => ({ kind: 'dapp', dapp: { name, type: 0, category: 0 } });
   const both = [maker.transaction(owner, nameless('a')), maker.transaction(sender, nameless('b'))];
   t.is(maker.forge({ transactions: both }).transactions.length, 2);
 });
 
-test('a transfer to an application goes to its owner, and weighs for those the owner votes for', (t) => {
+test("a transfer to an application goes to its owner, and counts for the owner's votes", (t) => {
   const { maker, dappId } = setUpApplication();
   const vote: Payload = { kind: 'vote', votes: [`+${publicKeyOf(delegate)}`], amount: 0n };
   maker.forge({ transactions: [maker.transaction(owner, vote)] });
@@ -70,7 +70,7 @@ test('a transfer out of an application pays its recipient', (t) => {
   t.is(maker.state.account(addressOfPair(sender))?.balance, 9_997n * LSK - 10_000_000n);
 });
 
-test('what was never registered is not found', (t) => {
+test('an unregistered application is not found', (t) => {
   const { maker } = setUpApplication();
   for (const dappId of ['12', '0'.repeat(5000)]) {
     const into: Payload = { kind: 'inTransfer', amount: LSK, dappId };
@@ -83,7 +83,7 @@ test('what was never registered is not found', (t) => {
   ]);
 });
 
-test('more than one has cannot be moved to an application', (t) => {
+test('a transfer into an application cannot exceed the balance', (t) => {
   const { maker, dappId } = setUpApplication();
   const into: Payload = { kind: 'inTransfer', amount: 20_000n * LSK, dappId };
   t.deepEqual(messagesOf(maker, maker.transaction(sender, into)), [
@@ -91,7 +91,7 @@ test('more than one has cannot be moved to an application', (t) => {
   ]);
 });
 
-test('from the height that the network names on, applications are history', (t) => {
+test('from the height that the network names, applications are refused', (t) => {
   const ended = { ...NO_EXCEPTIONS, precedent: { ...precedent, disableDappTransaction: 2 } };
   const maker = new ChainMaker({ ...network, params: { ...network.params, exceptions: ended } });
   const block = maker.build({ transactions: [maker.transaction(owner, register())] });

@@ -183,7 +183,7 @@ function sought(errors: readonly TransactionError[]): readonly TransactionError[
   return errors.filter((error, index) => !isOfNobody(error) || errors.findIndex(isOfNobody) === index);
 }
 
-test('a transaction does to a state what it does in the reference package, or is refused in the same words', (t) => {
+test('a transaction changes the state as in the reference package, or is refused in the same words', (t) => {
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(world, anyTransaction, (pasts, request) => {

@@ -5,7 +5,7 @@ import { LSK, TransactionWorld, messagesOf, nobody } from '../../support/transac
 const [alice, bob, carol, dave] = [nobody(0), nobody(1), nobody(2), nobody(3)];
 const FEE = LSK / 10n;
 
-test('a transfer moves the amount, takes the fee and makes the sender known', (t) => {
+test("a transfer moves the amount, takes the fee and stores the sender's key", (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { balance: 5n * LSK });
   t.deepEqual(world.apply(world.transfer(alice, bob, 3n * LSK)), [{ status: 'ok' }]);
@@ -14,7 +14,7 @@ test('a transfer moves the amount, takes the fee and makes the sender known', (t
   t.is(world.state.account(bob.address)?.publicKey, undefined);
 });
 
-test('a balance may be spent to the last beddow, and not one further', (t) => {
+test('a balance can be spent to the last beddow, and not below', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { balance: LSK });
   const text = `Account does not have enough LSK: ${alice.address}, balance: 1`;
@@ -23,20 +23,20 @@ test('a balance may be spent to the last beddow, and not one further', (t) => {
   t.deepEqual(messagesOf(world.judge(world.signed(9, alice, { publicKey: carol.publicKey }))), [text]);
 });
 
-test('somebody unknown has nothing to spend', (t) => {
+test('an unknown account has nothing to spend', (t) => {
   const world = new TransactionWorld();
   const verdict = world.judge(world.transfer(alice, bob, 1n));
   t.deepEqual(messagesOf(verdict), [`Account does not have enough LSK: ${alice.address}, balance: 0`]);
 });
 
-test('sending to oneself costs the fee', (t) => {
+test('a transfer to oneself costs only the fee', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { balance: LSK });
   world.apply(world.transfer(alice, alice, LSK / 2n));
   t.is(world.state.account(alice.address)?.balance, LSK - FEE);
 });
 
-test('nobody can hold more than 2^63 - 1 beddows', (t) => {
+test('no account can hold more than 2^63 - 1 beddows', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   world.fund(bob, { balance: 2n ** 63n - 2n });
@@ -44,14 +44,14 @@ test('nobody can hold more than 2^63 - 1 beddows', (t) => {
   t.deepEqual(messagesOf(world.judge(world.transfer(alice, bob, 2n))), ['Invalid amount']);
 });
 
-test('an account keeps the key that was seen first', (t) => {
+test('an account keeps the first key that it used', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { publicKey: bob.publicKey });
   const verdict = world.judge(world.transfer(alice, bob, 1n));
   t.deepEqual(messagesOf(verdict), ['Invalid sender publicKey']);
 });
 
-test('a second key must sign everything after its registration, and nobody can sign with one that is not registered', (t) => {
+test('a second key must sign everything after its registration, and an unregistered one cannot sign', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   const registration = world.signed(9, alice, { publicKey: carol.publicKey });
@@ -67,7 +67,7 @@ test('a second key must sign everything after its registration, and nobody can s
   ]);
 });
 
-test('a name and its holder belong together once', (t) => {
+test('a name and its delegate are registered together, once', (t) => {
   const world = new TransactionWorld();
   for (const person of [alice, bob]) world.fund(person);
   t.deepEqual(world.apply(world.signed(10, alice, { username: 'ann' })), [{ status: 'ok' }]);
@@ -87,7 +87,7 @@ test('a name and its holder belong together once', (t) => {
   ]);
 });
 
-test('two registrations of one name pass alone but not one after the other', (t) => {
+test('two registrations of one name are valid alone but not together', (t) => {
   const world = new TransactionWorld();
   for (const person of [alice, bob]) world.fund(person);
   const both = [alice, bob].map((person) => world.signed(10, person, { username: 'ann' }));
@@ -98,7 +98,7 @@ test('two registrations of one name pass alone but not one after the other', (t)
   t.deepEqual(world.apply(...both).map(messagesOf), ['ok', ['Username is not unique.']]);
 });
 
-test('votes go to delegates that are not voted for, and are taken from those that are', (t) => {
+test('votes are added for new delegates, and removed from current ones', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   world.elect(bob, 'bob');
@@ -118,7 +118,7 @@ test('votes go to delegates that are not voted for, and are taken from those tha
   t.deepEqual(world.state.account(alice.address)?.votes, [bob.publicKey]);
 });
 
-test('101 votes are the most that an account can hold', (t) => {
+test('an account can hold at most 101 votes', (t) => {
   const world = new TransactionWorld();
   const keys = Array.from({ length: 101 }, (_, index) => index.toString(16).padStart(64, 'a'));
   for (const [index, publicKey] of keys.entries()) {
@@ -167,7 +167,7 @@ test('a group cannot contain its own account', (t) => {
   ]);
 });
 
-test('a group sends with enough of its members, and more are welcome', (t) => {
+test('a group sends with enough member signatures, and more are allowed', (t) => {
   const world = new TransactionWorld();
   const members = [bob, carol, dave];
   world.fund(alice, { group: { min: 2, lifetime: 1, members: members.map(({ publicKey }) => publicKey) } });
@@ -192,7 +192,7 @@ test('a pending transaction with another fault fails', (t) => {
   ]);
 });
 
-test('one signature given twice is refused, and so are signatures where no group is', (t) => {
+test('a repeated signature is refused, and so are member signatures without a group', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { group: { min: 2, lifetime: 1, members: [bob.publicKey, carol.publicKey] } });
   const once = world.transfer(alice, bob, 1n, { members: [bob] });
@@ -202,7 +202,7 @@ test('one signature given twice is refused, and so are signatures where no group
   t.deepEqual(messagesOf(world.judge(once)), ['Sender is not a multisignature account']);
 });
 
-test('a listed exception turns a failure into success by its first error alone', (t) => {
+test('a listed exception makes a failure a success only by its first error', (t) => {
   const plain = new TransactionWorld();
   const { id } = plain.transfer(alice, bob, 1n);
   const world = new TransactionWorld({ exceptions: { ...NO_EXCEPTIONS, senderPublicKey: new Set([id]) } });
@@ -214,7 +214,7 @@ test('a listed exception turns a failure into success by its first error alone',
   t.is(world.judge(world.transfer(alice, bob, 1n)).status, 'fail');
 });
 
-test('inert transactions do nothing', (t) => {
+test('inert transactions change nothing', (t) => {
   const { id } = new TransactionWorld().transfer(alice, bob, 1n);
   const world = new TransactionWorld({ exceptions: { ...NO_EXCEPTIONS, inertTransactions: new Set([id]) } });
   const transaction = world.transfer(alice, bob, 1n);
@@ -223,7 +223,7 @@ test('inert transactions do nothing', (t) => {
   t.is(world.state.account(alice.address), undefined);
 });
 
-test('a delegate is known by the key of its account, with whatever key an excepted registration was signed', (t) => {
+test('a delegate has the key of its account, whatever key signed an excepted registration', (t) => {
   const { id } = new TransactionWorld().signed(10, alice, { username: 'alice' });
   const world = new TransactionWorld({ exceptions: { ...NO_EXCEPTIONS, senderPublicKey: new Set([id]) } });
   world.fund(alice, { publicKey: bob.publicKey });

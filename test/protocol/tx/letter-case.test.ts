@@ -68,7 +68,7 @@ function reread(maker: ChainMaker, transaction: Transaction, changes: JsonObject
 for (const generation of GENERATIONS) {
   const title = (text: string): string => `generation ${generation}: ${text}`;
 
-  test(title('a group may name one member in two letter cases, who signs in two'), (t) => {
+  test(title('a group may name a member in two letter cases, and the member signs twice'), (t) => {
     const { maker, alice, bob } = setUpAccounts(generation);
     const key = publicKeyOf(bob);
     const signed = registration(maker, alice, [key, key.toUpperCase()], [bob, bob]);
@@ -80,7 +80,7 @@ for (const generation of GENERATIONS) {
     t.throws(() => reread(maker, signed, { signatures: [signature, signature] }));
   });
 
-  test(title('lists of signatures keep their letter case through JSON and the store'), (t) => {
+  test(title('lists of signatures keep their letter case in JSON and the store'), (t) => {
     const { maker, alice, bob } = setUpAccounts(generation);
     const signed = registration(maker, alice, [publicKeyOf(bob)], [bob]);
     const [signature = ''] = signed.signatures;
@@ -92,7 +92,7 @@ for (const generation of GENERATIONS) {
     t.throws(() => apply(maker, blockOf(maker, shouted)), { instanceOf: BlockRejected, message: /Failed to validate/ });
   });
 
-  test(title('a member named in capitals sends nothing later in the block, and anything in the next'), (t) => {
+  test(title('a member named in capitals can send nothing later in the block, but anything in the next'), (t) => {
     const { maker, alice, stranger } = setUpAccounts(generation);
     const shouted = publicKeyOf(stranger).toUpperCase();
     const named = registration(maker, alice, [shouted], [stranger]);
@@ -107,7 +107,7 @@ for (const generation of GENERATIONS) {
     t.notThrows(() => apply(maker, blockOf(maker, maker.transfer(stranger, alice, 2n))));
   });
 
-  test(title('pool and forger take no transaction of a member whom an earlier one names in capitals'), (t) => {
+  test(title('pool and forger refuse transactions of a member whom an earlier one names in capitals'), (t) => {
     const { maker, alice, stranger } = setUpAccounts(generation);
     const named = registration(maker, alice, [publicKeyOf(stranger).toUpperCase()], [stranger]);
     const own = maker.transfer(stranger, alice, 1n);
@@ -124,7 +124,7 @@ for (const generation of GENERATIONS) {
     t.notThrows(() => apply(maker, maker.build({ transactions: [named, own] })));
   });
 
-  test(title('a sender who writes his key in capitals is taken before others know it, and never after'), (t) => {
+  test(title("a sender's key in capitals is accepted only before the account has a key"), (t) => {
     const { maker, alice, bob, stranger } = setUpAccounts(generation);
     const shout = (transaction: Transaction): Transaction =>
       reread(maker, transaction, { senderPublicKey: transaction.senderPublicKey.toUpperCase() });
@@ -145,7 +145,7 @@ for (const generation of GENERATIONS) {
     t.is(codec.transactionToJson(shout(first))['senderPublicKey'], publicKeyOf(stranger).toUpperCase());
   });
 
-  test(title('a member named in capitals sends in the same block what names his key so'), (t) => {
+  test(title('a member named in capitals can send in the same block if the key is in capitals too'), (t) => {
     const { maker, alice, stranger } = setUpAccounts(generation);
     const shouted = publicKeyOf(stranger).toUpperCase();
     const named = registration(maker, alice, [shouted], [stranger]);
@@ -153,7 +153,7 @@ for (const generation of GENERATIONS) {
     t.notThrows(() => apply(maker, blockOf(maker, named, own)));
   });
 
-  test(title('hashes and keys of a header are compared as text, and so taken in lower case alone'), (t) => {
+  test(title('hashes and keys in a header are compared as text, so only lower case is accepted'), (t) => {
     const { maker } = setUpAccounts(generation);
     const { codec } = maker.rules;
     const json = codec.blockToJson(maker.build());
@@ -166,7 +166,7 @@ for (const generation of GENERATIONS) {
     t.is(codec.blockFromJson({ ...json, blockSignature: signature }).id, json['id'] as string);
   });
 
-  test(title('totals are numbers in any text that says them'), (t) => {
+  test(title('totals are numbers in any notation'), (t) => {
     const { maker } = setUpAccounts(generation);
     const { codec } = maker.rules;
     const json = codec.blockToJson(maker.build());
@@ -179,7 +179,7 @@ for (const generation of GENERATIONS) {
   });
 }
 
-test('a second signature keeps the letter case of its key in its asset, and the account its bytes', (t) => {
+test("a second signature keeps its key's letter case in the asset, and the account stores its bytes", (t) => {
   for (const generation of GENERATIONS) {
     const { maker, alice, bob } = setUpAccounts(generation);
     const plain = maker.transaction(alice, { kind: 'secondSignature', publicKey: publicKeyOf(bob) });

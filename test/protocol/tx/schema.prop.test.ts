@@ -46,7 +46,7 @@ for (const [generation, shapes] of [
   [2, GEN2_SHAPES],
   [3, GEN3_SHAPES],
 ] as const) {
-  test(`a schema of generation ${generation} has nothing against members that are plainly written`, (t) => {
+  test(`a schema of generation ${generation} finds no fault in plain members`, (t) => {
     const shape = shapes.compile({
       type: 'object',
       required: ['type', 'senderPublicKey', 'timestamp', 'asset', 'signature'],
@@ -67,7 +67,7 @@ for (const [generation, shapes] of [
   });
 }
 
-test('the base schema of generation 2 has nothing against a document that is plainly written', (t) => {
+test('the base schema of generation 2 finds no fault in a plain document', (t) => {
   const text = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     fc.oneof({ arbitrary: usual, weight: 12 }, { arbitrary: spoilt(usual), weight: 1 });
   const amounts = fc.bigInt({ min: 0n, max: 2n ** 64n + 3n }).map(String);
@@ -95,7 +95,7 @@ test('the base schema of generation 2 has nothing against a document that is pla
   t.true(seen.plain > 100 && seen.faulty > 100);
 });
 
-test('a transfer that is read without its schema has no fault by it', (t) => {
+test('a transfer that is read without its schema has no schema fault', (t) => {
   const shape = GEN3_SHAPES.compile({
     type: 'object',
     required: ['recipientId', 'amount'],

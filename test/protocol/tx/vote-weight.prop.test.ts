@@ -56,7 +56,7 @@ test('the weight of a delegate is always the sum of the balances that vote for i
   );
 });
 
-test('weights that are not visible yet are gathered apart', (t) => {
+test('invisible weights are stored separately', (t) => {
   const world = worldWithDelegates();
   const [alice, bob] = [nobody(1), nobody(2)];
   const [, favourite] = delegates;
@@ -68,7 +68,7 @@ test('weights that are not visible yet are gathered apart', (t) => {
   t.like(overlay.delegate(publicKey), { voteWeight: -3n - LSK / 10n, pendingVoteWeight: -3n - LSK / 10n });
 });
 
-test('a listed vote does not count its own changes out of the votes before it', (t) => {
+test('a listed vote does not subtract its own changes from the earlier votes', (t) => {
   const world = worldWithDelegates();
   const voter = nobody(1);
   const [, favourite] = delegates;

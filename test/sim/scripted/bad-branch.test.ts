@@ -56,7 +56,7 @@ async function liar(scripted: ScriptedWorld, model: SimNode, height: number, vic
   transport.connect({ ip, wsPort: Number(wsPort) }).catch(() => undefined);
 }
 
-test('a branch whose last block alone makes it better, and is wrong, leaves the old tip and costs its peer the place', async (t) => {
+test('a branch that is better only by an invalid last block changes nothing, and its peer is banned', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 2, forgersOf: dealt });
   await scripted.slots(20);
   const { world } = scripted;

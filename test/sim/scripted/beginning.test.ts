@@ -36,7 +36,7 @@ for (const generation of [2, 3] as const) {
   // A node of generation 2 needs peers that agree with it. Therefore some nodes have no delegates.
   const relays = generation === 2 ? 2 : 0;
 
-  test(`a node with all delegates of a network of generation ${generation} begins it within two slots`, async (t) => {
+  test(`a node with all delegates of a network of generation ${generation} starts it within two slots`, async (t) => {
     const world = worldOf(generation, { nodes: 1 + relays, forgersOf: (node, all) => (node === 0 ? all : []) });
     await world.startAll();
     await slots(world, 2);
@@ -54,7 +54,7 @@ for (const generation of [2, 3] as const) {
     await world.close();
   });
 
-  test(`a node with some delegates of a network of generation ${generation} watches a turn, says until when, and begins`, async (t) => {
+  test(`a node with some delegates of a network of generation ${generation} waits one turn, says so, and starts`, async (t) => {
     const world = worldOf(generation, {
       nodes: 1 + relays,
       forgersOf: (node, all) => (node === 0 ? all.slice(0, 40) : []),
@@ -78,7 +78,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('two nodes that share the delegates begin a network together, and one that comes later joins in before anything is final', async (t) => {
+test('two nodes that share the delegates start a network, and a later one joins before anything is final', async (t) => {
   const world = worldOf(3, {
     nodes: 3,
     forgersOf: (node, all) => [all.slice(0, 30), all.slice(30, 60), all.slice(60)][node] ?? [],
@@ -101,7 +101,7 @@ test('two nodes that share the delegates begin a network together, and one that 
   await world.close();
 });
 
-test('a node with all delegates and the genesis block alone signs nothing beside peers that have a chain', async (t) => {
+test('a node with all delegates and only the genesis block signs nothing beside peers with a chain', async (t) => {
   const world = worldOf(3, { nodes: 2, forgersOf: (_, all) => all, riskDoubleForgingOf: (node) => node === 0 });
   await world.node(0).start();
   await slots(world, 20);

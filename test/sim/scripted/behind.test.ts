@@ -4,7 +4,7 @@ import test from 'ava';
 
 import { syncAfterOutage } from '../catch-up.ts';
 
-test('a node that missed thousands of blocks has them again within minutes, from a network that goes on', async (t) => {
+test('a node that missed thousands of blocks downloads them within minutes from a running network', async (t) => {
   const { blocks, slots, isSame } = await syncAfterOutage(2000);
   t.true(isSame);
   t.true(slots <= 30, `${blocks} blocks took ${slots} slots`);

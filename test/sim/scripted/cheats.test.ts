@@ -5,7 +5,7 @@ import test from 'ava';
 import { Load } from '../load.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
 
-test('a quarter of the delegates signing two blocks each neither splits the others nor stops finality', async (t) => {
+test('a quarter of the delegates signing two blocks each neither splits the network nor stops finality', async (t) => {
   const scripted = await ScriptedWorld.begin({
     nodes: 4,
     misbehaviourOf: (node) => (node === 3 ? 'doubleForger' : undefined),
@@ -20,7 +20,7 @@ test('a quarter of the delegates signing two blocks each neither splits the othe
   t.true(scripted.finalized(0) > 60, `finalized ${scripted.finalized(0)}`);
 });
 
-test('two nodes with the same delegate keys end on one chain as the others do', async (t) => {
+test('two nodes with the same delegate keys end on one chain with all others', async (t) => {
   const scripted = await ScriptedWorld.begin({
     nodes: 4,
     forgersOf: (node, delegates) =>
@@ -38,7 +38,7 @@ test('two nodes with the same delegate keys end on one chain as the others do', 
   t.true(scripted.finalized(0) > 60, `finalized ${scripted.finalized(0)}`);
 });
 
-test('one who holds his blocks back gains a few blocks for a while and nobody is left behind', async (t) => {
+test('a delegate that withholds blocks gains a few blocks for a while, and no node is left behind', async (t) => {
   const scripted = await ScriptedWorld.begin({
     nodes: 4,
     misbehaviourOf: (node) => (node === 3 ? 'withholder' : undefined),

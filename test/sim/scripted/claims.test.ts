@@ -9,7 +9,7 @@ import { silentHandlers } from '../silent-handlers.ts';
 const CLAIMANTS = 20;
 const SLOTS = 60;
 
-test('a crowd that claims a better chain and says no more costs at most a slot', async (t) => {
+test('a crowd that claims a better chain and sends nothing costs at most one slot', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4 });
   await scripted.slots(10);
   const { world } = scripted;

@@ -36,7 +36,7 @@ for (const generation of [3, 2] as const) {
     });
   }
 
-  test(`generation ${generation}: a true better chain is followed in the midst of false claims`, async (t) => {
+  test(`generation ${generation}: a true better chain is followed in spite of false claims`, async (t) => {
     const scripted = await begin(generation, 10);
     scripted.world.partition([[0], [1, 2, 3]]);
     await scripted.slots(15);

@@ -8,7 +8,7 @@ import { silentHandlers } from '../silent-handlers.ts';
 
 const NETWORK = { generation: 2, delegateListRoundOffset: 0 } as const;
 
-test('halves with chains of one length, neither with the consent to go on, end on one of the two', async (t) => {
+test('two halves with chains of one length and too little consent end on one chain', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(30);
   t.is(scripted.apart(0, 3), 0);
@@ -32,7 +32,7 @@ test('halves with chains of one length, neither with the consent to go on, end o
   return undefined;
 });
 
-test('a node that its network has left behind does not forge, and takes over the longer chain', async (t) => {
+test('a node left behind by its network does not forge, and switches to the longer chain', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(20);
   scripted.world.partition([[0], [1, 2, 3]]);
@@ -71,7 +71,7 @@ async function strangersElsewhere(scripted: ScriptedWorld, victims: readonly Sim
   }
 }
 
-test('a crowd of strangers that go by another broadhash keeps no delegate from forging', async (t) => {
+test('a crowd of strangers with another broadhash does not stop a delegate from forging', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(10);
   await strangersElsewhere(scripted, scripted.world.nodes, 60);
@@ -83,7 +83,7 @@ test('a crowd of strangers that go by another broadhash keeps no delegate from f
   t.is(scripted.said('FORGING_PAUSED'), 0);
 });
 
-test('the same crowd lets nobody forge whom his own peers have left', async (t) => {
+test('the same crowd does not enable a delegate whose own peers have left it', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(10);
   await strangersElsewhere(scripted, [scripted.node(0)], 60);

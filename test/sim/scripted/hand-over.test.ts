@@ -58,7 +58,7 @@ function contradictions(world: World, keys: readonly KeyPair[]): readonly string
   });
 }
 
-test('without the record a delegate of generation 3 signs once a block from after its move is final, and contradicts nothing', async (t) => {
+test('without its record a moved delegate signs only after a block from after the move is final, and contradicts nothing', async (t) => {
   const { world, keys, slots } = await begin({});
   await slots(230);
   t.true(signedBy(world, OLD, keys).length >= 2 * MOVING);
@@ -82,7 +82,7 @@ test('without the record a delegate of generation 3 signs once a block from afte
   t.is(world.node(NEW).engine.forging.waiting(publicKeyOf(keys[0] as KeyPair)), undefined);
 });
 
-test('without the record nothing contradicts what was signed on a branch that nobody else has', async (t) => {
+test('without its record a delegate contradicts nothing signed on a branch that only it had', async (t) => {
   const { world, keys, slots } = await begin({});
   await slots(230);
   // The isolated old node forges with its own delegates on a branch that no other node gets.
@@ -98,7 +98,7 @@ test('without the record nothing contradicts what was signed on a branch that no
   t.deepEqual(contradictions(world, keys), []);
 });
 
-test('while another folder of the machine signs, a folder without a record does not take the watermarks for its own', async (t) => {
+test('while another folder signs, a folder without a record does not take over its watermarks', async (t) => {
   const { world, keys, slots } = await begin({}, { watermarks: [OLD, NEW] });
   await slots(130);
   // Both folders belong to one user and share the watermarks of that user.
@@ -118,7 +118,7 @@ test('while another folder of the machine signs, a folder without a record does 
   t.deepEqual(contradictions(world, keys), []);
 });
 
-test('a watermark that was written for another beginning of the network is not taken for a record', async (t) => {
+test('a watermark from another genesis of the network does not count as a record', async (t) => {
   const { world, keys, slots } = await begin({}, { watermarks: [OLD, NEW] });
   await slots(130);
   world.node(OLD).crash();
@@ -137,7 +137,7 @@ test('a watermark that was written for another beginning of the network is not t
   return undefined;
 });
 
-test('with the record a delegate of generation 3 goes on in its next slot', async (t) => {
+test('with its record a delegate of generation 3 continues in its next slot', async (t) => {
   const { world, keys, slots } = await begin({});
   await slots(230);
   world.node(OLD).crash();
@@ -156,7 +156,7 @@ test('with the record a delegate of generation 3 goes on in its next slot', asyn
 });
 
 for (const generation of [2, 3] as const) {
-  test(`while another node forges for a delegate of generation ${generation}, nothing is signed; afterwards its first slot passes unused`, async (t) => {
+  test(`while another node forges for a delegate of generation ${generation}, this node signs nothing, and skips its first slot afterwards`, async (t) => {
     const { world, keys, slots } = await begin({ generation, delegateListRoundOffset: generation === 2 ? 0 : 2 });
     await slots(105);
     enable(world, keys);
@@ -173,7 +173,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('when another node begins to forge for a delegate, this one stops by itself', async (t) => {
+test('when another node begins to forge for a delegate, this node stops by itself', async (t) => {
   const { world, keys, slots } = await begin({ generation: 2, delegateListRoundOffset: 0 });
   world.node(OLD).crash();
   enable(world, keys);
@@ -192,7 +192,7 @@ test('when another node begins to forge for a delegate, this one stops by itself
   t.deepEqual(contradictions(world, keys), []);
 });
 
-test('a node with an old record contradicts nothing, however long ago its delegates signed elsewhere', async (t) => {
+test('a node with an old record contradicts nothing, whenever its delegates signed elsewhere', async (t) => {
   const moving = 2;
   const delegates = 7;
   const world = new World({

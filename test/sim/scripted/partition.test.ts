@@ -13,7 +13,7 @@ function dealt(...counts: readonly number[]) {
   };
 }
 
-test('two halves that were apart for 30 minutes end on one chain, and nothing was final on either', async (t) => {
+test('two halves apart for 30 minutes end on one chain, and neither had final blocks meanwhile', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4 });
   await scripted.slots(30);
   const before = scripted.node(0).tip.height;
@@ -30,7 +30,7 @@ test('two halves that were apart for 30 minutes end on one chain, and nothing wa
   t.true(scripted.said('CHAIN_SWITCHED') >= 2);
 });
 
-test('of 40 and 61 delegates apart, the 40 come over, and both go on to finalize what they share', async (t) => {
+test('in a partition of 40 and 61 delegates the 40 switch over, and both finalize the common chain', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 2, forgersOf: dealt(40, 61) });
   await scripted.slots(250);
   const before = scripted.finalized(1);
@@ -46,7 +46,7 @@ test('of 40 and 61 delegates apart, the 40 come over, and both go on to finalize
   t.is(scripted.node(0).store.heightOf(longer.id), longer.height);
 });
 
-test('68 delegates finalize without the other 33, who come over when they can', async (t) => {
+test('68 delegates finalize without the other 33, who switch over later', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 2, forgersOf: dealt(33, 68) });
   await scripted.slots(150);
   const split = scripted.node(1).tip.height;
@@ -61,7 +61,7 @@ test('68 delegates finalize without the other 33, who come over when they can', 
   t.true(scripted.finalized(0) > split);
 });
 
-test('a node that forged a dead branch of 150 blocks comes back by itself', async (t) => {
+test('a node that forged a dead branch of 150 blocks recovers by itself', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 3, forgersOf: dealt(35, 35, 31) });
   await scripted.slots(20);
   scripted.world.partition([[0, 1], [2]]);
@@ -72,7 +72,7 @@ test('a node that forged a dead branch of 150 blocks comes back by itself', asyn
   t.true((await scripted.meet()) <= 6);
 });
 
-test('two halves that were apart for six hours, without finality all the time, meet as soon as those apart for a minute', async (t) => {
+test('two halves apart for six hours without finality meet as soon as halves apart for a minute', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 2, forgersOf: dealt(50, 51) });
   await scripted.slots(20);
   scripted.world.partition([[0], [1]]);
@@ -83,7 +83,7 @@ test('two halves that were apart for six hours, without finality all the time, m
   t.is(scripted.said('CHAIN_SWITCHED'), 1);
 });
 
-test('a quiet network brings a late node up to date though nobody sends a block', async (t) => {
+test('a quiet network brings a late node up to date although nobody sends a block', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 3, forgersOf: dealt(101, 0, 0) });
   scripted.node(2).crash();
   await scripted.slots(40);

@@ -32,7 +32,7 @@ const SHAPES = [
 
 for (const generation of [2, 3] as const) {
   for (const { name, fixedPeersOf } of SHAPES) {
-    test(`generation ${generation}, ten nodes ${name}: a transaction is in all pools within seconds, and with some peer within one`, async (t) => {
+    test(`generation ${generation}, ten nodes ${name}: a transaction is in all pools within seconds, and at one peer within one`, async (t) => {
       const { world } = await ScriptedWorld.begin({
         nodes: NODES,
         network: { accounts: 50, ...networkOf(generation) },
@@ -53,7 +53,7 @@ for (const generation of [2, 3] as const) {
     });
   }
 
-  test(`generation ${generation}, ten nodes under 25 transactions per second: each takes all of them in`, async (t) => {
+  test(`generation ${generation}, ten nodes under 25 transactions per second: each gets all of them`, async (t) => {
     const { world } = await ScriptedWorld.begin({ nodes: NODES, network: { accounts: 50, ...networkOf(generation) } });
     await world.run(20);
     const { everywhere, lacking } = await spread(world, 25, 20);
@@ -63,7 +63,7 @@ for (const generation of [2, 3] as const) {
     await world.close();
   });
 
-  test(`generation ${generation}: what a node took in while it was alone is with the others soon after they are back`, async (t) => {
+  test(`generation ${generation}: transactions of an isolated node reach the others soon after their return`, async (t) => {
     const scripted = await ScriptedWorld.begin({ nodes: 5, network: networkOf(generation) });
     const { world } = scripted;
     await world.run(60);
@@ -87,7 +87,7 @@ for (const generation of [2, 3] as const) {
     await world.close();
   });
 
-  test(`generation ${generation}: a transaction that was accepted just before its node was killed gets into a block`, async (t) => {
+  test(`generation ${generation}: a transaction accepted just before a kill of its node gets into a block`, async (t) => {
     const scripted = await ScriptedWorld.begin({ nodes: 5, network: networkOf(generation) });
     const { world } = scripted;
     await world.run(60);

@@ -40,7 +40,7 @@ const OLD: RestoreSchedule = {
   endSlots: 14,
 };
 
-test('half of all delegates go on after a restore without a record, though finality would need them, as watermarks tell what they signed', async (t) => {
+test('half of all delegates continue after a restore without records, because watermarks have their last signatures', async (t) => {
   // Without a record, no delegate signs in its first slot.
   const schedule: RestoreSchedule = { ...OLD, restored: 'backup', evidence: 'watermark', endSlots: 210 };
   const { contradiction, signedAfter } = await runRestore(7, schedule);
@@ -51,7 +51,7 @@ test('half of all delegates go on after a restore without a record, though final
   t.is(blind.signedAfter, 0, 'without a watermark nothing shows what they signed');
 });
 
-test('a network of which every node was put back without a record goes on by itself', async (t) => {
+test('a network continues by itself after all its nodes were restored without records', async (t) => {
   const world = new World({
     seed: 7,
     nodes: 2,

@@ -4,7 +4,7 @@ import test from 'ava';
 
 import { ScriptedWorld } from '../scripted-world.ts';
 
-test('a clock 30 s fast and one 30 s slow hold nobody up, and their nodes follow', async (t) => {
+test('a clock 30 s fast and one 30 s slow delay no other node, and their nodes follow', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 7 });
   scripted.node(5).skewMs = 30_000;
   scripted.node(6).skewMs = -30_000;
@@ -20,7 +20,7 @@ test('a clock 30 s fast and one 30 s slow hold nobody up, and their nodes follow
   await scripted.meet();
 });
 
-test('a slow node with a fork of its own changes to the part of the better branch that its clock lets it have', async (t) => {
+test('a slow node with its own fork switches to the part of the better branch that its clock allows', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4 });
   await scripted.slots(10);
   scripted.world.partition([[0, 1, 2], [3]]);
@@ -32,7 +32,7 @@ test('a slow node with a fork of its own changes to the part of the better branc
   t.true(scripted.apart(0, 3) <= 5);
 });
 
-test('all nodes restarted at once, again and again and in the middle of writes, go on where they were', async (t) => {
+test('nodes restarted together, repeatedly and during writes, continue at their last block', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4 });
   await scripted.slots(15);
   for (let round = 1; round <= 6; round += 1) {
@@ -53,7 +53,7 @@ test('all nodes restarted at once, again and again and in the middle of writes, 
   t.true(scripted.node(0).tip.height > 40);
 });
 
-test('a node whose clock is an hour fast, or slow, forges nothing while its peers agree on that, and goes on when it is set', async (t) => {
+test('a node with a clock an hour off forges nothing while its peers agree on that, and resumes when it is set', async (t) => {
   for (const skewMs of [3_600_000, -3_600_000]) {
     const scripted = await ScriptedWorld.begin({ nodes: 4 });
     await scripted.slots(60);
@@ -73,7 +73,7 @@ test('a node whose clock is an hour fast, or slow, forges nothing while its peer
   }
 });
 
-test('of three nodes the one with the wrong clock is told so, and no other; of two, both are told that one is wrong', async (t) => {
+test('of three nodes only the one with a wrong clock is told so; of two, both hear that one is wrong', async (t) => {
   const network = { delegates: 12, activeDelegates: 12 };
   for (const [nodes, codes] of [
     [3, ['PEER_CLOCK_OFF', 'PEER_CLOCK_OFF', 'CLOCK_OFFSET']],

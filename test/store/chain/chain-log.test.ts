@@ -17,7 +17,7 @@ function appendTo(store: ReturnType<typeof open>, dice: Dice, count: number) {
   });
 }
 
-test('each block that comes or goes leaves a record, and the content of a reverted one stays', (t) => {
+test('each applied or reverted block leaves a record, and the content of a reverted one is kept', (t) => {
   const store = open();
   const log = createChainLog(store, noFinality);
   const blocks = appendTo(store, new Dice(3), 4);
@@ -38,7 +38,7 @@ test('each block that comes or goes leaves a record, and the content of a revert
   t.is(log.floor(), 1);
 });
 
-test('a transaction that fails leaves no record, and a log that is opened again goes on', (t) => {
+test('a failed transaction leaves no record, and a reopened log continues', (t) => {
   const store = open();
   const first = createChainLog(store, noFinality);
   appendTo(store, new Dice(3), 2);
@@ -78,7 +78,7 @@ test('the finalized height of records never falls', (t) => {
   );
 });
 
-test('old records are forgotten', (t) => {
+test('old records are deleted', (t) => {
   const store = open();
   const log = createChainLog(store, { ...noFinality, recordsMax: 3 });
   appendTo(store, new Dice(3), 8);
@@ -89,7 +89,7 @@ test('old records are forgotten', (t) => {
   );
 });
 
-test('what changed the chain past the log shows as a number without a record', (t) => {
+test('a change of the chain without the log shows as a number without a record', (t) => {
   const disk = new MemoryKeyValue();
   const openAgain = () => chainStoreOver(disk, { codec: FAKE_CODEC, params: paramsWith() }, 'test');
   const first = openAgain();

@@ -21,7 +21,7 @@ function grow(store: StoredChain, dice: Dice, blocks: number): readonly Step[] {
 }
 
 for (const backend of BACKENDS) {
-  test(`${backend}: taking blocks back leaves every key and the digest of every height as they were`, async (t) => {
+  test(`${backend}: reverts restore each key and the digest of each height`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 12 }), async (seed, blocks) => {
         await withStore(backend, (store) => {
@@ -52,7 +52,7 @@ for (const backend of BACKENDS) {
     );
   });
 
-  test(`${backend}: a chain switch within one transaction ends as if the other branch had never been`, async (t) => {
+  test(`${backend}: after a chain switch in one transaction no trace of the other branch is left`, async (t) => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(),
@@ -85,7 +85,7 @@ for (const backend of BACKENDS) {
     );
   });
 
-  test(`${backend}: a throw leaves nothing of a transaction, on the disk or in memory`, async (t) => {
+  test(`${backend}: a throw leaves no part of a transaction, on the disk or in memory`, async (t) => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(),
@@ -135,7 +135,7 @@ for (const backend of BACKENDS) {
   });
 }
 
-test('it makes no difference how blocks and reverts are grouped into transactions', async (t) => {
+test('the grouping of blocks and reverts into transactions makes no difference', async (t) => {
   const step = fc.record({ reverts: fc.boolean(), seed: fc.nat(), endsTransaction: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {

@@ -35,7 +35,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: blocks below the kept undo records stay; the floor says how far back one may go`, async (t) => {
+  test(`${backend}: blocks without undo records cannot be reverted; the floor names the lowest`, async (t) => {
     await withStore(backend, (store) => {
       for (let i = 0; i < 6; i += 1) append(store);
       t.is(store.undoFloor(), 2);
@@ -55,7 +55,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: undo records forgotten in the transaction that made them are never kept, the others are`, async (t) => {
+  test(`${backend}: undo records deleted in their own transaction are never stored, the others are`, async (t) => {
     await withStore(backend, (store) => {
       const grow = (blocks: number, upToHeight: number, fails = false): void =>
         store.transact((writer) => {
@@ -134,7 +134,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: asynchronous work is refused and leaves nothing`, async (t) => {
+  test(`${backend}: asynchronous work is refused and leaves no trace`, async (t) => {
     await withStore(backend, (store) => {
       append(store);
       const error = t.throws(
@@ -205,7 +205,7 @@ for (const backend of BACKENDS) {
   });
 }
 
-test('each table has a number of its own that no earlier layout used for something else', (t) => {
+test('each table has its own number, which no earlier layout used for something else', (t) => {
   const numbers = [...Object.values(TABLES).map(({ number }) => number), SELF_LIST];
   t.is(new Set(numbers).size, numbers.length);
   for (const number of numbers) {

@@ -52,7 +52,7 @@ async function inFolder(work: (directory: string) => Promise<void>): Promise<voi
   }
 }
 
-test('a store that is opened again holds what it held, and goes on from there', async (t) => {
+test('a reopened store has its data, and continues from there', async (t) => {
   await inFolder(async (directory) => {
     const dice = new Dice(1);
     const first = await openIn(directory);
@@ -70,7 +70,7 @@ test('a store that is opened again holds what it held, and goes on from there', 
   });
 });
 
-test('a folder whose name holds a point is a folder', async (t) => {
+test('a folder whose name contains a dot is a folder', async (t) => {
   await inFolder(async (parent) => {
     const directory = join(parent, 'chain.v1');
     const store = await openIn(directory);
@@ -130,7 +130,7 @@ for (const backend of BACKENDS) {
   });
 }
 
-test('sets and maps of exceptions in another order are the same parameters', async (t) => {
+test('sets and maps of exceptions are the same parameters in any order', async (t) => {
   const exceptions = (ids: readonly string[]): ChainParams['exceptions'] => ({
     ...NO_EXCEPTIONS,
     votes: new Set(ids),
@@ -153,7 +153,7 @@ for (const [what, layout, advice] of [
   ],
   ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that one\.$/],
 ] as const) {
-  test(`a store of ${what} layout is refused with both versions and advice, and left as it is`, async (t) => {
+  test(`a store of ${what} layout is refused with both versions and advice, and left unchanged`, async (t) => {
     await inFolder(async (directory) => {
       await (await openIn(directory)).close();
       const raw = openLmdb(directory, true);
@@ -172,7 +172,7 @@ for (const [what, layout, advice] of [
 
 const STATE_TABLE_NAMES = ['accounts', 'votes', 'delegates', 'roundLists', 'ledger', 'facts'] as const;
 for (const table of STATE_TABLE_NAMES) {
-  test(`a flipped bit in a value of ${table} is found when the store is opened, and told with the remedy`, async (t) => {
+  test(`a flipped bit in a value of ${table} is found when the store is opened, and reported with the remedy`, async (t) => {
     await inFolder(async (directory) => {
       const store = await openIn(directory);
       followHistory(store, 60);
@@ -191,7 +191,7 @@ for (const table of STATE_TABLE_NAMES) {
   });
 }
 
-test('what was checked just before is not gone through again', async (t) => {
+test('a store that was just checked is not checked again', async (t) => {
   await inFolder(async (directory) => {
     const store = await openIn(directory);
     followHistory(store, 60);
@@ -205,7 +205,7 @@ test('what was checked just before is not gone through again', async (t) => {
   });
 });
 
-test('a flipped bit in an undo record is found when the store is opened, and told with the remedy', async (t) => {
+test('a flipped bit in an undo record is found when the store is opened, and reported with the remedy', async (t) => {
   for (let height = 2; height <= 30; height += 7) {
     await inFolder(async (directory) => {
       const store = await openIn(directory);
@@ -227,7 +227,7 @@ test('a flipped bit in an undo record is found when the store is opened, and tol
   }
 });
 
-test('a checksum that a disk has lost or changed is damage like that of the state', async (t) => {
+test('a checksum lost or changed by a disk is reported like damage of the state', async (t) => {
   for (const damage of [undefined, Buffer.from('0123456789'), Buffer.alloc(3)]) {
     await inFolder(async (directory) => {
       const store = await openIn(directory);
@@ -245,7 +245,7 @@ test('a checksum that a disk has lost or changed is damage like that of the stat
 });
 
 test.serial(
-  'a full disk is refused before anything is mapped, also for a store that is there, and nothing is left',
+  'on a full disk an open is refused before any mapping, even of an existing store, and leaves no file',
   async (t) => {
     await inFolder(async (directory) => {
       await (await openIn(join(directory, 'old'))).close();
@@ -266,7 +266,7 @@ test.serial(
 );
 
 test.serial(
-  'after a write that found no room nothing is written before there is some, and then all goes on',
+  'after a write without room no further write starts until there is room, and then all writes continue',
   async (t) => {
     await inFolder(async (directory) => {
       const keys = openLmdb(directory, true);
@@ -319,7 +319,7 @@ for (const [what, spoil] of [
   ['a database that lost its end', (file: string) => truncateSync(file, 5 * 4096)],
   ['zeros instead of a database', (file: string) => writeFileSync(file, Buffer.alloc(16_384))],
 ] as const) {
-  test(`${what} is refused and left as it is`, async (t) => {
+  test(`${what} is refused and left unchanged`, async (t) => {
     await inFolder(async (directory) => {
       const store = await openIn(directory);
       followHistory(store, 30);
@@ -337,7 +337,7 @@ for (const [what, spoil] of [
   });
 }
 
-test('an empty data file, left by a kill at the first start, is taken as no store', async (t) => {
+test('an empty data file, left by a kill at the first start, counts as no store', async (t) => {
   await inFolder(async (directory) => {
     writeFileSync(join(directory, 'data.mdb'), '');
     const options = { directory, codec: FAKE_CODEC, params: paramsWith() };
@@ -350,7 +350,7 @@ test('an empty data file, left by a kill at the first start, is taken as no stor
   });
 });
 
-test('a file in the place of the folder is refused', async (t) => {
+test('a file in the place of the store folder is refused', async (t) => {
   await inFolder(async (parent) => {
     const directory = join(parent, 'chain');
     writeFileSync(directory, '');
@@ -359,7 +359,7 @@ test('a file in the place of the folder is refused', async (t) => {
   });
 });
 
-test('where nothing may be created, a missing store is named and nothing appears', async (t) => {
+test('when nothing may be created, a missing store is reported and nothing is created', async (t) => {
   await inFolder(async (parent) => {
     const directory = join(parent, 'chain');
     const params = paramsWith();
@@ -370,7 +370,7 @@ test('where nothing may be created, a missing store is named and nothing appears
   });
 });
 
-test('a store is open once at a time', async (t) => {
+test('a store can be opened only once at a time', async (t) => {
   await inFolder(async (directory) => {
     const store = await openIn(directory);
     const error = await t.throwsAsync(openIn(directory), { code: 'STORE_IN_USE' });
@@ -385,7 +385,7 @@ test('a store is open once at a time', async (t) => {
   });
 });
 
-test('a store that a node in another container holds is neither read nor written to from here', async (t) => {
+test('a store that a node in another container has open can be neither read nor written here', async (t) => {
   await inFolder(async (directory) => {
     const options = { directory, codec: FAKE_CODEC, params: paramsWith(), clock: systemClock };
     await (await openChainStore(options)).close();
@@ -403,7 +403,7 @@ test('a store that a node in another container holds is neither read nor written
   });
 });
 
-test('where nothing can be written a store is read only while nobody holds it', async (t) => {
+test('without write access a store can be read only while nobody has it open', async (t) => {
   await inFolder(async (directory) => {
     const readOnly = (path: string): void => {
       throw Object.assign(new Error(`EROFS: read-only file system, access '${path}'`), { code: 'EROFS' });
@@ -422,7 +422,7 @@ test('where nothing can be written a store is read only while nobody holds it', 
   });
 });
 
-test('a store whose claim another process has taken for stale is written to no more', async (t) => {
+test('a store whose claim another process took as stale is not written any more', async (t) => {
   await inFolder(async (directory) => {
     const keys = openLmdb(directory, true);
     const write = (): void => keys.transact((writer) => writer.put(Buffer.from('key'), Buffer.from('value')));
@@ -436,7 +436,7 @@ test('a store whose claim another process has taken for stale is written to no m
   });
 });
 
-test('claims of processes that are gone, or of another process with the same number, do not keep a node out', async (t) => {
+test('claims of dead processes, or of another process with the same number, keep no node out', async (t) => {
   await inFolder(async (directory) => {
     for (const claim of [
       'in-use.4194399.abcdef01-5',
@@ -455,7 +455,7 @@ for (const [file, canRead] of [
   ['data.mdb', true],
   ['lock.mdb', false],
 ] as const) {
-  test(`a store whose ${file} is another user's is refused with what to do`, async (t) => {
+  test(`a store whose ${file} is another user's is refused with a remedy`, async (t) => {
     await inFolder(async (parent) => {
       // The other user must be able to enter the folder.
       chmodSync(parent, 0o755);
@@ -469,7 +469,7 @@ for (const [file, canRead] of [
   });
 }
 
-test('a store in a folder that only another user may write to is read, and refused to who wants to write', async (t) => {
+test('a store in a folder that only another user may write can be read, but not written', async (t) => {
   await inFolder(async (parent) => {
     chmodSync(parent, 0o755);
     const directory = join(parent, 'chain');
@@ -483,7 +483,7 @@ test('a store in a folder that only another user may write to is read, and refus
   });
 });
 
-test('where nothing can be written or there is no room, that is said of a store that is to be written to', (t) => {
+test('without write access or room a write to a store is refused with that reason', (t) => {
   const outcomes = ['EROFS', 'ENOSPC', 'EACCES', 'EIO'].map((code) => {
     const { message, ...error } = refusalToWrite('/data', Object.assign(new Error(`${code}: said`), { code }));
     return `${error.code}: ${message}`;
@@ -500,7 +500,7 @@ test('where nothing can be written or there is no room, that is said of a store 
   ]);
 });
 
-test("a store in a folder of another user's is neither missing nor damaged", async (t) => {
+test("a store in another user's folder is reported neither as missing nor as damaged", async (t) => {
   await inFolder(async (parent) => {
     chmodSync(parent, 0o755);
     const directory = join(parent, 'chain');
@@ -513,7 +513,7 @@ test("a store in a folder of another user's is neither missing nor damaged", asy
   });
 });
 
-test('a folder in the place of the file of locks is refused', async (t) => {
+test('a folder in the place of the lock file is refused', async (t) => {
   await inFolder(async (directory) => {
     await (await openIn(directory)).close();
     rmSync(join(directory, 'lock.mdb'));
@@ -529,7 +529,7 @@ for (const [about, target] of [
   ['to a name that is too long', 'x'.repeat(300)],
   ['into a file', 'data.mdb/x'],
 ] as const) {
-  test(`a file of locks that is a link ${about} is refused in words, by readers and writers`, async (t) => {
+  test(`a lock file that is a link ${about} is refused with a plain error, to readers and writers`, async (t) => {
     await inFolder(async (directory) => {
       await (await openIn(directory)).close();
       rmSync(join(directory, 'lock.mdb'));
@@ -541,7 +541,7 @@ for (const [about, target] of [
   });
 }
 
-test('a store whose file of locks was removed is read and written to, and nothing else is left in its folder', async (t) => {
+test('a store without its lock file is read and written, and nothing else is left in its folder', async (t) => {
   await inFolder(async (directory) => {
     await (await openIn(directory)).close();
     const before = readdirSync(directory).sort();
@@ -555,7 +555,7 @@ test('a store whose file of locks was removed is read and written to, and nothin
   });
 });
 
-test('a store whose file another folder shares by a hard link is opened in neither, until each has a file of its own', async (t) => {
+test('of two folders that share a store file by a hard link neither opens, until each has its own file', async (t) => {
   await inFolder(async (directory) => {
     const [own, linked] = [join(directory, 'own'), join(directory, 'linked')];
     const store = await openIn(own);

@@ -20,7 +20,7 @@ function checksumOf(all: readonly KeyValueEntry[]): string {
   return checksum.bytes().toString('hex');
 }
 
-test('the order of writes, and what stood there before, make no difference', (t) => {
+test('the order of writes, and earlier values, make no difference', (t) => {
   fc.assert(
     fc.property(entries, bytes(40), fc.nat(), (all, other, seed) => {
       const dice = new Dice(seed);
@@ -35,7 +35,7 @@ test('the order of writes, and what stood there before, make no difference', (t)
   );
 });
 
-test('every flipped bit of a key or a value changes both halves of the sum or one of them', (t) => {
+test('each flipped bit of a key or a value changes at least one half of the sum', (t) => {
   fc.assert(
     fc.property(bytes(20), bytes(200), (key, value) => {
       const whole = checksumOf([{ key, value }]);
@@ -52,7 +52,7 @@ test('every flipped bit of a key or a value changes both halves of the sum or on
   );
 });
 
-test('a byte that wanders from a key to its value, or a value to the next key, changes the sum', (t) => {
+test('a byte moved from a key to its value, or from a value to the next key, changes the sum', (t) => {
   t.not(
     checksumOf([{ key: Buffer.from('ab'), value: Buffer.from('c') }]),
     checksumOf([{ key: Buffer.from('a'), value: Buffer.from('bc') }]),
@@ -74,7 +74,7 @@ class RefusingKeyValue extends MemoryKeyValue {
   }
 }
 
-test('a walk in steps between blocks, reverts, failures and refusals agrees with the checksum, and finds a byte changed under it', async (t) => {
+test('a stepwise check between blocks, reverts and failures matches the checksum, and finds a changed byte', async (t) => {
   await fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), fc.nat(), (steps, flipSeed) => {
       const keys = new RefusingKeyValue();

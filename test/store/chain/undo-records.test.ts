@@ -25,7 +25,7 @@ function setUpStore() {
   return { keys, store, open, write, tipKey, tipRecord: Buffer.from(keys.get(tipKey) ?? []) };
 }
 
-test('no record with a flipped bit is applied, wherever the bit is: nothing is reverted, and the store is called damaged', async (t) => {
+test('a record with a flipped bit is never applied: nothing is reverted, and the store counts as damaged', async (t) => {
   const { store, write, tipKey, tipRecord } = setUpStore();
   t.is(store.recordDamage(), undefined);
   for (let at = 0; at < tipRecord.length; at += 1) {
@@ -49,7 +49,7 @@ test('no record with a flipped bit is applied, wherever the bit is: nothing is r
   t.true(store.checkState().finish());
 });
 
-test('a record that is cut off, empty, longer or of another block is not applied', (t) => {
+test('a record that is truncated, empty, longer or of another block is not applied', (t) => {
   const { keys, store, write, tipKey, tipRecord } = setUpStore();
   const other = Buffer.from(keys.get(TABLES.undo.key(HEIGHT - 1)) ?? []);
   const longer = Buffer.concat([tipRecord, Buffer.alloc(1)]);
@@ -59,7 +59,7 @@ test('a record that is cut off, empty, longer or of another block is not applied
   }
 });
 
-test('a note of what is final with a flipped bit, cut off or empty is not read: the store is called damaged', async (t) => {
+test('a corrupted note of the finalized height is not used, and the store counts as damaged', async (t) => {
   const { keys, store, open, write } = setUpStore();
   const key = TABLES.notes.key('chain/finalized');
   const height = Buffer.from([7, 0, 0, 0]);

@@ -88,7 +88,7 @@ async function raw<T>(directory: string, work: (keys: KeyValue) => T): Promise<T
 }
 
 for (const layout of ['6', '7']) {
-  test(`a store of layout ${layout} is read as it is, and upgraded when it is opened for writing`, async (t) => {
+  test(`a store of layout ${layout} is read unchanged, and upgraded when it is opened for writing`, async (t) => {
     await inFolder(async (directory) => {
       await restoreFixture(directory, layout);
       const before = await raw(directory, rawDump);
@@ -135,7 +135,7 @@ for (const layout of ['6', '7']) {
 }
 
 for (const layout of ['4', '5', '6', '7']) {
-  test(`a store of layout ${layout} becomes what this version would have written, key by key`, (t) => {
+  test(`a store of layout ${layout} is upgraded to the keys that this version writes`, (t) => {
     const { keys, expected } = olderStore(layout);
     t.notDeepEqual(rawDump(keys), expected);
     const store = chainStoreOver(keys, OPTIONS, 'memory');
@@ -144,7 +144,7 @@ for (const layout of ['4', '5', '6', '7']) {
     t.is(store.tip()?.height, HEIGHT - 1);
   });
 
-  test(`a store of this layout that a flipped bit calls ${layout} keeps all that it has`, (t) => {
+  test(`a store of this layout that a flipped bit labels ${layout} keeps all its data`, (t) => {
     const keys = new MemoryKeyValue();
     followHistory(chainStoreOver(keys, OPTIONS, 'memory'), 60);
     const expected = rawDump(keys);
@@ -176,7 +176,7 @@ for (const layout of ['4', '7']) {
   });
 }
 
-test('an upgrade that fails at any write leaves every key as it was', (t) => {
+test('an upgrade that fails at any write leaves each key unchanged', (t) => {
   const { keys, expected } = olderStore('4');
   const before = rawDump(keys);
   let failures = 0;
@@ -196,7 +196,7 @@ test('an upgrade that fails at any write leaves every key as it was', (t) => {
   t.deepEqual(rawDump(keys), expected);
 });
 
-test('a process that is killed while it upgrades a store leaves it as it was, and the next one upgrades it', async (t) => {
+test('a store whose upgrade was killed is unchanged, and the next process upgrades it', async (t) => {
   await inFolder(async (directory) => {
     await restoreFixture(directory, '6');
     const before = await raw(directory, rawDump);

@@ -35,7 +35,7 @@ function changing(contents: readonly Buffer[]): FileToExamine {
   };
 }
 
-test('a file that grows while it is looked at is whole', async (t) => {
+test('a file that grows during the check is intact', async (t) => {
   const [first, second, third] = await versions();
   if (first === undefined || second === undefined || third === undefined) throw new Error('three transactions');
   t.true(first.length < second.length && second.length < third.length);
@@ -43,7 +43,7 @@ test('a file that grows while it is looked at is whole', async (t) => {
   t.deepEqual(examine(changing([first, second])), { kind: 'whole' });
 });
 
-test('what is written just now and seen in part is looked at again', async (t) => {
+test('a partly visible recent write is checked again', async (t) => {
   const [whole] = await versions();
   if (whole === undefined) throw new Error('a transaction');
   const onePage = whole.subarray(0, PAGE_BYTES);
@@ -60,7 +60,7 @@ test('what is written just now and seen in part is looked at again', async (t) =
   });
 });
 
-test('an empty file is none, however much its creator has written since', async (t) => {
+test('an empty file counts as none, however much its creator has written since', async (t) => {
   const [whole] = await versions();
   if (whole === undefined) throw new Error('a transaction');
   t.deepEqual(examine(changing([Buffer.alloc(0)])), { kind: 'none' });

@@ -5,7 +5,7 @@ import test from 'ava';
 import { makeFolder } from '../../../src/store/disk/folder.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 
-test('a folder is made with those above it, and one that is there is left as it is', (t) => {
+test('a folder is created with its parents, and an existing one stays unchanged', (t) => {
   const folder = temporaryFolder(t);
   const deep = join(folder, 'a', 'b', 'c');
   makeFolder(deep);
@@ -16,7 +16,7 @@ test('a folder is made with those above it, and one that is there is left as it 
   t.true(existsSync(join(deep, 'file')));
 });
 
-test('a link to a folder is as good as a folder', (t) => {
+test('a link to a folder is accepted like a folder', (t) => {
   const folder = temporaryFolder(t);
   makeFolder(join(folder, 'there'));
   symlinkSync(join(folder, 'there'), join(folder, 'link'));
@@ -25,7 +25,7 @@ test('a link to a folder is as good as a folder', (t) => {
   t.true(statSync(join(folder, 'there', 'deep')).isDirectory());
 });
 
-test('a file in the place of the folder or above it, and a link to nowhere, are refused', (t) => {
+test('a file in the place of the folder or a parent, and a broken link, are refused', (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'file'), '');
   symlinkSync(join(folder, 'nowhere'), join(folder, 'link'));
@@ -40,7 +40,7 @@ test('a file in the place of the folder or above it, and a link to nowhere, are 
     t.is(t.throws(() => makeFolder(place), { code: 'FOLDER_IMPOSSIBLE' }).message, `${own} ${leadsNowhere}`);
 });
 
-test('where the system makes no folders, that is said at once', (t) => {
+test('when the system creates no folder, the error says so at once', (t) => {
   const error = t.throws(() => makeFolder('/proc/foo/bar'), { code: 'FOLDER_IMPOSSIBLE' });
   t.is(error.message, '/proc/foo: no folder can be made there: choose another place');
 });

@@ -41,7 +41,7 @@ const range = fc.record({
 });
 
 for (const backend of BACKENDS) {
-  test(`${backend}: keys behave as a sorted list that failed transactions never touched`, async (t) => {
+  test(`${backend}: keys behave like a sorted list that failed transactions do not change`, async (t) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(batch, { maxLength: 6 }),
@@ -98,7 +98,7 @@ for (const backend of BACKENDS) {
     );
   });
 
-  test(`${backend}: pages of an index with groups of any size agree with a sorted list`, async (t) => {
+  test(`${backend}: pages of an index with groups of any size equal those of a sorted list`, async (t) => {
     const groups = [1, 300, 2, 255, 256, 257, 1, 1, 700];
     const all = groups.flatMap((size, at) => Array.from({ length: size }, (_, tie) => [at, tie] as const));
     await withKeys(backend, (keys) => {
@@ -134,7 +134,7 @@ for (const backend of BACKENDS) {
 }
 
 for (const backend of BACKENDS) {
-  test(`${backend}: values of all sizes stay as they are while other values are read`, async (t) => {
+  test(`${backend}: values of all sizes stay unchanged while other values are read`, async (t) => {
     await withKeys(backend, (keys) => {
       const valueOf = (at: number): Buffer =>
         Buffer.alloc([0, 1, 100, 4096, 4097, 9000, 40_000][at] ?? 200_000, at + 1);
@@ -166,7 +166,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: thousands of keys that come, go in runs and come again stay in order`, async (t) => {
+  test(`${backend}: thousands of keys stay in order through inserts, range deletions and new inserts`, async (t) => {
     await withKeys(backend, (keys) => {
       const keyOf = (number: number): Buffer => Buffer.from([1, number >> 8, number & 255]);
       const present = new Set<number>();
@@ -201,7 +201,7 @@ for (const backend of BACKENDS) {
   });
 }
 
-test('the end of a prefix is right above all keys that begin with it', (t) => {
+test('the end of a prefix is just above all keys that begin with it', (t) => {
   t.deepEqual(afterPrefix(Buffer.from([1, 2])), Buffer.from([1, 3]));
   t.deepEqual(afterPrefix(Buffer.from([1, 255, 255])), Buffer.from([2]));
 });

@@ -19,7 +19,7 @@ const WRITER = fileURLToPath(new URL('./reopening-writer.js', import.meta.url));
 const OPENINGS = 600;
 
 test.serial(
-  'a store that another process opens and closes all the time is read, and never taken for a damaged one',
+  'a store that another process opens and closes all the time can be read, and never seems damaged',
   async (t) => {
     t.timeout(600_000);
     const directory = join(temporaryFolder(), 'chain');
@@ -51,7 +51,7 @@ test.serial(
 );
 
 test.serial(
-  'who is at it is waited for, and one that died or was stopped in the middle is not waited for long',
+  'a process that opens the store is waited for, and one that died or was stopped meanwhile only briefly',
   async (t) => {
     const directory = temporaryFolder();
     const locks = (): string[] => readdirSync(directory).filter((name) => name.startsWith('turn'));

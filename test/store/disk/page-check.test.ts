@@ -21,7 +21,7 @@ import { pagesInUse } from '../../support/damaged-pages.ts';
 const PAGE_BYTES = 4096;
 const { network, blocks } = madeChain(300);
 
-test('a whole store is found whole, at once and in chunks, and each chunk goes on', async (t) => {
+test('an intact store passes, at once and in chunks, and each chunk continues the last', async (t) => {
   const place = placeIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const path = join(chainDirectory(place), DATA_FILE);
@@ -37,7 +37,7 @@ test('a whole store is found whole, at once and in chunks, and each chunk goes o
   t.true(chunks > 20, `${chunks} chunks`);
 });
 
-test('every page in use that is zeroed, garbled or another’s is found', async (t) => {
+test("each used page that is zeroed, garbled or another's is found", async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(folder, network);
   await storeChain(place, blocks);
@@ -59,7 +59,7 @@ test('every page in use that is zeroed, garbled or another’s is found', async 
   t.deepEqual(checkPages(path), {});
 });
 
-test('whatever bytes of a page are changed, the look ends with a word and reads nothing else', async (t) => {
+test('whatever bytes of a page change, the check ends with a result and reads nothing else', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(folder, network);
   await storeChain(place, blocks);
@@ -90,7 +90,7 @@ test('whatever bytes of a page are changed, the look ends with a word and reads 
   t.pass();
 });
 
-test('a file that is cut off anywhere behind its first pages is found out', async (t) => {
+test('a file truncated after its first pages is detected', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(folder, network);
   await storeChain(place, blocks);

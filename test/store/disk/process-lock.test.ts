@@ -23,7 +23,7 @@ function claimsOf(folder: string): readonly string[] {
   return readdirSync(folder).filter((entry) => !entry.endsWith('.sock'));
 }
 
-test('a lock is held once at a time, also within a process, and leaves nothing behind', (t) => {
+test('a lock is held once at a time, even within a process, and leaves nothing behind', (t) => {
   const folder = temporaryFolder(t);
   const lock = takeLock(folder, 'thing');
   const error = t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
@@ -33,7 +33,7 @@ test('a lock is held once at a time, also within a process, and leaves nothing b
   t.deepEqual(claimsOf(folder), []);
 });
 
-test('locks of other names in the same folder do not matter', (t) => {
+test('locks of other names in the same folder have no effect', (t) => {
   const folder = temporaryFolder(t);
   const locks = ['thing', 'thing.other', 'other'].map((name) => takeLock(folder, name));
   writeFileSync(join(folder, 'thing.txt'), 'mine');
@@ -42,7 +42,7 @@ test('locks of other names in the same folder do not matter', (t) => {
   t.deepEqual(claimsOf(folder), ['thing.txt']);
 });
 
-test('claims of processes that are gone, of another boot, or of another process with the same number are removed', (t) => {
+test('claims of dead processes, of another boot, or of a reused process number are removed', (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
   const [claim = ''] = claimsOf(folder);
@@ -66,7 +66,7 @@ test('claims of processes that are gone, of another boot, or of another process 
   lock.release();
 });
 
-test('a claim of another container counts as long as it is touched, whatever its process number', async (t) => {
+test('a claim of another container counts while its file is renewed, whatever its process number', async (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
   const [claim = ''] = claimsOf(folder);
@@ -94,7 +94,7 @@ test('a claim of another container counts as long as it is touched, whatever its
   }
 });
 
-test('a claim of another container counts as long as its process lives, paused or not', async (t) => {
+test('a claim of another container counts while its process lives, paused or not', async (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
   const [claim = ''] = claimsOf(folder);
@@ -117,7 +117,7 @@ test('a claim of another container counts as long as its process lives, paused o
   t.deepEqual(readdirSync(folder), []);
 });
 
-test('a holder answers on its socket until it lets go, however long the path of the folder is', (t) => {
+test("a holder answers on its socket until it releases the lock, however long the folder's path is", (t) => {
   const folder = join(temporaryFolder(t), 'x'.repeat(200));
   mkdirSync(folder);
   const lock = takeLock(folder, 'thing', systemClock);
@@ -127,7 +127,7 @@ test('a holder answers on its socket until it lets go, however long the path of 
   t.false(isHolderListening(folder, socket));
 });
 
-test('a claim of another container from before the clock was set back keeps nobody out', (t) => {
+test('a claim of another container from before a clock change keeps nobody out', (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
   const [claim = ''] = claimsOf(folder);
@@ -146,7 +146,7 @@ test('a claim of another container from before the clock was set back keeps nobo
   t.deepEqual(claimsOf(folder), []);
 });
 
-test('of processes that start at once beside a stale claim, never two are let in', async (t) => {
+test('of processes that start together beside a stale claim at most one gets the lock', async (t) => {
   for (let round = 0; round < 4; round += 1) {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'thing.4194399.abcdef01-5'), '');
@@ -157,7 +157,7 @@ test('of processes that start at once beside a stale claim, never two are let in
   }
 });
 
-test('a fresh claim of a living process is never set aside', async (t) => {
+test('a fresh claim of a living process is never removed', async (t) => {
   const folder = temporaryFolder(t);
   const { pid } = await holder(t, [folder]);
   for (let attempt = 0; attempt < 100; attempt += 1) t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
@@ -167,7 +167,7 @@ test('a fresh claim of a living process is never set aside', async (t) => {
   );
 });
 
-test('a killed owner whose parent does not reap it keeps nobody out', async (t) => {
+test('a killed owner that its parent does not reap keeps nobody out', async (t) => {
   const folder = temporaryFolder(t);
   const script = '"$0" "$1" "$2" & exec sleep 60';
   const { pid, word } = await holderOf(t, 'sh', ['-c', script, process.execPath, HOLDER, folder]);

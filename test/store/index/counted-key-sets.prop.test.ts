@@ -55,7 +55,7 @@ const question = fc.record({
 /** Sizes of blocks for trees of one level, and for trees of four and more levels. */
 const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
 
-test('counted keys answer ranges, offsets and counts as plain ones do, also when opened again', (t) => {
+test('counted keys answer ranges, offsets and counts like plain ones, also after a reopen', (t) => {
   const some = [fc.array(step, { maxLength: 8 }), fc.array(question, { maxLength: 12 })] as const;
   fc.assert(
     fc.property(...some, fc.constantFrom(...SIZES), (steps, questions, sizes) => {
@@ -103,7 +103,7 @@ test('counted keys answer ranges, offsets and counts as plain ones do, also when
   );
 });
 
-test('leaf blocks are cut before they grow large, and empty ones are not kept', (t) => {
+test('leaf blocks are split before they grow large, and empty ones are removed', (t) => {
   const disk = new MemoryKeyValue();
   const counted = new CountedKeySets(disk);
   const numbers = Array.from({ length: 5000 }, (_, i) => (i * 7919) % 5000);
@@ -126,7 +126,7 @@ test('leaf blocks are cut before they grow large, and empty ones are not kept', 
   t.deepEqual([...blocks(), ...values()], []);
 });
 
-test('a question of a table that was just opened reads as little of a long one as of a short one', (t) => {
+test('the first question to a reopened table reads as little of a long one as of a short one', (t) => {
   const readsOf = (keys: number): number => {
     const disk = new MemoryKeyValue();
     new CountedKeySets(disk).transact((writer) => {
@@ -165,7 +165,7 @@ test('a question of a table that was just opened reads as little of a long one a
   t.true(many <= few + 3, `${few} reads of a short table, ${many} of a long one`);
 });
 
-test('keys that come together and cut several leaf blocks stand in their order, with those that were there', (t) => {
+test('keys that arrive together and split several leaf blocks are in order with the existing ones', (t) => {
   const disk = new MemoryKeyValue();
   const counted = new CountedKeySets(disk);
   const stored = Array.from({ length: 20_000 }, (_, index) => index * 10);
@@ -191,7 +191,7 @@ test('keys that come together and cut several leaf blocks stand in their order, 
   }
 });
 
-test('a leaf block that was changed behind the back of the keys is named', (t) => {
+test('a leaf block that was changed from outside is named', (t) => {
   const make = (): MemoryKeyValue => {
     const disk = new MemoryKeyValue();
     new CountedKeySets(disk).transact((writer) => {
@@ -225,7 +225,7 @@ test('a leaf block that was changed behind the back of the keys is named', (t) =
   }
 });
 
-test('a walk over several tables meets the keys of all, in both directions and from any position', (t) => {
+test('a walk over several tables visits the keys of all, in both directions and from any position', (t) => {
   const disk = new MemoryKeyValue();
   const counted = new CountedKeySets(disk);
   const plain = new MemoryKeyValue();
@@ -247,7 +247,7 @@ test('a walk over several tables meets the keys of all, in both directions and f
   t.is(counted.get(Buffer.from([TABLE, 4])), undefined);
 });
 
-test('keys that come by the hundred thousand are written in parts, and all or none of them are there afterwards', (t) => {
+test('hundreds of thousands of keys are written in parts, and all or none of them are stored', (t) => {
   const disk = new MemoryKeyValue();
   const counted = new CountedKeySets(disk);
   counted.transact((writer) => {
@@ -277,7 +277,7 @@ test('keys that come by the hundred thousand are written in parts, and all or no
   }
 });
 
-test('inner blocks that are made from the leaf blocks alone answer as those that grew with them', (t) => {
+test('inner blocks rebuilt from the leaf blocks answer like those that grew with them', (t) => {
   const numbers = fc.uniqueArray(fc.nat(5000), { minLength: 1, maxLength: 400 });
   fc.assert(
     fc.property(numbers, fc.nat(399), fc.constantFrom(...SIZES), (some, removed, sizes) => {

@@ -37,7 +37,7 @@ const event = fc.oneof(
 );
 
 for (const backend of BACKENDS) {
-  test(`${backend}: deferred indexes end as those of each block do, whatever happens before they are written`, async (t) => {
+  test(`${backend}: deferred indexes equal those written per block, whatever happens before their write`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 2, maxLength: 12 }), async (events) => {
         await withStore('memory', async (prompt) => {
@@ -100,7 +100,7 @@ for (const backend of BACKENDS) {
   });
 }
 
-test('a store whose indexes lag says so to all who open it, and not any more after the backfill', async (t) => {
+test('a store with lagging indexes reports so at each open, until the backfill', async (t) => {
   const keyValue = new MemoryKeyValue();
   const store = chainStoreOver(keyValue, OPTIONS, 'memory');
   append(store, new Dice(1), 3);
@@ -124,7 +124,7 @@ test('a store whose indexes lag says so to all who open it, and not any more aft
   t.true(transactions.every(({ id }) => store.hasTransaction(id)));
 });
 
-test('an index watermark with any changed bit is refused and not believed', (t) => {
+test('an index watermark with any changed bit is refused', (t) => {
   const keyValue = new MemoryKeyValue();
   const store = chainStoreOver(keyValue, OPTIONS, 'memory');
   const [first] = append(store, new Dice(1), 3);
@@ -147,7 +147,7 @@ test('an index watermark with any changed bit is refused and not believed', (t) 
   }
 });
 
-test('nothing is appended between the steps of a backfill', (t) => {
+test('no block can be appended between the steps of a backfill', (t) => {
   const store = chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory');
   store.deferIndexing();
   append(store, new Dice(3), 8);
@@ -156,7 +156,7 @@ test('nothing is appended between the steps of a backfill', (t) => {
   t.throws(() => append(store, new Dice(5), 8), { message: /nothing is appended during a backfill/ });
 });
 
-test('a transaction that fails between the steps ends them, and the backfill begins anew', (t) => {
+test('a failed transaction between the steps ends them, and the next backfill starts again', (t) => {
   const [prompt, deferred] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
     StoredChain,
     StoredChain,
@@ -173,7 +173,7 @@ test('a transaction that fails between the steps ends them, and the backfill beg
   t.deepEqual(dump(deferred), dump(prompt));
 });
 
-test('a store that lacks many times what there is memory for is backfilled in chunks, and goes on where it was killed', (t) => {
+test('a backfill larger than the memory runs in chunks, and continues after a kill', (t) => {
   const prompt = chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory');
   const keyValue = new MemoryKeyValue();
   const reopened = (): StoredChain => chainStoreOver(keyValue, OPTIONS, 'memory');
@@ -203,7 +203,7 @@ test('a store that lacks many times what there is memory for is backfilled in ch
   t.is(readIndexWatermark(keyValue), undefined);
 });
 
-test('who asks for an id during a backfill in chunks is not told that it is unknown', (t) => {
+test('a question for an id during a backfill in chunks fails instead of calling the id unknown', (t) => {
   const keyValue = new MemoryKeyValue();
   const deferred = chainStoreOver(keyValue, OPTIONS, 'memory');
   deferred.deferIndexing();
@@ -216,7 +216,7 @@ test('who asks for an id during a backfill in chunks is not told that it is unkn
   t.true(ids.every((id) => store.hasTransaction(id)));
 });
 
-test('a block that cannot be read any more is named when indexes that lack it are backfilled', (t) => {
+test('an unreadable block is named when its missing indexes are backfilled', (t) => {
   const keyValue = new MemoryKeyValue();
   const store = chainStoreOver(keyValue, OPTIONS, 'memory');
   store.deferIndexing();

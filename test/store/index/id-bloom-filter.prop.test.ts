@@ -6,7 +6,7 @@ import { TABLES } from '../../../src/store/tables/layout.ts';
 
 const key = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }).map((id) => TABLES.transactionIds.key(String(id)));
 
-test('a filter lets all ids through that it was given, and few others', (t) => {
+test('a filter accepts all ids that were added, and few others', (t) => {
   let others = 0;
   let passed = 0;
   fc.assert(

@@ -17,7 +17,7 @@ function changes(before: Account | undefined, after: Account | undefined): reado
   return [removed.length, added.length];
 }
 
-test('an account that comes has its entries put, one that goes has them removed', (t) => {
+test('a new account adds its entries, and a removed one removes them', (t) => {
   const whole: Account = {
     ...account,
     publicKey: keyOf('a'),
@@ -31,19 +31,19 @@ test('an account that comes has its entries put, one that goes has them removed'
   t.deepEqual(changes(whole, { ...whole, votes: [...whole.votes] }), [0, 0]);
 });
 
-test('a change touches only the entries that depend on it', (t) => {
+test('a change updates only the entries that depend on it', (t) => {
   t.deepEqual(changes(account, { ...account, producedBlocks: 1, forgedFees: 5n }), [0, 0]);
   t.deepEqual(changes(account, { ...account, balance: 8n }), [1, 1]);
   t.deepEqual(changes(account, { ...account, secondPublicKey: keyOf('a') }), [0, 1]);
   t.deepEqual(changes(account, { ...account, publicKey: keyOf('a') }), [0, 0]);
 });
 
-test('a voter whose key becomes known moves to the place of its key', (t) => {
+test("a voter whose key becomes known moves to its key's position", (t) => {
   const voter = { ...account, votes: [keyOf('c')] };
   t.deepEqual(changes(voter, { ...voter, publicKey: keyOf('a') }), [1, 1]);
 });
 
-test('a transaction stands in the lists of its type, its sender and, where it has one, its recipient', async (t) => {
+test('a transaction is in the lists of its type, its sender and, if it has one, its recipient', async (t) => {
   const dice = new Dice(3);
   await withStore('memory', (store) => {
     const expected = { types: 0, recipients: 0 };
@@ -60,7 +60,7 @@ test('a transaction stands in the lists of its type, its sender and, where it ha
   });
 });
 
-test('lists go on where they ended when more addresses were used meanwhile than are kept in memory', async (t) => {
+test('lists continue at their end even when more addresses were used than the cache holds', async (t) => {
   const transactions = Array.from({ length: 5000 }, (_, i): Transaction => ({
     id: String(i + 1),
     type: 8,

@@ -13,7 +13,7 @@ const ids = fc.oneof(fc.array(id, { maxLength: 20 }), fc.array(id, { minLength: 
 
 const place = (row: number) => ({ height: 1 + (row >> 4), index: row & 15 });
 
-test('pending ids are found where a map finds them, and come in the order of their first bits', (t) => {
+test('pending ids are found as in a map, and are listed in the order of their first bits', (t) => {
   const batch = new PendingIndexBatch();
   fc.assert(
     fc.property(ids, ids, (added, others) => {

@@ -29,7 +29,7 @@ const QUESTION: TransactionQuery = {
 };
 
 for (const backend of BACKENDS) {
-  test(`${backend}: a long question is answered of the chain as it was when its turn came, whatever happens meanwhile`, async (t) => {
+  test(`${backend}: a long question is answered for the chain at the start of its turn, in spite of changes`, async (t) => {
     await withStore(backend, async (store) => {
       const dice = new Dice(4);
       grow(store, dice, 30);
@@ -54,7 +54,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: a snapshot shows the store as it was, until it is closed`, async (t) => {
+  test(`${backend}: a snapshot shows the store at its creation, until it is closed`, async (t) => {
     await withStore(backend, async (store) => {
       const dice = new Dice(9);
       grow(store, dice, 5);
@@ -70,7 +70,7 @@ for (const backend of BACKENDS) {
   });
 }
 
-test('a snapshot of a store that is closed is refused instead of ending the process', async (t) => {
+test('a snapshot of a closed store is refused, and the process continues', async (t) => {
   const directory = temporaryFolder();
   t.teardown(() => rmSync(directory, { recursive: true }));
   const store = await openChainStore({ directory, codec: FAKE_CODEC, params: paramsWith() });
@@ -81,7 +81,7 @@ test('a snapshot of a store that is closed is refused instead of ending the proc
   await snapshot.close();
 });
 
-test('long questions wait in line, one too many is refused, and a list is made once for a tip', async (t) => {
+test('long questions wait in a queue of limited length, and a list is made once per tip', async (t) => {
   await withStore('memory', async (store) => {
     const dice = new Dice(2);
     grow(store, dice, 3);
@@ -109,7 +109,7 @@ test('long questions wait in line, one too many is refused, and a list is made o
   });
 });
 
-test('a question that fails lets the next one have its turn', async (t) => {
+test('a failed question does not stop the next one', async (t) => {
   await withStore('memory', async (store) => {
     grow(store, new Dice(2), 1);
     const work = new BackgroundQueries(store, { pause: () => Promise.resolve(), atOnceMax: 0, sortedMax: 0 });
@@ -128,7 +128,7 @@ test('a question that fails lets the next one have its turn', async (t) => {
   });
 });
 
-test('sorting in chunks is sorting, and equal items keep their order', async (t) => {
+test('sorting in chunks equals sorting, and equal items keep their order', async (t) => {
   const items = Array.from({ length: 50_001 }, (_, i) => ({ value: (i * 7919) % 1000, i }));
   let pauses = 0;
   const sorted = await sortInChunks(

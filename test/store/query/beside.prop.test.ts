@@ -95,7 +95,7 @@ function compare(t: ExecutionContext, sight: Sight, asked: TransactionQuery, wor
   );
 }
 
-test('every answer of two processes is that of one height, whatever is appended and reverted meanwhile', async (t) => {
+test('each answer of two processes belongs to one height, whatever is appended and reverted meanwhile', async (t) => {
   let moments = 0;
   await fc.assert(
     fc.asyncProperty(

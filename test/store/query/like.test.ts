@@ -35,13 +35,13 @@ for (const [pattern, subject, expected] of [
   });
 }
 
-test('patterns over bytes take one byte for an underscore', (t) => {
+test('in patterns over bytes an underscore matches one byte', (t) => {
   const pattern = new LikePattern(Buffer.from('gr__e'));
   t.true(pattern.matches(Buffer.from('grüe')));
   t.false(pattern.matches(Buffer.from('grue')));
 });
 
-test('the literal prefix ends where the first wildcard stands', (t) => {
+test('the literal prefix ends at the first wildcard', (t) => {
   const prefix = (pattern: string): string =>
     Buffer.from(new LikePattern(Buffer.from(pattern)).literalPrefix()).toString();
   t.is(prefix('rent%'), 'rent');
@@ -50,7 +50,7 @@ test('the literal prefix ends where the first wildcard stands', (t) => {
   t.is(prefix('whole'), 'whole');
 });
 
-test('any pattern agrees with the regular expression that says the same', (t) => {
+test('each pattern matches like the equivalent regular expression', (t) => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '%', '_'), maxLength: 8 });
   fc.assert(
     fc.property(text, fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 }), (pattern, subject) => {
@@ -61,7 +61,7 @@ test('any pattern agrees with the regular expression that says the same', (t) =>
   );
 });
 
-test('a pattern made to search for long is answered at once', (t) => {
+test('a pattern made for a slow search is answered at once', (t) => {
   t.timeout(60_000);
   t.false(like('%a'.repeat(500), 'b'.repeat(5000)));
   t.false(like(`${'%a'.repeat(200)}b`, 'a'.repeat(2000)));

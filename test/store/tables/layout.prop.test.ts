@@ -67,7 +67,7 @@ for (const name of Object.keys(TABLES) as TableName[]) {
   const table = TABLES[name] as unknown as AnyTable;
   const values = fc.tuple(...table.parts.map((part) => VALUES[part]));
 
-  test(`${name}: a key says what it was made from, and lies in the range of each of its prefixes`, (t) => {
+  test(`${name}: a key decodes to its parts, and lies in the range of each of its prefixes`, (t) => {
     fc.assert(
       fc.property(values, (some) => {
         const key = table.key(...some);
@@ -85,7 +85,7 @@ for (const name of Object.keys(TABLES) as TableName[]) {
   const other = table.parts.findIndex((part) => COMPARE[part] === undefined);
   const numbers = other < 0 ? table.parts : table.parts.slice(0, other);
   if (numbers.length === 0) continue;
-  test(`${name}: keys sort as the numbers do that they begin with`, (t) => {
+  test(`${name}: keys are ordered like the numbers at their start`, (t) => {
     fc.assert(
       fc.property(values, values, (a, b) => {
         const orders = numbers.map((part, at) => COMPARE[part]?.(a[at], b[at]) ?? 0);
@@ -98,7 +98,7 @@ for (const name of Object.keys(TABLES) as TableName[]) {
   });
 }
 
-test('docs/store-layout.md is what the tables say', (t) => {
+test('docs/store-layout.md matches the tables', (t) => {
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(PAGE, layoutMarkdown());
   t.is(readFileSync(PAGE, 'utf8'), layoutMarkdown());
 });

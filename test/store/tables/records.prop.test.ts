@@ -56,7 +56,7 @@ const delegate = fc.record<Delegate>(
   { noNullPrototype: true },
 );
 
-test('an account comes back from its bytes as it was', (t) => {
+test('an account is decoded as it was encoded', (t) => {
   fc.assert(
     fc.property(account, (one) => {
       t.deepEqual(
@@ -67,7 +67,7 @@ test('an account comes back from its bytes as it was', (t) => {
   );
 });
 
-test('a delegate comes back from its bytes as it was', (t) => {
+test('a delegate is decoded as it was encoded', (t) => {
   fc.assert(
     fc.property(delegate, (one) => {
       t.deepEqual(decodeDelegate(one.publicKey, encodeDelegate(one)), one);
@@ -75,7 +75,7 @@ test('a delegate comes back from its bytes as it was', (t) => {
   );
 });
 
-test('lists of keys come back from their bytes as they were', (t) => {
+test('lists of keys are decoded as they were encoded', (t) => {
   fc.assert(
     fc.property(keys, (list) => {
       t.deepEqual(decodeKeys(encodeKeys(list)), list);
@@ -83,7 +83,7 @@ test('lists of keys come back from their bytes as they were', (t) => {
   );
 });
 
-test('undo records come back from their bytes as keys with what those held', (t) => {
+test('undo records are decoded as keys with their previous values', (t) => {
   const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
   const entry = fc.record({ key: bytes, before: fc.oneof(fc.constant(undefined), bytes) }, { noNullPrototype: true });
   fc.assert(
@@ -115,7 +115,7 @@ test('undo records come back from their bytes as keys with what those held', (t)
   );
 });
 
-test('amounts sort as their bytes do, whatever their sign and size', (t) => {
+test('amounts are ordered like their bytes, for any sign and size', (t) => {
   fc.assert(
     fc.property(amount, amount, (a, b) => {
       t.is(Buffer.compare(orderedBigint(a), orderedBigint(b)), a < b ? -1 : a > b ? 1 : 0);
@@ -125,7 +125,7 @@ test('amounts sort as their bytes do, whatever their sign and size', (t) => {
   );
 });
 
-test('bytes that are no record are recognised as a broken store', (t) => {
+test('bytes that are no record count as a damaged store', (t) => {
   const bytes = encodeDelegate({
     publicKey: '00'.repeat(32),
     address: '1L',
@@ -141,7 +141,7 @@ test('bytes that are no record are recognised as a broken store', (t) => {
   t.throws(() => encodeKeys(['abc']), { instanceOf: AssertionFailed });
 });
 
-test('a damaged number of members is a broken store too, however large it says to be', (t) => {
+test('a damaged member count is reported as a damaged store, however large it is', (t) => {
   const account = { ...emptyAccount('1L'), group: { min: 1, lifetime: 1, members: ['00'.repeat(32)] } };
   const bytes = encodeAccount(account);
   const count = bytes.length - 33;
