@@ -4,7 +4,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { BlockId } from '../protocol/types.ts';
 import { identityFault } from './identity.ts';
 import { LEASE_S, leaseLost, sinkInUse, type LeaseHolder } from './lease.ts';
-import type { HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from './sink.ts';
+import type { HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace } from './sink.ts';
+import { rowsDraft } from './rows-draft.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
 /** Content of a memory sink. The content outlives the sink object, like a disk. */
@@ -48,7 +49,11 @@ export class MemorySink implements Sink {
     return Promise.resolve({ final, tail: this.#content.tail.map(({ height, blockId }) => ({ height, blockId })) });
   }
 
-  putRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
+  draftRange(): RangeDraft {
+    return rowsDraft((span, lastBlockId, rows) => this.#putRange(span, lastBlockId, rows));
+  }
+
+  #putRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
     return this.#write(() => {
       const last = this.#content.ranges.at(-1)?.span.toHeight ?? 0;
       if (span.fromHeight > last) this.#content.ranges.push({ span, lastBlockId, rows });

@@ -10,13 +10,14 @@ import {
   rangeAfter,
   type BlockPlace,
   type HeightSpan,
+  type RangeDraft,
   type Sink,
   type SinkBlock,
   type SinkIdentity,
   type SinkPlace,
 } from './sink.ts';
 import type { ChainChange, ChainSource } from './source.ts';
-import { joinedRows, rowCount, type Rows } from './tables.ts';
+import { rowCount, type Rows } from './tables.ts';
 
 export interface SinkRun {
   readonly source: ChainSource;
@@ -125,19 +126,20 @@ class SinkWriter {
    * Writes whole ranges of final blocks. While the sink writes a range, this process makes the rows of the next range.
    */
   async backfill(): Promise<void> {
-    const { source, rangeBlocks, signal } = this.#run;
+    const { source, sink, rangeBlocks, signal } = this.#run;
     let written: Promise<void> = Promise.resolve();
     try {
       for (let height = this.#finalHeight; ; height += rangeBlocks) {
         const span = rangeAfter(height, rangeBlocks);
         if (signal.aborted || (await source.finalHeight()) < span.toHeight) break;
-        const parts: Rows[] = [];
-        for await (const block of source.blocks(span.fromHeight, span.toHeight)) parts.push(this.#maker.rowsOf(block));
+        const draft = sink.draftRange();
+        for await (const block of source.blocks(span.fromHeight, span.toHeight))
+          draft.add(this.#counted(this.#maker.rowsOf(block)));
         this.#refuseShortRange(span);
         const lastBlockId = this.#maker.tip()?.id ?? '0';
         this.#settleBlocks(span.toHeight);
         await written;
-        written = this.#writeRange(span, lastBlockId, joinedRows(parts));
+        written = this.#putRange(draft, span, lastBlockId);
         // The code that waits for the range throws the error.
         written.catch(() => undefined);
       }
@@ -160,8 +162,8 @@ class SinkWriter {
     );
   }
 
-  async #writeRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
-    await this.#run.sink.putRange(span, lastBlockId, this.#counted(rows));
+  async #putRange(draft: RangeDraft, span: HeightSpan, lastBlockId: BlockId): Promise<void> {
+    await draft.put(span, lastBlockId);
     this.#finalHeight = span.toHeight;
     this.#stored = this.#stored.filter(({ height }) => height > span.toHeight);
     this.#report('backfill', span.toHeight);
@@ -240,8 +242,9 @@ class SinkWriter {
       const span = rangeAfter(this.#finalHeight, rangeBlocks);
       const last = this.#tail[rangeBlocks - 1];
       if (height < span.toHeight || last === undefined) return;
-      const rows = joinedRows(this.#tail.slice(0, rangeBlocks).map((block) => block.rows));
-      await sink.putRange(span, last.blockId, this.#counted(rows));
+      const draft = sink.draftRange();
+      for (const { rows } of this.#tail.slice(0, rangeBlocks)) draft.add(this.#counted(rows));
+      await draft.put(span, last.blockId);
       this.#finalHeight = span.toHeight;
       this.#tail = this.#tail.slice(rangeBlocks);
       this.#stored = this.#stored.filter((block) => block.height > span.toHeight);

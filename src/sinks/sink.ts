@@ -39,6 +39,22 @@ export interface HeightSpan {
   readonly toHeight: number;
 }
 
+/**
+ * Collects the rows of a range, block by block. A sink keeps the rows in the form in which it stores them, because the
+ * objects of a hundred thousand rows would take much more memory.
+ */
+export interface RangeDraft {
+  /** Adds the rows of the next block. */
+  add(rows: Rows): void;
+  /**
+   * Stores the range above the final part, as a whole or not at all. Drops the blocks of the tail that are in the
+   * range. A range that already exists (for example after a crash) stays as it is.
+   *
+   * @param lastBlockId block at `toHeight`
+   */
+  put(span: HeightSpan, lastBlockId: BlockId): Promise<void>;
+}
+
 export interface SinkBlock extends BlockPlace {
   readonly rows: Rows;
 }
@@ -59,12 +75,10 @@ export interface Sink {
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
   /**
-   * Stores the range above the final part, as a whole or not at all. Drops the blocks of the tail that are in the
-   * range. A range that already exists (for example after a crash) stays as it is.
-   *
-   * @param lastBlockId block at `toHeight`
+   * Begins a draft of the next range. A second draft may collect rows while the first draft is stored, but drafts are
+   * stored one after another.
    */
-  putRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void>;
+  draftRange(): RangeDraft;
   /**
    * Adds blocks on top of the tail, ascending. A block that already exists (for example after a crash) stays as it is.
    */

@@ -67,7 +67,9 @@ function placeAt(finalHeight: number, tailHeight: number, of = blocks): SinkPlac
 export async function putRange(sink: Sink, number: number, change = (rows: Rows): Rows => rows): Promise<void> {
   const span = rangeAfter((number - 1) * RANGE, RANGE);
   const part = blocks.slice(span.fromHeight - 1, span.toHeight);
-  await sink.putRange(span, part.at(-1)?.blockId ?? '', change(joinedRows(part.map(({ rows }) => rows))));
+  const draft = sink.draftRange();
+  for (const { rows } of part) draft.add(change(rows));
+  await draft.put(span, part.at(-1)?.blockId ?? '');
 }
 
 /** Blocks of the contract's chain between two heights; both belong to them. */

@@ -50,7 +50,10 @@ export function crashingSink(inner: Sink, call: number, isBefore: boolean): Sink
     };
   return {
     begin: (identity) => inner.begin(identity),
-    putRange: crashing((...args) => inner.putRange(...args)),
+    draftRange: () => {
+      const draft = inner.draftRange();
+      return { add: (rows) => draft.add(rows), put: crashing((...args) => draft.put(...args)) };
+    },
     putTail: crashing((...args) => inner.putTail(...args)),
     revertTail: crashing((...args) => inner.revertTail(...args)),
     end: () => inner.end(),

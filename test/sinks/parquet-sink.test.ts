@@ -171,7 +171,7 @@ test('a part still being written when the lock is lost is not published', async 
   let looks = 0;
   const sink = new ParquetSink(folder, () => ({ isHeld: () => (looks += 1) < 2, release: () => undefined }));
   await sink.begin(IDENTITY);
-  const error = await t.throwsAsync(sink.putRange({ fromHeight: 1, toHeight: 10 }, '17', joinedRows([])));
+  const error = await t.throwsAsync(sink.draftRange().put({ fromHeight: 1, toHeight: 10 }, '17'));
   t.is(codeOf(error), 'SINK_LEASE_LOST');
   t.is(looks, 2);
   t.deepEqual(

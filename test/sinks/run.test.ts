@@ -8,7 +8,7 @@ import { chainDirectory, openChain } from '../../src/node/chain-tool.ts';
 import { emptyMemorySink, MemorySink } from '../../src/sinks/memory-sink.ts';
 import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { runSink } from '../../src/sinks/run.ts';
-import type { Sink } from '../../src/sinks/sink.ts';
+import type { RangeDraft, Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange } from '../../src/sinks/source.ts';
 import { joinedRows } from '../../src/sinks/tables.ts';
 import { placeIn, storeChain } from '../support/chain-folder.ts';
@@ -67,15 +67,21 @@ test('the rows of a range are made while the sink writes the previous range', as
     }
   };
   let writing = 0;
-  const putRange: typeof sink.putRange = async (span, ...rest) => {
-    t.is((writing += 1), 1, 'one range after the other');
-    while (read < Math.min(span.toHeight + RANGE, 30)) await new Promise((resolve) => setImmediate(resolve));
-    await sink.putRange(span, ...rest);
-    writing -= 1;
+  const draftRange = (): RangeDraft => {
+    const draft = sink.draftRange();
+    return {
+      add: (rows) => draft.add(rows),
+      async put(span, lastBlockId) {
+        t.is((writing += 1), 1, 'one range after the other');
+        while (read < Math.min(span.toHeight + RANGE, 30)) await new Promise((resolve) => setImmediate(resolve));
+        await draft.put(span, lastBlockId);
+        writing -= 1;
+      },
+    };
   };
   const late: Sink = {
     begin: (identity) => sink.begin(identity),
-    putRange,
+    draftRange,
     putTail: (added) => sink.putTail(added),
     revertTail: (height) => sink.revertTail(height),
     end: () => sink.end(),

@@ -8,8 +8,8 @@ import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockId } from '../../protocol/types.ts';
 import { identityFault } from '../identity.ts';
 import type { LeaseHolder } from '../lease.ts';
-import type { BlockPlace, HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
-import { columnsOf, SINK_TABLE_NAMES, valueIn, type Rows, type SinkTable } from '../tables.ts';
+import type { BlockPlace, HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
+import { SINK_TABLE_NAMES } from '../tables.ts';
 import {
   checkCluster,
   checkClusterName,
@@ -20,6 +20,7 @@ import {
 } from './cluster.ts';
 import { DaySums } from './day-sums.ts';
 import { ClickHouseLease } from './lease.ts';
+import { escaped, linesOf, namesOf, RangeLines } from './lines.ts';
 import {
   FENCED_SUFFIX,
   FINAL_SUFFIX,
@@ -115,10 +116,26 @@ export class ClickHouseSink implements Sink {
     return new Promise((resolve) => void this.#clock.after(POLL_MS, resolve));
   }
 
-  async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
+  draftRange(): RangeDraft {
+    const id = this.#cluster === undefined ? undefined : this.#attemptId();
+    const lines = new RangeLines(id ?? this.#lease.token);
+    return {
+      add: (rows) => lines.add(rows),
+      put: (span, lastBlockId) => this.#putRange(span, lastBlockId, lines, id),
+    };
+  }
+
+  /** @param id on a cluster, the id of this attempt to write the range; the rows have the id already */
+  async #putRange(
+    { fromHeight, toHeight }: HeightSpan,
+    lastBlockId: BlockId,
+    lines: RangeLines,
+    id: string | undefined,
+  ): Promise<void> {
     await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
-      const rangeId = await this.#losing(this.#insertRange(rows));
+      await this.#losing(this.#insertRange(lines, id !== undefined));
+      const rangeId = id === undefined ? [] : [id];
       const written = Math.floor(this.#clock.nowMs() / 1000);
       const values = [fromHeight, toHeight, lastBlockId, written, ...rangeId];
       const columns = ['from_height', 'to_height', 'last_block_id', 'written', ...rangeId.map(() => RANGE_ID_COLUMN)];
@@ -127,8 +144,7 @@ export class ClickHouseSink implements Sink {
     }
     this.#tail = this.#tail.filter(({ height }) => height > this.#finalHeight);
     await this.#dropOldTail();
-    const last = rows.blocks.at(-1);
-    if (last !== undefined) await this.#losing(this.#daySums.rangeAdded(this.#finalHeight, last.time));
+    await this.#losing(this.#daySums.rangeAdded(this.#finalHeight, lines.lastTimeS));
   }
 
   /** Waits for a write. If the write fails, the error is the loss of the lease when the process lost the lease. */
@@ -145,31 +161,19 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Inserts the rows of a range, which the marker makes visible. The tables are inserted at the same time: while the
-   * server sorts the rows of one table, this process makes the rows of another table.
-   *
-   * @returns on a cluster the id of this attempt, for the marker; otherwise nothing
+   * Inserts the rows of a range, which the marker makes visible. The tables are inserted at the same time, so that the
+   * server sorts the rows of one table while it receives the rows of another table.
    */
-  async #insertRange(rows: Rows): Promise<readonly string[]> {
-    const tables = SINK_TABLE_NAMES.filter((table) => rows[table].length > 0);
-    if (this.#cluster === undefined) {
-      await allEnded(
-        tables.map((table) => this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]))),
-      );
-      return [];
-    }
-    const id = this.#attemptId();
-    await allEnded(
-      tables.map((table) =>
-        this.#server.insert(
-          `${table}${FINAL_SUFFIX}`,
-          [RANGE_ID_COLUMN, ...namesOf(table)],
-          prefixed(id, linesOf(table, rows[table])),
-          { isWaitingForShards: true },
-        ),
-      ),
-    );
-    return [id];
+  async #insertRange(lines: RangeLines, isOnCluster: boolean): Promise<void> {
+    const inserts = SINK_TABLE_NAMES.flatMap((table) => {
+      const chunks = lines.of(table);
+      if (chunks.length === 0) return [];
+      const name = `${table}${FINAL_SUFFIX}`;
+      return isOnCluster
+        ? this.#server.insert(name, [RANGE_ID_COLUMN, ...namesOf(table)], chunks, { isWaitingForShards: true })
+        : this.#insertFenced(name, namesOf(table), chunks);
+    });
+    await allEnded(inserts);
   }
 
   async putTail(blocks: readonly SinkBlock[]): Promise<void> {
@@ -179,7 +183,7 @@ export class ClickHouseSink implements Sink {
     if (added.length === 0) return;
     for (const table of SINK_TABLE_NAMES) {
       const lines = added.flatMap(({ blockId, rows }) =>
-        Array.from(linesOf(table, rows[table]), (line) => `${blockId}\t${line}`),
+        rows[table].length === 0 ? [] : [linesOf(table, rows[table], blockId)],
       );
       if (lines.length > 0) await this.#server.insert(`${table}${TAIL_SUFFIX}`, ['block_id', ...namesOf(table)], lines);
     }
@@ -200,14 +204,20 @@ export class ClickHouseSink implements Sink {
     await this.#server.close();
   }
 
-  /** Inserts rows that the server accepts from the holder of the lease only. */
-  async #insert(table: string, columns: readonly string[], lines: Iterable<string>): Promise<void> {
+  /** Inserts a row that the server accepts from the holder of the lease only. */
+  #insert(table: string, columns: readonly string[], lines: readonly string[]): Promise<void> {
+    const chunks = lines.map((line) => `${this.#lease.token}\t${line}`);
+    return this.#insertFenced(table, columns, chunks);
+  }
+
+  /**
+   * Inserts rows that the server accepts from the holder of the lease only.
+   *
+   * @param chunks whole lines with the token of the lease as their first value
+   */
+  async #insertFenced(table: string, columns: readonly string[], chunks: Iterable<string | Uint8Array>): Promise<void> {
     try {
-      await this.#server.insert(
-        `${table}${FENCED_SUFFIX}`,
-        [LEASE_COLUMN, ...columns],
-        prefixed(this.#lease.token, lines),
-      );
+      await this.#server.insert(`${table}${FENCED_SUFFIX}`, [LEASE_COLUMN, ...columns], chunks);
     } catch (error) {
       if (codeOf(error) === 'CLICKHOUSE_REFUSED' && messageOf(error).includes(FENCE_REFUSAL))
         throw this.#lease.lost(error);
@@ -315,10 +325,6 @@ async function allEnded(inserts: readonly Promise<void>[]): Promise<void> {
   await Promise.all(inserts);
 }
 
-function* prefixed(token: string, lines: Iterable<string>): Iterable<string> {
-  for (const line of lines) yield `${token}\t${line}`;
-}
-
 function identityOf(row: ManifestRow): SinkIdentity {
   return {
     network: row.network,
@@ -326,28 +332,6 @@ function identityOf(row: ManifestRow): SinkIdentity {
     genesisBlockId: row.genesis_block_id,
     rangeBlocks: row.range_blocks,
   };
-}
-
-function namesOf(table: SinkTable): readonly string[] {
-  return columnsOf(table).map(([name]) => name);
-}
-
-/** Formats rows as lines of the format TabSeparated. */
-function* linesOf(table: SinkTable, rows: readonly object[]): Iterable<string> {
-  const columns = columnsOf(table);
-  for (const row of rows) {
-    const values = columns.map(([name, type]) => {
-      const value = valueIn(row, name);
-      return type === 'text' ? escaped(String(value)) : String(value);
-    });
-    yield `${values.join('\t')}\n`;
-  }
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\\0' };
-
-function escaped(text: string): string {
-  return text.replace(/[\\\t\n\r\0]/g, (character) => ESCAPES[character] ?? character);
 }
 
 function tooNew(database: string, version: number, known: number): ProtocolError {

@@ -25,9 +25,15 @@ export interface ClickHouseServer {
   /**
    * Inserts rows. If the server or this process dies during the call, a part of the rows may be inserted.
    *
-   * @param lines rows in the format TabSeparated, with their values in the order of the columns
+   * @param chunks whole lines in the format TabSeparated, one or many in a chunk, with their values in the order of the
+   *   columns
    */
-  insert(table: string, columns: readonly string[], lines: Iterable<string>, options?: WriteOptions): Promise<void>;
+  insert(
+    table: string,
+    columns: readonly string[],
+    chunks: Iterable<string | Uint8Array>,
+    options?: WriteOptions,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,8 +54,8 @@ function settingsOf(options: WriteOptions = {}): Pick<ExecParams, 'clickhouse_se
  * takes minutes.
  */
 const REQUEST_TIMEOUT_MS = 600_000;
-/** Number of lines that are sent in one chunk. */
-const LINES_AT_ONCE = 1_000;
+/** Minimum size of the chunks that are sent, except of the last chunk. */
+const CHUNK_BYTES = 65_536;
 
 /**
  * True for a URL with a password. Every program on the machine can read a password in a URL in the list of processes.
@@ -131,9 +137,9 @@ export function openServer(
       if (rows === undefined) throw refusalOf(shown, new Error(exceptionIn(answer) ?? NO_ANSWER), password);
       return rows as readonly T[];
     },
-    insert: async (table, columns, lines, options) => {
+    insert: async (table, columns, chunks, options) => {
       const answer = await execute(`INSERT INTO ${database}.${table} (${columns.join(', ')}) FORMAT TabSeparated`, {
-        values: Readable.from(chunks(lines), { objectMode: false }),
+        values: Readable.from(joinedChunks(chunks), { objectMode: false }),
         query_id: nextQueryId(),
         ...settingsOf(options),
       });
@@ -180,15 +186,19 @@ function rowsIn(answer: string): readonly unknown[] | undefined {
   }
 }
 
-function* chunks(lines: Iterable<string>): Iterable<string> {
-  let gathered: string[] = [];
-  for (const line of lines) {
-    gathered.push(line);
-    if (gathered.length < LINES_AT_ONCE) continue;
-    yield gathered.join('');
-    gathered = [];
+/** Joins small chunks, because each chunk that is sent costs a system call. */
+function* joinedChunks(chunks: Iterable<string | Uint8Array>): Iterable<Uint8Array> {
+  let gathered: Uint8Array[] = [];
+  let bytes = 0;
+  for (const chunk of chunks) {
+    const next = typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk;
+    gathered.push(next);
+    bytes += next.length;
+    if (bytes < CHUNK_BYTES) continue;
+    yield Buffer.concat(gathered, bytes);
+    [gathered, bytes] = [[], 0];
   }
-  if (gathered.length > 0) yield gathered.join('');
+  if (bytes > 0) yield Buffer.concat(gathered, bytes);
 }
 
 interface ServerPlace {

@@ -7,7 +7,8 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockId } from '../../protocol/types.ts';
 import { identityFault } from '../identity.ts';
 import { leaseLost } from '../lease.ts';
-import type { HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
+import type { HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
+import { rowsDraft } from '../rows-draft.ts';
 import { SCHEMA_VERSION, type Rows } from '../tables.ts';
 import {
   blockName,
@@ -96,7 +97,11 @@ export class ParquetSink implements Sink {
     };
   }
 
-  async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
+  draftRange(): RangeDraft {
+    return rowsDraft((span, lastBlockId, rows) => this.#putRange(span, lastBlockId, rows));
+  }
+
+  async #putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
     const name = rangeName(fromHeight, { height: toHeight, blockId: lastBlockId });
     await this.#onDisk(async () => {
       await writePart(this.#ranges, name, rows, this.#mayWrite);

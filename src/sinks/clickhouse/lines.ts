@@ -1,0 +1,77 @@
+/** Writes rows as lines of the format TabSeparated. */
+
+import { columnsOf, SINK_TABLE_NAMES, valueIn, type Rows, type SinkTable } from '../tables.ts';
+
+interface Column {
+  readonly name: string;
+  readonly isText: boolean;
+}
+
+const COLUMNS: ReadonlyMap<SinkTable, readonly Column[]> = new Map(
+  SINK_TABLE_NAMES.map((table) => [table, columnsOf(table).map(([name, type]) => ({ name, isText: type === 'text' }))]),
+);
+
+/** Names of a table's columns, in order. */
+export function namesOf(table: SinkTable): readonly string[] {
+  return columnsOf(table).map(([name]) => name);
+}
+
+/**
+ * Writes rows as lines.
+ *
+ * @param first value of a further column before the columns of the table; it needs no escapes
+ */
+export function linesOf(table: SinkTable, rows: readonly object[], first: string): string {
+  const columns = COLUMNS.get(table) ?? [];
+  let lines = '';
+  for (const row of rows) {
+    lines += first;
+    for (const { name, isText } of columns) {
+      const value = valueIn(row, name);
+      lines += `\t${isText ? escaped(String(value)) : value}`;
+    }
+    lines += '\n';
+  }
+  return lines;
+}
+
+const SPECIAL = /[\\\t\n\r\0]/;
+const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\\0' };
+
+export function escaped(text: string): string {
+  return SPECIAL.test(text) ? text.replace(/[\\\t\n\r\0]/g, (character) => ESCAPES[character] ?? character) : text;
+}
+
+/** The lines of a range, by table. Bytes outside the heap take less memory than rows, and the garbage collector skips them. */
+export class RangeLines {
+  readonly #first: string;
+  readonly #chunks = new Map<SinkTable, Uint8Array[]>();
+  #lastTimeS = 0;
+
+  /** @param first first value of each line */
+  constructor(first: string) {
+    this.#first = first;
+  }
+
+  /** Unix time of the last block, in seconds. */
+  get lastTimeS(): number {
+    return this.#lastTimeS;
+  }
+
+  /** Adds the rows of the next block. */
+  add(rows: Rows): void {
+    for (const table of SINK_TABLE_NAMES) {
+      if (rows[table].length === 0) continue;
+      const chunk = Buffer.from(linesOf(table, rows[table], this.#first), 'utf8');
+      const chunks = this.#chunks.get(table);
+      if (chunks === undefined) this.#chunks.set(table, [chunk]);
+      else chunks.push(chunk);
+    }
+    this.#lastTimeS = rows.blocks.at(-1)?.time ?? this.#lastTimeS;
+  }
+
+  /** Lines of a table, several in a chunk. */
+  of(table: SinkTable): readonly Uint8Array[] {
+    return this.#chunks.get(table) ?? [];
+  }
+}

@@ -1,0 +1,14 @@
+/** A draft of a range that keeps the rows as objects, for sinks that store all rows of a range at once. */
+
+import type { BlockId } from '../protocol/types.ts';
+import type { HeightSpan, RangeDraft } from './sink.ts';
+import { joinedRows, type Rows } from './tables.ts';
+
+/** @param putRange stores the range, as `RangeDraft.put` says */
+export function rowsDraft(putRange: (span: HeightSpan, lastBlockId: BlockId, rows: Rows) => Promise<void>): RangeDraft {
+  const parts: Rows[] = [];
+  return {
+    add: (rows) => void parts.push(rows),
+    put: (span, lastBlockId) => putRange(span, lastBlockId, joinedRows(parts)),
+  };
+}
