@@ -53,7 +53,7 @@ const GENERATED_ADDRESSES = 100_000;
 const GENERATED_RANGE_BLOCKS = 1_000;
 /** How often each query runs. The first run reads from the disk, later runs find the data in memory. */
 const QUESTION_TURNS = 3;
-/** Number of blocks above the finalized height of a golden chain. The sink keeps them in its tail. */
+/** Number of blocks above the finalized height of a golden chain. The sink keeps these blocks in its tail. */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
 

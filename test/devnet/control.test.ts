@@ -100,7 +100,7 @@ test.serial('it prints where it is, ten accounts that are worthless, and what ne
 });
 
 test.serial(
-  'no block is forged without any request; blocks that are asked for are on all nodes at once',
+  'no block is forged without an explicit request; blocks that are asked for are on all nodes at once',
   async (t) => {
     t.deepEqual(await heights(), [1, 1, 1]);
     const mined = await ask('mine', '7');

@@ -1,4 +1,6 @@
-/** Makes chains of both generations. They hold transactions of every type, groups, missed slots and many rounds. */
+/**
+ * Makes chains of both generations. The chains hold transactions of every type, groups, missed slots and many rounds.
+ */
 
 import { codeOf } from '../../src/primitives/errors.ts';
 import type { Block, Transaction } from '../../src/protocol/types.ts';

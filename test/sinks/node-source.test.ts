@@ -176,7 +176,7 @@ for (const [what, [answers, code, message]] of Object.entries(REFUSALS)) {
   }
 }
 
-test('a sink retries a busy node, or a lost connection, not before Retry-After, and logs this once', async (t) => {
+test('a sink repeats a request to a busy or disconnected node after Retry-After, and logs this once', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const askedMs: number[] = [];
   const refusals: readonly Answering[] = [
