@@ -1,8 +1,8 @@
 /**
- * `npm run analytics`: runs the sinks with the database engines that are installed on this machine. It writes a chain
- * of each generation to every engine and runs all queries of docs/guides/analytics.md. All engines must return the same
- * rows, and each panel of the dashboard must return the rows of its query. The program installs nothing: it names a
- * missing engine and how to get it.
+ * `npm run analytics`: runs the sinks with the database engines that are installed on this machine. The program writes
+ * a chain of each generation to every engine and runs all queries of docs/guides/analytics.md. All engines must return
+ * the same rows, and each panel of the dashboard must return the rows of its query. The program installs nothing: it
+ * names a missing engine and how to get it.
  *
  * `--golden DIR` also writes the chains that `npm run golden` replays, and compares every account with the record of
  * the reference.

@@ -258,7 +258,7 @@ export function pausedContract(test: Tester, name: string, open: () => Promise<S
  * Pauses the first process before one write of a call, and lets the second process take the sink over meanwhile.
  *
  * @param at number of the paused write within the call; the first write has number 1
- * @returns false when the call has fewer writes
+ * @returns false when the call has fewer than `at` writes
  */
 async function tryPause(
   t: ExecutionContext,

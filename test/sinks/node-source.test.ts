@@ -95,8 +95,8 @@ test('a node of another network is refused', async (t) => {
 type Answering = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Starts a proxy in front of a node. The proxy passes a request on unless `answers` returns true, which means it
- * answered.
+ * Starts a proxy in front of a node. `answers` returns true for a request that it has answered; the proxy sends
+ * all other requests to the node.
  */
 async function inFrontOf(t: ExecutionContext, nodeUrl: string, answers: Answering): Promise<string> {
   const server = createServer((request, response) => {

@@ -32,6 +32,6 @@ test.serial('a port in use is not given', async (t) => {
   for (let call = 0; call < 5; call += 1) t.not(await fresh.freePorts(1), first + 1);
 });
 
-test.serial('a run longer than a lease is refused', async (t) => {
+test.serial('a range of ports longer than a lease is refused', async (t) => {
   await t.throwsAsync(freePorts(60), { instanceOf: RangeError });
 });

@@ -17,7 +17,7 @@ test('a world of generation 2 violates none of its invariants', async (t) => {
   t.is(finalized, 0);
 });
 
-test('the same seed gives the same world, and another seed another', async (t) => {
+test('the same seed gives the same simulation, and another seed a different one', async (t) => {
   const [first, again, other] = [
     await runSeed({ seed: 11, nodes: 3, hours: 0.3, store: 'memory' }),
     await runSeed({ seed: 11, nodes: 3, hours: 0.3, store: 'memory' }),
