@@ -57,7 +57,8 @@ export interface LiveKillsReport {
 }
 
 /**
- * Delegates of each node. The node that is cut off has fewer than a third, so no block of its own branch becomes final.
+ * Delegates of each node. The isolated node has fewer than a third of the delegates, so no block
+ * of its own branch becomes final.
  */
 const SHARES = [3, 8];
 const DELEGATES = 11;

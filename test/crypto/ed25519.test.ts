@@ -43,7 +43,7 @@ for (const ed25519 of backends) {
     t.false(ed25519.verify({ publicKey, message: Uint8Array.of(0x73), signature }));
   });
 
-  test(`${backend} answers false to keys and signatures of a wrong length`, (t) => {
+  test(`${backend} rejects keys and signatures of a wrong length`, (t) => {
     const { publicKey, privateKey } = ed25519.keyPairOfSeed(new Uint8Array(32).fill(3));
     const message = new Uint8Array(32);
     const signature = ed25519.sign(message, privateKey);

@@ -90,7 +90,7 @@ test('a ready transaction that lost its money is dropped at the next step', (t) 
   t.false(world.pool.has(id));
 });
 
-test('a vote leaves ready when a revert makes its delegate unregistered', (t) => {
+test('a vote leaves the ready queue when a revert removes its delegate', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   world.setDelegate(bob, 'bobby');
