@@ -534,7 +534,7 @@ test('the number of connections without a handshake is limited', async (t) => {
   await node.transport.close();
 });
 
-test('garbage on the bare port has no effect', async (t) => {
+test('garbage on a raw TCP connection has no effect', async (t) => {
   const node = await startNode();
   for (const bytes of [
     '\0\0\0\0',
