@@ -18,7 +18,7 @@ export interface BackfillOptions {
   readonly url: string;
   readonly cluster: string | undefined;
   readonly rangeBlocks: number;
-  /** Folder for the files of rows. */
+  /** Folder for the files with the rows of each table. */
   readonly folder: string;
 }
 

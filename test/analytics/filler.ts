@@ -1,4 +1,4 @@
-/** The process that `kills.ts` starts and kills: it fills one sink as its task says. */
+/** The process that `kills.ts` starts and kills. Each process fills the sink that its task names. */
 
 import { systemClock } from '../../src/node/system.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';

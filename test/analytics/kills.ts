@@ -61,10 +61,10 @@ export async function killSink(options: KillsOptions): Promise<{ readonly engine
     const ended = await fill({ place, rangeBlocks, target, killAfterMs });
     if (ended === 'killed') {
       count += 1;
-      // Without this the next process waits half a minute until the lease of the killed process expires.
+      // Without this call the next process waits half a minute until the lease of the killed process expires.
       if (target.kind === 'clickhouse') await expireLease(target.url, target.database);
     }
-    // A full sink leaves the next process no work, so it could not be killed in the middle.
+    // A process with a full sink ends at once, so a kill in the middle of its work needs an empty sink.
     else await clear();
   }
   await fill({ place, rangeBlocks, target, killAfterMs: undefined });

@@ -1,7 +1,7 @@
 /**
- * Measures the lag of a sink: the time from a block's arrival at a devnet node until the tables show the block.
- * Meanwhile another sink reads the store of the same node at full speed, over and over, and the devnet must not miss a
- * slot.
+ * Measures the lag of a sink: the time from a block's arrival at a devnet node until the tables show the block. During
+ * the measurement another sink reads the store of the same node at full speed, over and over, and the devnet must not
+ * miss a slot.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -92,7 +92,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
       looking(async () => {
         const height = await shownHeight();
         for (; shown < height; shown += 1) {
-          // The tables can show a block before the next poll of the node; its lag then counts as 0.
+          // When the tables show a block before the next poll of the node, the lag of the block counts as 0.
           lagsMs.push(performance.now() - (cameMs.get(shown + 1) ?? performance.now()));
         }
       }),

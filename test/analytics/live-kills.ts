@@ -1,7 +1,7 @@
 /**
  * A sink follows a devnet node. The node is cut off from the network again and again, so its own blocks are reverted
- * afterwards. Meanwhile the sink, the node and the server are killed at random moments. At the end the tables must hold
- * each row of the node's chain exactly once.
+ * afterwards. During the run the sink, the node and the server are killed at random moments. At the end the tables must
+ * hold each row of the node's chain exactly once.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -57,7 +57,8 @@ export interface LiveKillsReport {
 }
 
 /**
- * Delegates of each node. The node that is cut off has fewer than a third, so no block of its own branch becomes final.
+ * Delegates of each node. The isolated node has fewer than a third of the delegates, so no block
+ * of its own branch becomes final.
  */
 const SHARES = [3, 8];
 const DELEGATES = 11;
@@ -164,7 +165,7 @@ class KeptSink {
     this.#kept = this.#keep();
   }
 
-  /** Kills the process of the sink by SIGKILL. Between two processes it waits for the next one to start. */
+  /** Kills the process of the sink by SIGKILL. When no process runs, the function waits for the next one. */
   async kill(): Promise<void> {
     while (this.#child === undefined) await sleep(20);
     const child = this.#child;
@@ -181,7 +182,7 @@ class KeptSink {
 
   async #keep(): Promise<void> {
     while (!this.#isEnding) {
-      // Without this the next process waits half a minute until the lease of the killed process expires.
+      // Without this call the next process waits half a minute until the lease of the killed process expires.
       await expireLease(this.#url, DATABASE).catch(() => undefined);
       const child = spawn(process.execPath, [CLI_ENTRY, ...this.#args], { stdio: 'ignore' });
       const ended = once(child, 'exit');
@@ -247,7 +248,7 @@ async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly he
   );
   for (let height = tip; height > 0; height -= 1) {
     const [id, theirs] = await Promise.all([idAt(node, height), idAt(other, height)]);
-    // Where `other` has no block at this height yet, it can still receive this one, so the block is not counted.
+    // A height at which `other` has no block yet is not counted, because `other` can still receive the same block.
     if (id === undefined || id === theirs) return own;
     if (theirs !== undefined) own.push({ height, id });
   }

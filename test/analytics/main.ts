@@ -1,8 +1,8 @@
 /**
- * `npm run analytics`: runs the sinks with the database engines that are installed on this machine. It writes a chain
- * of each generation to every engine and runs all queries of docs/guides/analytics.md. All engines must return the same
- * rows, and each panel of the dashboard must return the rows of its query. The program installs nothing: it names a
- * missing engine and how to get it.
+ * `npm run analytics`: runs the sinks with the database engines that are installed on this machine. The program writes
+ * a chain of each generation to every engine and runs all queries of docs/guides/analytics.md. All engines must return
+ * the same rows, and each panel of the dashboard must return the rows of its query. The program installs nothing: it
+ * names a missing engine and how to get it.
  *
  * `--golden DIR` also writes the chains that `npm run golden` replays, and compares every account with the record of
  * the reference.
@@ -53,7 +53,7 @@ const GENERATED_ADDRESSES = 100_000;
 const GENERATED_RANGE_BLOCKS = 1_000;
 /** How often each query runs. The first run reads from the disk, later runs find the data in memory. */
 const QUESTION_TURNS = 3;
-/** Number of blocks above the finalized height of a golden chain. The sink keeps them in its tail. */
+/** Number of blocks above the finalized height of a golden chain. The sink keeps these blocks in its tail. */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
 

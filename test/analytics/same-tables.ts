@@ -1,4 +1,4 @@
-/** Compares the tables of an engine with the rows of a chain; both must hold exactly the same rows. */
+/** Compares the tables of an engine with the rows of a chain. Tables and chain must hold exactly the same rows. */
 
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';

@@ -20,7 +20,7 @@ import type { ChainSource } from '../../src/sinks/source.ts';
 import { LSK, makeNetwork, publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
 
 export const TRANSACTIONS_PER_BLOCK = 25;
-/** Number of accounts that the genesis block funds. They send each other account its first balance. */
+/** Number of accounts that the genesis block funds. The funded accounts send all other accounts their first balance. */
 const FUNDED = 500;
 const FUNDED_BALANCE = 80_000n * LSK;
 const FIRST_AMOUNT = 200n * LSK;
@@ -139,7 +139,9 @@ class UnsignedMaker {
     return unsignedTransaction(sender, payload, timestamp);
   }
 
-  /** Makes a vote by the next funded account in turn. An account adds a vote, and removes the vote at its next turn. */
+  /**
+   * Makes a vote by the next funded account in turn. Each account adds a vote in one turn and removes it in the next.
+   */
   #vote(number: number, timestamp: number): Transaction {
     const turn = Math.floor(number / FUNDED);
     const delegate = this.#delegates[Math.floor(turn / 2) % this.#delegates.length]!;

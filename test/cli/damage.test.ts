@@ -150,7 +150,7 @@ function byteOf(table: TableName): number {
 for (const [index, table] of TABLE_NAMES.entries()) {
   if (LACKING.includes(table) || (FOLDERS < 50 && index % 7 !== 2)) continue;
   const { role } = TABLES[table];
-  test.serial(`a flipped byte of table ${table} is named by verify with the remedy, and crashes nothing`, async (t) => {
+  test.serial(`verify reports a flipped byte of table ${table} with the remedy, and nothing crashes`, async (t) => {
     const at = byteOf(table);
     const bit = 1 << pick(index, 8);
     const all = await endings(`flipped-${table}`, (bytes) => {

@@ -23,7 +23,7 @@ for (const generation of [2, 3] as const) {
   ).params;
   const signer = createSigner({ generation, networkIdentifier }, defaultEd25519());
 
-  test(`transactions of generation ${generation} are read back from their bytes`, (t) => {
+  test(`transactions of generation ${generation} are decoded from their bytes`, (t) => {
     const plain = signer.sign({ ...REQUEST, payload: { ...TRANSFER, data: 'rent' } });
     t.deepEqual(signer.fromBytes(signer.toBytes(plain)), [plain]);
     // The data of this transfer has the length of a second signature, so the bytes can be decoded in two ways.

@@ -318,7 +318,7 @@ test.serial(
   },
 );
 
-test.serial('a pause of forging that is logged up to one slot after the disk recovered is no fault', async (t) => {
+test.serial('a pause of forging logged within one slot after the recovery of the disk is no fault', async (t) => {
   const pause = [
     'forge',
     'FORGING_PAUSED',
@@ -410,7 +410,7 @@ test.serial(
   },
 );
 
-test.serial('every fault of the catalogue has been induced', (t) => {
+test.serial('the tests induce each fault of the catalogue', (t) => {
   const never = Object.keys(FAULTS).filter((code) => !induced.has(code as FaultCode));
   t.deepEqual(never, []);
   t.true(induced.size >= 20);

@@ -30,7 +30,7 @@ function helpOf(command: Command): string {
 }
 
 for (const { path, command } of COMMANDS) {
-  test(`the help of ${path} has a purpose and the exit codes`, (t) => {
+  test(`the help of ${path} states the purpose and the exit codes`, (t) => {
     const help = helpOf(command);
     t.true(help.startsWith(`Usage: bloomery ${path}`), help);
     t.not(command.description(), '');

@@ -117,7 +117,7 @@ test.serial(
   },
 );
 
-test.serial('a record moves from one data folder to another, once', async (t) => {
+test.serial('a record can be moved from one data folder to another once', async (t) => {
   const folder = temporaryFolder(t);
   const [from, into, file] = [join(folder, 'from'), join(folder, 'into'), join(folder, 'record.json')];
   const journalFile = journalFileOf(join(from, 'devnet'));
@@ -251,7 +251,7 @@ test.serial('an export from a copied folder is marked as a copy', async (t) => {
   t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
 });
 
-test.serial('a damaged record, one of another network and a missing one are refused and change nothing', async (t) => {
+test.serial('a damaged record, one of another network and a missing one are refused without a change', async (t) => {
   const folder = temporaryFolder(t);
   const [from, into, file] = [join(folder, 'from'), join(folder, 'into'), join(folder, 'record.json')];
   const journal = openJournal(journalFileOf(join(from, 'devnet')));

@@ -78,7 +78,7 @@ test.serial('a failed genesis create leaves nothing behind', async (t) => {
 });
 
 test.serial(
-  'devnet accounts lists genesis, ten accounts and all delegates with keys that the reference derives too',
+  'devnet accounts lists genesis, ten accounts and all delegates, with the keys that the reference derives',
   async (t) => {
     const { code, stdout } = await runCli(['devnet', 'accounts', '--json']);
     t.is(code, 0);
@@ -99,7 +99,7 @@ test.serial(
   },
 );
 
-test.serial('the forgers of the devnet open with its password and belong to its delegates', async (t) => {
+test.serial('the encrypted forger keys of the devnet open with its password and belong to its delegates', async (t) => {
   const { forgers } = loadNetwork(packagedNetworkDirectory('devnet'));
   const { accounts } = JSON.parse(readFileSync(join(packagedNetworkDirectory('devnet'), 'accounts.json'), 'utf8'));
   const byKey = new Map<string, string>(accounts.map((account: Untyped) => [account.publicKey, account.passphrase]));

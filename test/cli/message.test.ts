@@ -31,7 +31,7 @@ for (const [about, document, fault] of [
   ['no signature', { message: 'm', publicKey: 'ab'.repeat(32) }, /signature must be 128 hexadecimal digits/],
   ['two messages', [{}, {}], /must hold one signed message/],
 ] as const) {
-  test(`a document with ${about} is a wrong use`, async (t) => {
+  test(`a document with ${about} is a usage error`, async (t) => {
     const { code, stderr } = await runCli(['message', 'verify', '-'], { input: JSON.stringify(document) });
     t.is(code, 2);
     t.regex(stderr, fault);

@@ -3,7 +3,7 @@ import { momentOf, momentOfDate } from '../../src/cli/devnet/moments.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 
-test('durations count from now, dates are of UTC', (t) => {
+test('durations count from the current time, and dates are in UTC', (t) => {
   t.is(momentOf('90s', NOW_MS), NOW_MS + 90_000);
   t.is(momentOf('15m', NOW_MS), NOW_MS + 900_000);
   t.is(momentOf('1h', NOW_MS), NOW_MS + 3_600_000);

@@ -5,7 +5,7 @@ import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.
 
 const network = loadNetwork(packagedNetworkDirectory('devnet'));
 
-test('a plan gives every delegate to exactly one node and every node all others as peers', (t) => {
+test('a plan assigns each delegate to exactly one node, and makes all other nodes the peers of a node', (t) => {
   for (const count of [1, 2, 4, 7]) {
     const nodes = planDevnet({ nodes: count, httpPort: 4000, wsPort: 5000, directory: '/d', network });
     const keys = nodes.flatMap(({ delegates }) => delegates.map(({ publicKey }) => publicKey));
@@ -56,7 +56,7 @@ const answering: NodeRow = {
 };
 const silent: NodeRow = { index: 1, httpPort: 4001, wsPort: 5001, state: undefined };
 
-test('the table has a line of names and one for each node', (t) => {
+test('the table has a header line and one line per node', (t) => {
   const lines = tableLines([answering, silent]);
   t.is(lines.length, 3);
   t.deepEqual(lines[0]?.trim().split(/\s+/), [

@@ -27,7 +27,7 @@ for (const args of [
   ['start', '--network', 'devnet', '--data-dir', ''],
   ['start', '--network', ''],
 ]) {
-  test.serial(`an empty folder is refused, and the present one left alone: ${args.join(' ')}`, async (t) => {
+  test.serial(`an empty folder is refused, and the current one is unchanged: ${args.join(' ')}`, async (t) => {
     const cwd = temporaryFolder(t);
     const { code, stdout, stderr } = await runCli(args, { cwd, timeoutMs: 20_000 });
     t.is(code, 2, stderr);

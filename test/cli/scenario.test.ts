@@ -134,7 +134,7 @@ test('a revert needs an earlier step that makes its snapshot', (t) => {
   }
 });
 
-test('a day that its month does not have is refused with its line', (t) => {
+test('a day that the month does not have is refused with its line', (t) => {
   t.throws(() => steps('heal', 'warp: 2030-02-30'), {
     code: 'SCENARIO_INVALID',
     message: /a\.yaml: line 5:.*no time to come/,
@@ -179,7 +179,7 @@ for (const [text, sentence] of [
   ],
   ['name: a\nsteps:\n  - &x heal\n  - *x\n', 'line 4: an alias is not for scenarios: write the value'],
 ] as const) {
-  test(`refused with its line: ${JSON.stringify(text)}`, (t) => {
+  test(`a scenario is refused with its line: ${JSON.stringify(text)}`, (t) => {
     const error = t.throws(() => readScenario(text, 'a.yaml'), { code: 'SCENARIO_INVALID' });
     if (typeof sentence === 'string') t.is(error?.message, `a.yaml: ${sentence}`);
     else t.regex(error?.message ?? '', sentence);
@@ -269,7 +269,7 @@ test('a metric is the sum of the samples with its labels', (t) => {
   t.is(metricIn(text, 'c', none), undefined);
 });
 
-test('lines with a code are counted once, also while the log grows', (t) => {
+test('log lines with a code are counted once, also while the log grows', (t) => {
   const file = join(temporaryFolder(t), 'node.log');
   const codes = new LogCodes();
   t.is(codes.count(file, ['A_B']), 0);

@@ -187,7 +187,7 @@ test('in the mode instant a transaction is at once in a block of all nodes, and 
   t.deepEqual(devnet.notes, []);
 });
 
-test('a block time below a slot mines at its own pace, and frozen it stops', async (t) => {
+test('a block time below the slot length mines at its own pace, and stops when it is frozen', async (t) => {
   const devnet = await devnetOf(t, { mode: 'interval', intervalMs: 20 });
   const { timekeeper } = devnet;
   await timekeeper.begin(undefined);

@@ -200,7 +200,7 @@ test.serial('new keys are printed once, or are in a file that only their owner c
   t.is((await runCli(['keys', 'show', '--passphrase-file', file])).stdout, stdout.split('\n').slice(1).join('\n'));
 });
 
-test.serial('an encrypted passphrase opens with its password in the reference', async (t) => {
+test.serial('the reference decrypts an encrypted passphrase with its password', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'password');
   writeFileSync(file, 'a good password\n');
@@ -242,7 +242,7 @@ const REFUSED: readonly (readonly [args: readonly string[], message: RegExp])[] 
 ];
 
 for (const [args, message] of REFUSED) {
-  test.serial(`bloomery ${args.map((each) => each.slice(0, 12)).join(' ')} is refused as wrong`, async (t) => {
+  test.serial(`bloomery ${args.map((each) => each.slice(0, 12)).join(' ')} is a usage error`, async (t) => {
     const isSpending = !['keys', 'broadcast'].includes(args[0] ?? '');
     const { code, stdout, stderr } = await (isSpending ? spend : runCli)(args, { env: ENV });
     t.is(code, 2, stderr);

@@ -232,7 +232,7 @@ for (const [place, message] of [
   ['1006', /slot 1006 is not over yet/],
   ['soon', /must be an integer/],
 ] as const) {
-  test.serial(`a place without a gap is refused with the reason: ${place}`, async (t) => {
+  test.serial(`an argument without a missed slot is refused with the reason: ${place}`, async (t) => {
     const { code, stderr } = await runCli(['why', 'missed', place, '--node', await node(t)]);
     t.is(code, 2);
     t.true(isProblemLine(stderr), stderr);

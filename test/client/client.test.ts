@@ -43,7 +43,7 @@ for (const generation of [2, 3] as const) {
     t.is(answered.length, routeCount(generation) - 1);
   });
 
-  test(`generation ${generation}: amounts are bigint, and a transaction is waited for`, async (t) => {
+  test(`generation ${generation}: amounts are bigint, and the client can wait for a transaction`, async (t) => {
     const net = await devnet(t, { generation });
     const client = createClient(net.url, { generation });
     const { id } = await net.send('account_1', { kind: 'transfer', to: '42L', amount: 5n * LSK });

@@ -71,7 +71,7 @@ await startDevnet({ mine: 'sometimes' });
 export { balance, height, limit, metrics, place, weight, wrong };
 `;
 
-test('the types of the package hold in a strict project that installs it', async (t) => {
+test('the types of the package compile in a strict project that installs the package', async (t) => {
   t.timeout(600_000);
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });

@@ -90,7 +90,7 @@ test('both back ends agree on points of small order, non-canonical points and ra
   t.pass();
 });
 
-test('both back ends make the same keys and signatures', (t) => {
+test('both back ends derive the same keys and make the same signatures', (t) => {
   fc.assert(
     fc.property(bytes(32), bytes(32), (seed, message) => {
       const [one, other] = [noble.keyPairOfSeed(seed), sodium.keyPairOfSeed(seed)];

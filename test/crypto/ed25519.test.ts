@@ -43,7 +43,7 @@ for (const ed25519 of backends) {
     t.false(ed25519.verify({ publicKey, message: Uint8Array.of(0x73), signature }));
   });
 
-  test(`${backend} answers false to keys and signatures of a wrong length`, (t) => {
+  test(`${backend} rejects keys and signatures of a wrong length`, (t) => {
     const { publicKey, privateKey } = ed25519.keyPairOfSeed(new Uint8Array(32).fill(3));
     const message = new Uint8Array(32);
     const signature = ed25519.sign(message, privateKey);
@@ -58,7 +58,7 @@ for (const ed25519 of backends) {
     t.throws(() => ed25519.sign(new Uint8Array(1), new Uint8Array(32)), { code: 'KEY_LENGTH_WRONG' });
   });
 
-  test(`${backend} answers for bytes in shared memory`, (t) => {
+  test(`${backend} accepts bytes in shared memory`, (t) => {
     const { publicKey, privateKey } = ed25519.keyPairOfSeed(new Uint8Array(32).fill(9));
     const message = new Uint8Array(new SharedArrayBuffer(32)).fill(5);
     const signature = new Uint8Array(new SharedArrayBuffer(64));

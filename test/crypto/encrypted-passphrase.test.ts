@@ -16,7 +16,7 @@ function without(key: string): string {
     .join('&');
 }
 
-test('the published example decrypts', async (t) => {
+test('the published example is decrypted', async (t) => {
   t.is(await decryptPassphrase(ENCRYPTED, PASSWORD), PASSPHRASE);
 });
 
@@ -67,7 +67,7 @@ for (const [about, text, message] of [
   });
 }
 
-test('options out of bounds are refused', async (t) => {
+test('options out of range are refused', async (t) => {
   const encrypt = (options: object) => encryptPassphrase('a', 'b', { iterations: 1, salt, iv, ...options });
   const code = 'ENCRYPTED_PASSPHRASE_INVALID';
   await t.throwsAsync(encrypt({ iterations: 0 }), { code, message: /Iterations/ });

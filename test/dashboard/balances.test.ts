@@ -26,7 +26,7 @@ test('transactions of one second are one step; one without a recipient costs its
   ]);
 });
 
-test('the genesis balance is where the steps begin, not one of them', (t) => {
+test('a transfer in the genesis block adds no step', (t) => {
   const genesis = { ...transfer(0, '3L', '1L', '1000'), fee: '0', height: 1 };
   t.deepEqual(balanceSteps('1L', '890', [transfer(9, '1L', '2L', '100'), genesis]), [{ timestamp: 9, beddows: 890n }]);
   t.deepEqual(balanceSteps('1L', '1000', [genesis]), []);

@@ -33,7 +33,7 @@ test('blocks of a reverted branch leave the list', (t) => {
   t.deepEqual(withAnswered(chain(12, 1), other), other);
 });
 
-test('a late answer with reverted blocks leaves a gap, which the next block shows', (t) => {
+test('a late answer that returns reverted blocks causes a gap at the next block', (t) => {
   const told = withApplied(chain(12, 1), block(12, 'b'));
   const late = withAnswered(told, chain(12, 3));
   t.false(hasGap(late));
@@ -46,7 +46,7 @@ test('an old list that the answer does not reach is replaced', (t) => {
   t.deepEqual(withAnswered(chain(50, 1), chain(300, 101)), chain(300, 101));
 });
 
-test('an empty answer changes nothing, and an empty list takes the blocks of the answer', (t) => {
+test('an empty answer changes nothing, and the first answer fills an empty list', (t) => {
   t.deepEqual(withAnswered(chain(3, 1), []), chain(3, 1));
   t.deepEqual(withAnswered([], chain(3, 1)), chain(3, 1));
   t.false(hasGap([]));

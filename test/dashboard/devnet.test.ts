@@ -19,7 +19,7 @@ test('faults have the bounds that the supervisor enforces', (t) => {
   for (const text of ['', '86401', '3s']) t.true('problem' in offsetOf(text), text);
 });
 
-test('faults read as sentences', (t) => {
+test('each fault is shown as a sentence', (t) => {
   t.deepEqual(faultLines({ parts: [], nodes: [] }), []);
   t.deepEqual(
     faultLines({

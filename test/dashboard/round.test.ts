@@ -62,7 +62,7 @@ test('a missed slot names its delegate, and makes the round one slot longer', (t
   t.is(lost?.forger?.username, `d${(FIRST_SLOT + 7) % 101}`);
 });
 
-test('a later round begins in the slot after the last block before it', (t) => {
+test('a later round begins in the slot after the last block of the previous round', (t) => {
   const { number, slots, forged } = roundAt(150);
   t.is(number, 2);
   t.is(slots.length, 101);
@@ -92,7 +92,7 @@ test('a limited number of slots is drawn after a long standstill', (t) => {
   t.true(slots.length < 400);
 });
 
-test('rounds count from 1 and hold 101 heights', (t) => {
+test('rounds are numbered from 1 and have 101 heights', (t) => {
   t.deepEqual(
     [1, 101, 102, 202, 203].map((height) => roundOf(height)),
     [1, 1, 2, 2, 3],

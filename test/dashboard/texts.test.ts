@@ -50,7 +50,7 @@ test('a future time below one hour is shown to the second', (t) => {
   t.is(timeText(Date.UTC(2026, 10, 21, 12, 30, 5)), '12:30:05');
 });
 
-test('only long ids are shortened, and types have one name in both generations', (t) => {
+test('only long ids are shortened, and a type has the same name in both generations', (t) => {
   t.is(shortText('12345678901234567890'), '123456…567890');
   t.is(shortText('1234567890123'), '1234567890123');
   t.is(typeText(0), typeText(8));

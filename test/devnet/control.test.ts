@@ -100,7 +100,7 @@ test.serial('it prints where it is, ten accounts that are worthless, and what ne
 });
 
 test.serial(
-  'no block is forged without any request; blocks that are asked for are on all nodes at once',
+  'no block is forged without an explicit request; blocks that are asked for are on all nodes at once',
   async (t) => {
     t.deepEqual(await heights(), [1, 1, 1]);
     const mined = await ask('mine', '7');
@@ -111,7 +111,7 @@ test.serial(
   },
 );
 
-test.serial('a year passes at once, for clients too, and the next blocks are of the new time', async (t) => {
+test.serial('a year passes at once, for clients too, and the next blocks have the new time', async (t) => {
   const before = (await get(1, 'node/status')).secondsSinceEpoch;
   const { time } = await ask('warp', '1y');
   for (let index = 0; index < NODES; index += 1) {
@@ -188,7 +188,7 @@ test.serial('one more node follows the others', async (t) => {
   t.is((await client.status()).height, mined.height);
 });
 
-test.serial('a snapshot brings back chains, pools and clock of all nodes, as often as one likes', async (t) => {
+test.serial('a snapshot brings back chains, pools and clock of all nodes, any number of times', async (t) => {
   t.timeout(300_000);
   const [, sender, recipient] = readAccounts(join(directory, 'network'));
   const file = join(directory, 'passphrase');
@@ -256,7 +256,7 @@ test.serial('an account is funded at once, with a transaction like any other', a
 });
 
 test.serial(
-  'an impersonated account needs no signature on any node of the devnet, and no other one is spared it',
+  'an impersonated account needs no signature on any node of the devnet, and every other account still needs one',
   async (t) => {
     const [genesis, account] = readAccounts(join(directory, 'network'));
     const { publicKey, address } = await ask('impersonate', genesis?.address ?? '');
@@ -382,7 +382,7 @@ test.serial('links are slow and lossy, and a clock is skewed, until they are hea
   await ask('resume');
 });
 
-test.serial('faults that cannot be are refused in one line that names them, and nothing changes', async (t) => {
+test.serial('impossible faults are refused in one line that names them, and nothing changes', async (t) => {
   for (const [args, sentence] of [
     [['partition', '0,1|7'], /there is no node 7: the last one is 3/],
     [['partition', '0,1', '1,2'], /node 1 is named twice: it can be of one part only/],

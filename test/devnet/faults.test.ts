@@ -89,7 +89,7 @@ test.serial(
   },
 );
 
-test.serial('the doctor names a node that is mixed up, refuses it, hangs, or is of another network', async (t) => {
+test.serial('the doctor reports a node that is mixed up, refuses it, hangs, or is of another network', async (t) => {
   t.timeout(480_000);
   const url = devnet.nodes[0]?.url ?? '';
   const other = packagedNetworkDirectory('devnet-gen2');
@@ -112,7 +112,7 @@ test.serial('the doctor names a node that is mixed up, refuses it, hangs, or is 
   await watch.named(t, stranger, ['PEERS_OF_OTHER_NETWORK']);
 });
 
-test.serial('the doctor names faults in the folder of a stopped node, and in its configuration', async (t) => {
+test.serial('the doctor reports faults in the folder of a stopped node, and in its configuration', async (t) => {
   t.timeout(480_000);
   const node = await startOne(t, {});
   await waitFor('blocks', async () => (await heightOf(node.url)) > 3, SHOWS_WITHIN_MS);
@@ -135,7 +135,7 @@ test.serial('the doctor names faults in the folder of a stopped node, and in its
   }
 });
 
-test.serial('the doctor names a disk that is full', async (t) => {
+test.serial('the doctor reports a disk that is full', async (t) => {
   t.timeout(480_000);
   const node = await startOne(t, {});
   await waitFor('blocks', async () => (await heightOf(node.url)) > 3, SHOWS_WITHIN_MS);
@@ -143,7 +143,7 @@ test.serial('the doctor names a disk that is full', async (t) => {
   await watch.named(t, node, ['WRITES_FAIL']);
 });
 
-test.serial('the doctor names a folder that another process has taken over', async (t) => {
+test.serial('the doctor reports a folder that another process has taken over', async (t) => {
   t.timeout(480_000);
   const node = await startOne(t, {});
   await waitFor('blocks', async () => (await heightOf(node.url)) > 3, SHOWS_WITHIN_MS);
@@ -152,7 +152,7 @@ test.serial('the doctor names a folder that another process has taken over', asy
   await watch.named(t, node, ['FOLDER_TAKEN_OVER']);
 });
 
-test.serial('the doctor names disabled delegates, and one without votes', async (t) => {
+test.serial('the doctor reports disabled delegates, and one without votes', async (t) => {
   t.timeout(480_000);
   const { forging } = devnet.nodes[0]?.plan.config as Untyped;
   const off = await startOne(t, { config: { forging: { ...forging, force: false } } });
@@ -175,7 +175,7 @@ test.serial('the doctor names disabled delegates, and one without votes', async 
   await watch.named(t, await startOne(t, { config: { forging: unvoted } }), ['DELEGATE_NOT_ACTIVE']);
 });
 
-test.serial('the doctor names lagging finality when more than a third of the delegates is off', async (t) => {
+test.serial('the doctor reports lagging finality when more than a third of the delegates is off', async (t) => {
   t.timeout(480_000);
   const { network, dataDir, forging } = await writeUnfinalChain(temporaryFolder(t), UNFINAL_BLOCKS_MAX - 3);
   const node = await startOne(t, { network, dataDir, fixedPeers: [], config: { forging }, flags: ['--no-peers'] });
@@ -183,7 +183,7 @@ test.serial('the doctor names lagging finality when more than a third of the del
   await watch.named(t, node, ['FINALITY_LAGS']);
 });
 
-test.serial('the doctor names a machine that sleeps, and a wrong clock', async (t) => {
+test.serial('the doctor reports a machine that sleeps, and a wrong clock', async (t) => {
   t.timeout(480_000);
   const [, sleeper] = devnet.nodes;
   if (sleeper === undefined) return t.fail('the devnet has no second node');
@@ -205,7 +205,7 @@ test.serial('the doctor names a machine that sleeps, and a wrong clock', async (
   await watch.named(t, late, ['CLOCK_OFF']);
 });
 
-test.serial('the doctor names delegates whose record went to another machine', async (t) => {
+test.serial('the doctor reports delegates whose record went to another machine', async (t) => {
   t.timeout(480_000);
   const node = devnet.nodes[0];
   if (node === undefined) return t.fail('the devnet has no node');
@@ -222,7 +222,7 @@ test.serial('the doctor names delegates whose record went to another machine', a
   node.start();
 });
 
-test.serial('the doctor names a network folder with other rewards, whose node refuses blocks and lags', async (t) => {
+test.serial('the doctor reports a network folder with other rewards, whose node refuses blocks and lags', async (t) => {
   t.timeout(480_000);
   const folder = devnetCopy(t);
   editJson(folder, 'network.json', (json) => void (json.rewards.offset = 3));
@@ -247,7 +247,7 @@ test.serial('the doctor names a network folder with other rewards, whose node re
   await watch.named(t, careful, ['SLOTS_MISSED'], { beside, sinceMs, unavoidableMs: 3 * SLOT_MS });
 });
 
-test.serial('the doctor names a network that stands still without its forgers', async (t) => {
+test.serial('the doctor reports a network that stands still without its forgers', async (t) => {
   t.timeout(480_000);
   const network = devnet2.network.directory;
   const fixedPeers = devnet2.nodes.map(({ plan }) => `127.0.0.1:${plan.wsPort}`);
@@ -267,7 +267,7 @@ test.serial('the doctor names a network that stands still without its forgers', 
   await watch.named(t, two, ['NETWORK_STANDS_STILL'], { beside, sinceMs, unavoidableMs: (slots + 1) * SLOT_MS });
 });
 
-test.serial('the doctor names a node that answers HTTP and ends again and again', async (t) => {
+test.serial('the doctor reports a node that answers HTTP and ends again and again', async (t) => {
   t.timeout(480_000);
   const node = await startOne(t, { config: { http: { processes: 2 } } });
   const { pid } = node.process;
@@ -287,7 +287,7 @@ test.serial('the doctor names a node that answers HTTP and ends again and again'
   await watch.named(t, node, ['READERS_FAIL']);
 });
 
-test.serial('the doctor names a server that is no node', async (t) => {
+test.serial('the doctor reports a server that is no node', async (t) => {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');
     response.end('{"data":{"height":"high"}}');

@@ -124,7 +124,7 @@ async function startFork(
   return fork;
 }
 
-test('generation 3: a fork goes on from the state of a chain under another identifier, and the chain stays as it was', async (t) => {
+test('generation 3: a fork goes on from the state of a chain under another identifier, and the chain stays unchanged', async (t) => {
   t.timeout(600_000);
   const { dataDir, network, tip } = await makeSource(t, 3);
   const before = fingerprint(dataDir);
@@ -173,7 +173,7 @@ test('generation 3: a fork goes on from the state of a chain under another ident
   await continued.stop();
 });
 
-test('generation 2: a fork begins from a snapshot, and the rules that a node has refuse its blocks', async (t) => {
+test('generation 2: a fork begins from a snapshot, and the rules of a real node refuse its blocks', async (t) => {
   t.timeout(600_000);
   const { dataDir, network, tip } = await makeSource(t, 2);
   const place = { network: loadNetwork(network), dataDirectory: join(dataDir, NETWORK_NAME) };

@@ -26,7 +26,7 @@ const START_MS_MAX = 150_000;
 const RUN_MS_MAX = 400_000;
 
 test.serial(
-  'until a height, the JSON on the standard output is the nodes’ common block and nothing else',
+  'in a run to a height, the standard output has only the nodes’ common block, which is printed as JSON',
   async (t) => {
     t.timeout(480_000);
     const data = temporaryFolder(t);

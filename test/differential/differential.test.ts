@@ -50,7 +50,7 @@ test('the harness reports a difference in the verdict, in the resulting state an
   t.is(otherReason({ input, ours: refuses, reference: why }), 'both refuse, here: Invalid fee #; there: Invalid id');
 });
 
-test('the page of differences lists every known one with its reason, and no other', (t) => {
+test('the page of differences lists each known difference with its reason, and no other', (t) => {
   const file = fileURLToPath(new URL('../../../docs/protocol/rule-differences.md', import.meta.url));
   const [, section = ''] = readFileSync(file, 'utf8').split('## Blocks and transactions');
   t.deepEqual(

@@ -68,7 +68,7 @@ for (const flags of WRONG) {
   });
 }
 
-test('a wrong flag ends the process of the harness before it prints a result', (t) => {
+test('a wrong flag ends the harness before it prints a result', (t) => {
   const { status, stdout, stderr } = run('--generation', '4');
   t.is(status, 2);
   t.is(stdout, '');
@@ -97,7 +97,7 @@ test('a file without an example, or one that is not JSON, is refused before the 
   }
 });
 
-test('the help names every option and every target', (t) => {
+test('the help lists each option and each target', (t) => {
   const { code, text: stdout = '' } = refusalOf(['--help']) ?? {};
   t.is(code, 0);
   for (const name of [

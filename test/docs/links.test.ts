@@ -48,7 +48,7 @@ test('every page of the documentation can be reached from the README', (t) => {
   );
 });
 
-test('no two decisions have the same number', (t) => {
+test('each decision has its own number', (t) => {
   const numbers = PAGES.filter((page) => dirname(page) === join('docs', 'decisions')).map((page) => {
     const number = basename(page).slice(0, 4);
     t.is(/^# ([0-9]+)\. /.exec(readFileSync(join(ROOT, page), 'utf8'))?.[1], String(Number(number)), page);

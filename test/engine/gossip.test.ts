@@ -119,7 +119,7 @@ for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_TRANSACTION_INVALID'] as c
   });
 }
 
-test('the time of a block gives the clock of each peer that sent it, unless it was refused for another reason', async (t) => {
+test('the arrival time of a block measures the clock of its sender, unless the block is otherwise invalid', async (t) => {
   const codes: Readonly<Record<string, BlockRejectionCode>> = {
     '2': 'BLOCK_TIMESTAMP_INVALID',
     '3': 'BLOCK_SIGNATURE_INVALID',

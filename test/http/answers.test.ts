@@ -145,7 +145,7 @@ test('meta repeats the requested page, with the count where clients read it', as
   });
 });
 
-test('a delegate account shows its rank and votes in the member order of its generation', async (t) => {
+test('a delegate account shows its delegate data in the member order of its generation', async (t) => {
   const standing = async (generation: Generation) => {
     const { body } = await (await serve(t, fakeNode(generation)))('/accounts');
     return firstOf(body)['delegate'];

@@ -11,7 +11,7 @@ const STEPS = Number(process.env['EVENT_STEPS'] ?? 80);
 const READERS = 100;
 const namesOf = (reader: EventReader) => reader.told.map(({ name }) => name);
 
-test('a block emits itself, its transactions and the round that it ends; a revert emits the opposite', async (t) => {
+test('a block sends events of itself, its transactions and the ended round; a revert sends their reversal', async (t) => {
   const fixture = await setUpEvents(t);
   const reader = new EventReader();
   await reader.connect(await fixture.serve());

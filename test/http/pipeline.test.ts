@@ -18,7 +18,7 @@ test('each route is served below /api and without the prefix', async (t) => {
     t.is((await ask(path)).status, 404, path);
 });
 
-test('generation 2 matches paths in any letter case, generation 3 as written', async (t) => {
+test('generation 2 matches paths in any letter case, generation 3 only as written', async (t) => {
   t.is((await (await serve(t, fakeNode(2)))('/API/Node/status')).status, 200);
   t.is((await (await serve(t, fakeNode(3)))('/API/Node/status')).status, 404);
 });

@@ -75,7 +75,7 @@ test('null breaks both its type and its format', (t) => {
   );
 });
 
-test('elements of a list are named by their index, last first', (t) => {
+test('faults in a list name the index of their element, last first', (t) => {
   t.deepEqual(
     faultsOf(PERSON, { id: '1', name: '1L', keys: ['x', 'ab', 'y'] }).map(({ path }) => path),
     [
@@ -148,7 +148,7 @@ test('the query text starts after the first question mark', (t) => {
   t.is(queryTextOf('/a#c?b=1'), '');
 });
 
-test('brackets without a name before them and nothing in them are counted', (t) => {
+test('empty brackets without a name before them are counted', (t) => {
   t.deepEqual(
     [...parseQuery('[]=1&a=2&[]=3&[][x]=4')],
     [
@@ -159,7 +159,7 @@ test('brackets without a name before them and nothing in them are counted', (t) 
   );
 });
 
-test('texts become integers as leniently as clients expect', (t) => {
+test('texts are converted to integers as leniently as clients expect', (t) => {
   for (const [text, value] of [
     ['10', 10],
     ['010', 10],
@@ -186,7 +186,7 @@ test('a text that looks like an integer is a number, except in text parameters',
     t.deepEqual(convert(name, 'string', '123'), { value: '123' }, name);
 });
 
-test('a boolean is true or false and nothing else', (t) => {
+test('only true and false are booleans', (t) => {
   t.deepEqual(convert('forging', 'boolean', 'true'), { value: true });
   t.deepEqual(convert('forging', 'boolean', 'false'), { value: false });
   t.deepEqual(convert('forging', 'boolean', '1'), { found: 'number' });

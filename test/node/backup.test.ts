@@ -115,7 +115,7 @@ test('a state with a flipped byte is not copied, and nothing is left behind', as
   t.deepEqual(existsSync(join(folder, 'copy')) ? readdirSync(join(folder, 'copy')) : [], []);
 });
 
-test('a snapshot does not take the place of a device, a pipe or a folder', async (t) => {
+test('a snapshot does not replace a device, a pipe or a folder', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, 5));

@@ -25,7 +25,7 @@ test('a block is read back from its line unchanged, genesis included', (t) => {
   }
 });
 
-test('a line holds the members of the wire, every amount as decimal text', (t) => {
+test('a line has the member names of the wire format, and each amount as decimal text', (t) => {
   const json = JSON.parse(lineOfBlock(filled, codec)) as Record<string, unknown>;
   t.deepEqual(json, JSON.parse(JSON.stringify(codec.blockToJson(filled))));
   t.is(json['totalAmount'], '6000');
@@ -33,7 +33,7 @@ test('a line holds the members of the wire, every amount as decimal text', (t) =
   t.is(transaction?.['fee'], '10000000');
 });
 
-test('amounts may be integers, also those that a double cannot hold', (t) => {
+test('amounts may be integers, even those that a double cannot represent', (t) => {
   const asNumbers = (line: string): string =>
     line.replace(/"(totalAmount|totalFee|reward|amount|fee)":"([0-9]+)"/g, '"$1": $2');
   const line = lineOfBlock(filled, codec);

@@ -523,7 +523,7 @@ test('a frame before the handshake, or a missing handshake, ends the connection'
   await node.transport.close();
 });
 
-test('connections without a handshake do not pile up', async (t) => {
+test('the number of connections without a handshake is limited', async (t) => {
   const node = await startNode({}, { timeouts: { pongMs: 600_000 } });
   const strangers = await Promise.all(Array.from({ length: 80 }, () => rawPeer(node.address.wsPort)));
   await until(() => strangers.filter((peer) => peer.closed() !== undefined).length === 16, 'the surplus is cut');
@@ -534,7 +534,7 @@ test('connections without a handshake do not pile up', async (t) => {
   await node.transport.close();
 });
 
-test('garbage on the bare port has no effect', async (t) => {
+test('garbage on a raw TCP connection has no effect', async (t) => {
   const node = await startNode();
   for (const bytes of [
     '\0\0\0\0',
@@ -556,7 +556,7 @@ test('garbage on the bare port has no effect', async (t) => {
   await node.transport.close();
 });
 
-test('a handler that throws costs an answer, not the node', async (t) => {
+test('an error in a handler fails one answer and does not end the node', async (t) => {
   const node = await startNode({
     message: (_peerId, { kind }) => {
       if (kind === 'block') throw new PeerFault('MALFORMED_MESSAGE', 'no block');

@@ -69,7 +69,7 @@ async function opened(port: number): Promise<{ socket: Socket; said: () => strin
   return { socket, said: () => said, isClosed: () => isClosed };
 }
 
-test('plain HTTP on the peer port is cut without an answer, at its first bytes', async (t) => {
+test('plain HTTP on the peer port is closed without an answer after its first bytes', async (t) => {
   const node = await startNode();
   for (const bytes of ['P', GET, GET.repeat(2_000), `GET /rpc/ HTTP/1.1\r\nHost: x\r\n\r\n${GET.repeat(2_000)}`]) {
     const { socket, said, isClosed } = await opened(node.address.wsPort);

@@ -346,7 +346,7 @@ test('messages are sent bare with a nonce, and read bare or in an envelope', asy
   await node.transport.close();
 });
 
-test('a query is judged member by member, in the order of the reference', async (t) => {
+test('the members of a query are checked one by one, in the order of the reference', async (t) => {
   const node = await start();
   const without = (name: string): string => SMALLEST_QUERY.replace(new RegExp(`&?${name}=[^&]*`), '');
   const missing = 'Peer did not provide valid query parameters as part of the WebSocket connection';

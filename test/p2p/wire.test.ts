@@ -133,7 +133,7 @@ test('an info without advertiseAddress is written as an empty value in the query
   await b.transport.close();
 });
 
-test('a query is judged member by member, in the order of the reference', async (t) => {
+test('the members of a query are checked one by one, in the order of the reference', async (t) => {
   const node = await startNode({}, { info });
   const port = node.address.wsPort;
   const disconnect = (code: number, data: unknown): string =>

@@ -9,7 +9,7 @@ test('amounts are shown in LSK without trailing zeros or exponent', (t) => {
   t.is(lskText(10_000_000_000_000_000n), '100000000');
 });
 
-test('only digit strings are amounts', (t) => {
+test('only texts of digits are amounts', (t) => {
   t.is(amountOfDigits('0123'), 123n);
   for (const odd of ['', '-1', '+1', '1.5', '1e3', ' 1', 1, null, undefined, {}]) t.is(amountOfDigits(odd), undefined);
 });

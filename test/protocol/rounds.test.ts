@@ -60,7 +60,7 @@ test('a round forges with the list frozen before it, the first rounds with the f
   );
 });
 
-test('the same list is shuffled with the number of the round that forges with it', (t) => {
+test('the same list is shuffled with the number of the forging round', (t) => {
   const state = new MemoryState();
   const list = Array.from({ length: 101 }, (_, number) => keyNumber(number));
   state.setRoundList(1, list);

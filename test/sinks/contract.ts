@@ -8,10 +8,10 @@ import { joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.
 import type { Block } from '../../src/protocol/types.ts';
 import { fullChain, type FullChain } from './full-chain.ts';
 
-/** The storage of one sink. Several sink objects can be opened over it, one after the other or at once. */
+/** The storage of one sink. A test opens several sink objects over one storage, in sequence or at once. */
 export interface SinkSite {
   /**
-   * Opens a sink over this storage, as a new process would.
+   * Opens a sink over the storage, as a new process would.
    *
    * @param owner name of the process; a sink without leases ignores the name
    * @param pause runs before each write, after the sink has checked its lease; only some kinds of sinks call it
@@ -248,7 +248,7 @@ function leaseContract(using: Using): void {
 
 /**
  * Tests sinks whose lease can expire while their process stands still. A second process takes the sink over and writes
- * the same heights. Then the first process continues its write, which must change nothing.
+ * the same heights. The first process then continues its write, which must change nothing.
  */
 export function pausedContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   const writes: Readonly<Record<string, (sink: Sink) => Promise<void>>> = {
@@ -268,8 +268,8 @@ export function pausedContract(test: Tester, name: string, open: () => Promise<S
 /**
  * Pauses the first process before one write of a call, and lets the second process take the sink over meanwhile.
  *
- * @param at number of that write within the call; the first write has number 1
- * @returns false when the call has fewer writes
+ * @param at number of the paused write within the call; the first write has number 1
+ * @returns false when the call has fewer than `at` writes
  */
 async function tryPause(
   t: ExecutionContext,

@@ -1,5 +1,6 @@
 /**
- * Makes the lease on a ClickHouse database expire at once. After a real kill it expires by itself within half a minute.
+ * Makes the lease on a ClickHouse database expire at once. After a real kill the lease expires by itself within half a
+ * minute.
  */
 
 import { openServer } from '../../src/sinks/clickhouse/server.ts';

@@ -1,4 +1,6 @@
-/** Makes chains of both generations. They hold transactions of every type, groups, missed slots and many rounds. */
+/**
+ * Makes chains of both generations. The chains hold transactions of every type, groups, missed slots and many rounds.
+ */
 
 import { codeOf } from '../../src/primitives/errors.ts';
 import type { Block, Transaction } from '../../src/protocol/types.ts';
@@ -23,7 +25,8 @@ export interface FullChain {
 export const ROUND = 5;
 
 /**
- * Makes a chain. Two chains with different `branch` numbers share their blocks below height `from` and differ above.
+ * Makes a chain. Two chains with different `branch` numbers share their blocks below height `from`, and differ from
+ * there on.
  *
  * @param branch 0 is the main chain
  */
@@ -44,7 +47,7 @@ export function fullChain(generation: 2 | 3, height: number, branch = 0, from = 
 }
 
 /**
- * Forges the next block. In generation 3 a delegate that leaves cannot forge the last block of a round; then the
+ * Forges the next block. In generation 3 a delegate that leaves the list cannot forge the last block of a round; the
  * function skips one more slot and tries again.
  */
 function forged(maker: ChainMaker, transactions: readonly Transaction[], missedSlots: number): Block {

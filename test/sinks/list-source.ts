@@ -5,7 +5,7 @@ import type { Block } from '../../src/protocol/types.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange, ChainSource } from '../../src/sinks/source.ts';
 
-/** Yields `blocks` as applied, then `changes`. The stream of changes ends after the last one. */
+/** A source whose stream yields all `blocks` as applied, then all `changes`, and then ends. */
 export function listSource(rules: Rules, { blocks, finalHeight, changes = [] }: ListSourceParts): ChainSource {
   return {
     rules,

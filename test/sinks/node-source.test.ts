@@ -95,8 +95,8 @@ test('a node of another network is refused', async (t) => {
 type Answering = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Starts a proxy in front of a node. The proxy passes a request on unless `answers` returns true, which means it
- * answered.
+ * Starts a proxy in front of a node. `answers` returns true for a request that it has answered; the proxy sends
+ * all other requests to the node.
  */
 async function inFrontOf(t: ExecutionContext, nodeUrl: string, answers: Answering): Promise<string> {
   const server = createServer((request, response) => {
@@ -176,7 +176,7 @@ for (const [what, [answers, code, message]] of Object.entries(REFUSALS)) {
   }
 }
 
-test('a sink retries a busy node, or a lost connection, not before Retry-After, and logs this once', async (t) => {
+test('a sink repeats a request to a busy or disconnected node after Retry-After, and logs this once', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const askedMs: number[] = [];
   const refusals: readonly Answering[] = [

@@ -107,7 +107,7 @@ test('a tail with a gap keeps the blocks below the gap, and ranges with a gap ar
 test('a tail with two blocks of one height keeps the blocks below that height', async (t) => {
   const folder = temporaryFolder(t);
   await placeOf(folder);
-  // Such a tail results when a folder is copied twice, before and after a reorg, and old files stay in the copy.
+  // A tail has two blocks of one height when a copy of the folder is updated after a reorg but keeps old files.
   for (const name of ['0000000001-5', '0000000002-6', '0000000002-7', '0000000003-8'])
     mkdirSync(join(folder, 'tail', name));
   const { tail } = await placeOf(folder);

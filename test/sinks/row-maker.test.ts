@@ -106,7 +106,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a block that breaks a rule is refused by name', (t) => {
+test('a block that breaks a rule is refused', (t) => {
   const { maker, blocks } = fullChain(3, 20);
   const rows = new RowMaker(maker.rules);
   for (const block of blocks.slice(0, 18)) rows.rowsOf(block);

@@ -147,7 +147,7 @@ test('a sink written for another branch of final blocks is refused', async (t) =
 });
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: a sink of a data folder agrees with every account of the store`, async (t) => {
+  test(`generation ${generation}: the rows of a data folder's sink match each account of the store`, async (t) => {
     const { network, blocks } = fullChain(generation, 103);
     const place = placeIn(temporaryFolder(t), network);
     await storeChain(place, blocks);

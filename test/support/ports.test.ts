@@ -14,7 +14,7 @@ async function another(name: string): Promise<{ readonly freePorts: typeof freeP
 }
 
 // Serial: the module checks a port by listening on it, and no other test may use the port at that time.
-test.serial('no port is given twice, neither within a process nor by two', async (t) => {
+test.serial('no port is assigned twice, neither within a process nor by two', async (t) => {
   const other = await another('second');
   const asked = Array.from({ length: LEASES }, (_, index) => (index % 2 === 0 ? freePorts : other.freePorts));
   const runs = await Promise.all(asked.map(async (ask) => [await ask(20), 20] as const));
@@ -22,7 +22,7 @@ test.serial('no port is given twice, neither within a process nor by two', async
   t.is(new Set(ports).size, LEASES * 20);
 });
 
-test.serial('a port in use is not given', async (t) => {
+test.serial('a port in use is not assigned', async (t) => {
   // A new instance has no ports left from an earlier lease, so its next port is from the same block.
   const fresh = await another('fresh');
   const first = await fresh.freePorts(1);
@@ -32,6 +32,6 @@ test.serial('a port in use is not given', async (t) => {
   for (let call = 0; call < 5; call += 1) t.not(await fresh.freePorts(1), first + 1);
 });
 
-test.serial('a run longer than a lease is refused', async (t) => {
+test.serial('a range of ports longer than a lease is refused', async (t) => {
   await t.throwsAsync(freePorts(60), { instanceOf: RangeError });
 });

@@ -61,7 +61,7 @@ test("lines below the level are not written, and a module's own level covers its
   );
 });
 
-test('nothing is written at the level silent', (t) => {
+test('at the level silent no line is written', (t) => {
   const { observer, text } = listening({ level: 'silent' });
   observer.log('error', 'E', 'unheard');
   t.is(text(), '');
@@ -133,7 +133,7 @@ test('an error shows its code, data and cause', (t) => {
   t.is((error['cause'] as Record<string, unknown>)['message'], 'no room');
 });
 
-test('the human form is one line with time, level, module, message and fields', (t) => {
+test('the readable format is one line with time, level, module, message and fields', (t) => {
   const { observer, text } = listening({ format: 'human' });
   observer
     .module('chain')

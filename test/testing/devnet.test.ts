@@ -202,7 +202,7 @@ test('many devnets at once share nothing', async (t) => {
   }
 });
 
-test('an account is impersonated and funded', async (t) => {
+test('an account can be impersonated and funded', async (t) => {
   const net = await startDevnet({ delegates: 5 });
   try {
     const { address, publicKey } = net.account('account_1');
@@ -252,7 +252,7 @@ test('links lose messages at their configured rate until they are healed', async
   }
 });
 
-test('a slow link is slow', async (t) => {
+test('a slow link delays blocks', async (t) => {
   t.timeout(300_000);
   const net = await startDevnet({ nodes: 2, mine: 'interval', delegates: 5 });
   const tips = () => Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0]));

@@ -63,7 +63,7 @@ test('the sample project has a script for each runner, and depends on the runner
   t.deepEqual(Object.keys(devDependencies).sort(), RUNNERS.filter((runner) => runner !== 'node').sort());
 });
 
-test('the example of the client passes', async (t) => {
+test('the test of the client example passes', async (t) => {
   t.timeout(300_000);
   const folder = installed(t, { '@liskhq/lisk-transactions': 'lisk-transactions-3' });
   const example = 'payment.node-test.mjs';

@@ -9,7 +9,7 @@ const check = fc.record({
   message: fc.oneof(bytes(32), fc.uint8Array({ maxLength: 200 })),
 });
 
-test('packed checks unpack to the same checks', (t) => {
+test('packed checks are unpacked to the same checks', (t) => {
   fc.assert(
     fc.property(fc.array(check, { maxLength: 20 }), (checks) => {
       t.deepEqual(unpackChecks(packChecks(checks)), checks);

@@ -35,7 +35,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('the page of differences lists every known one with its reason, and no other', (t) => {
+test('the page of differences lists each known difference with its reason, and no other', (t) => {
   const file = fileURLToPath(new URL('../../../../docs/http/interface-differences.md', import.meta.url));
   const [, section = ''] = readFileSync(file, 'utf8').split('## Unusual requests');
   t.deepEqual(

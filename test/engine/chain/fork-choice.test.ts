@@ -19,7 +19,7 @@ test('the next block is applied', async (t) => {
   t.deepEqual(lone.told, ['received 2']);
 });
 
-test('the tip itself and a lower block are ignored', async (t) => {
+test('the tip itself and lower blocks are ignored', async (t) => {
   const maker = new ChainMaker();
   const [first, tip] = grown(maker, 2);
   const lone = await LoneChain.with(maker);
@@ -27,7 +27,7 @@ test('the tip itself and a lower block are ignored', async (t) => {
   t.deepEqual(await lone.receive(first!), { kind: 'ignored', status: 'discard' });
 });
 
-test('a second block of the same delegate in the same place is ignored', async (t) => {
+test('a second block of the same delegate at the same height is ignored', async (t) => {
   const maker = new ChainMaker();
   const tip = maker.forge();
   const lone = await LoneChain.with(maker);

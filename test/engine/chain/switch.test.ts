@@ -106,7 +106,7 @@ test('a finalized block is never reverted, neither for a branch nor by an operat
   t.is(lone.chain.finalizedHeight, finalized);
 });
 
-test('a process that dies at any write of a switch finds the old tip and can switch again', async (t) => {
+test('after a crash at any write of a switch the old tip is there, and the switch can be repeated', async (t) => {
   const { lone, maker, branch } = await branches(99, 2, 3);
   const before = { tip: lone.chain.tip.header.id, digest: lone.store.stateDigest() };
   const done = await LoneChain.with(maker, lone.disk.copy());
@@ -129,7 +129,7 @@ test('a process that dies at any write of a switch finds the old tip and can swi
   }
 });
 
-test('a process that dies inside a commit of hundreds of blocks finds none of them and can take them again', async (t) => {
+test('after a crash in a commit of hundreds of blocks none is there, and the commit can be repeated', async (t) => {
   const maker = new ChainMaker();
   const blocks = grown(maker, 320);
   const done = LoneChain.over(maker, new Disk());
@@ -154,7 +154,7 @@ test('a process that dies inside a commit of hundreds of blocks finds none of th
   }
 });
 
-test('a process that dies at any write of a received block finds its parent and can take it again', async (t) => {
+test('after a crash at any write of a received block its parent is the tip, and it can be written again', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 99);
   const lone = await LoneChain.with(maker);

@@ -35,7 +35,7 @@ function plain(entries: readonly Entry[], publicKey: string): number | undefined
   return index < 0 ? undefined : index + 2;
 }
 
-test('through appends and reverts the newest block of each delegate since any time matches a plain search', (t) => {
+test('the newest block of each delegate since a given time matches a plain search, even after reverts', (t) => {
   const step = fc.record({ revert: fc.nat(12), forge: fc.array(fc.nat(3), { maxLength: 9 }) });
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(60), (steps, sinceS) => {

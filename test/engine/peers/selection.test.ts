@@ -114,7 +114,7 @@ test('fast and old connections and rare netgroups are protected from eviction', 
   }
 });
 
-test('a crowd from one netgroup loses its own connection for a newcomer, whoever came first', (t) => {
+test('an eviction hits the crowded netgroup of a newcomer, whichever peer came first', (t) => {
   const crowd = ids('c', 60).map((id, index) =>
     connection(id, { sinceMs: index, info: { ip: `7.7.${String(index)}.1`, wsPort: 1 } }),
   );

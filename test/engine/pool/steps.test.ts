@@ -90,7 +90,7 @@ test('a ready transaction that lost its money is dropped at the next step', (t) 
   t.false(world.pool.has(id));
 });
 
-test('a vote does not stay ready beside the registration that it needs again after a revert', (t) => {
+test('a vote leaves the ready queue when a revert removes its delegate', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   world.setDelegate(bob, 'bobby');

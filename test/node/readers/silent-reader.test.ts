@@ -164,7 +164,7 @@ test.serial(
   },
 );
 
-test.serial('a reader whose node ends before the reader has loaded ends too', async (t) => {
+test.serial("a reader whose node ends during the reader's start ends, too", async (t) => {
   for (const waitMs of [0, 50, 150]) {
     const child = fork(READER, [], { serialization: 'advanced' });
     const isEnded = once(child, 'exit');

@@ -76,7 +76,7 @@ for (const params of BOTH_PARAMS) {
     applyInSequence: (state, transactions, verify) => rules.applyInSequence(state, transactions, verify),
   };
 
-  test(`generation ${params.generation}: a block tried alone and a block applied end in the same state or refusal`, (t) => {
+  test(`generation ${params.generation}: a trial of a block and its later application have the same result`, (t) => {
     const outcomes = new Map<string, number>();
     fc.assert(
       fc.property(

@@ -44,7 +44,7 @@ const apply =
     maker.rules.applyBlock(new StateOverlay(maker.state), block, { nowS, verify });
   };
 
-test('a forged block is valid and applies, however late it comes', (t) => {
+test('a forged block is valid and can be applied, at any later time', (t) => {
   const { maker, next } = setUpBlock();
   t.is(next.version, 1);
   t.is(next.transactions.length, 2);
@@ -109,7 +109,7 @@ test('a confirmed transaction is reported before the owner of the slot', (t) => 
   refused(t, 'BLOCK_TRANSACTION_INVALID', /already confirmed/, apply(maker, foreign));
 });
 
-test('each fault of a header is found alone', (t) => {
+test('each single fault of a header is found', (t) => {
   const { maker, next, forger } = setUpBlock();
   const { previousBlockId: _, ...orphan } = next;
   const { previousBlockId: __, ...unnamed } = signBlock(orphan, {}, forger);
@@ -121,7 +121,7 @@ test('each fault of a header is found alone', (t) => {
   refused(t, 'BLOCK_REWARD_INVALID', 'Invalid block reward: 701 expected: 700', validate(maker, greedy));
 });
 
-test('each fault of a payload is found alone', (t) => {
+test('each single fault of a payload is found', (t) => {
   const { maker, next, forger } = setUpBlock();
   const [first] = next.transactions as [Transaction];
   const check = (changes: Partial<Block>, message: string): void => {

@@ -23,7 +23,7 @@ test('of two blocks in one place the older wins', (t) => {
   t.is(statusOf({ timestamp: 110, generatorPublicKey: keyNumber(2) }), 'discard');
 });
 
-test('of two blocks of one second the smaller id wins, compared as text', (t) => {
+test('of two blocks with the same second the one with the smaller id wins, compared as text', (t) => {
   t.is(statusOf({ id: '499', generatorPublicKey: keyNumber(2) }), 'tieBreak');
   t.is(statusOf({ id: '4999', generatorPublicKey: keyNumber(2) }), 'tieBreak');
   t.is(statusOf({ id: '501', generatorPublicKey: keyNumber(2) }), 'discard');

@@ -44,7 +44,7 @@ const apply =
     maker.rules.applyBlock(new StateOverlay(maker.state), block, { nowS, verify });
   };
 
-test('a forged block is valid and applies', (t) => {
+test('a forged block is valid and can be applied', (t) => {
   const { maker, next } = setUpBlock();
   t.is(next.transactions.length, 2);
   t.notThrows(validate(maker, next));

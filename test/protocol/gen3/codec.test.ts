@@ -34,7 +34,7 @@ function transfer(changes: Partial<Transaction> = {}): Transaction {
   return { ...codec.transactionFromJson(WORKED), ...changes };
 }
 
-test('the worked transfer has the published bytes, digest, signatures and ids', (t) => {
+test('the published example of a transfer has its published bytes, digest, signatures and ids', (t) => {
   const transaction = codec.transactionFromJson(WORKED);
   const basic =
     '0800000064efaf1d977897cb60d7db9d30e8fd668dee070ac0db1fb8d184c06152a8b75f8d000000000000007bfbc2d06c336d04be6869';

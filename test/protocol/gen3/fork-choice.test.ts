@@ -20,7 +20,7 @@ test('the block after the tip extends it', (t) => {
   t.is(statusOf({}, { height: 11, previousBlockId: 'tip' }), 'extends');
 });
 
-test('the tip itself is the same', (t) => {
+test('the tip itself counts as identical', (t) => {
   t.is(statusOf({}, { id: 'tip' }), 'same');
 });
 

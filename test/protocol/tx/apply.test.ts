@@ -181,7 +181,7 @@ test('a group sends with enough member signatures, and more are allowed', (t) =>
   t.is(judged(dave, alice).status, 'fail');
 });
 
-test('a pending transaction with another fault fails', (t) => {
+test('a pending transaction with another fault is refused', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { balance: 0n, group: { min: 1, lifetime: 1, members: [bob.publicKey] } });
   const verdict = world.judge(world.transfer(alice, bob, 1n));

@@ -22,7 +22,7 @@ const TIMINGS = [
 for (const generation of [2, 3] as const) {
   for (const { name, blockTimeS, intervalMsOf } of TIMINGS) {
     for (const perSecond of [1, 10, 25]) {
-      test(`generation ${generation}, ${name}, ${perSecond} transactions per s: no use is dropped or charged`, async (t) => {
+      test(`generation ${generation}, ${name}, ${perSecond} transactions per s: no call is dropped or penalised`, async (t) => {
         const scripted = await ScriptedWorld.begin({
           nodes: NODES,
           network: { blockTimeS, accounts: 50, ...networkOf(generation) },

@@ -11,13 +11,13 @@ for (const seed of [1, 2, 3, 6, 7, 8]) {
   });
 }
 
-test('a world of generation 2 violates none of its invariants', async (t) => {
+test('a simulated network of generation 2 violates none of its invariants', async (t) => {
   const { failure, finalized } = await runSeed({ seed: 2, nodes: 4, hours: 0.5, store: 'memory', generation: 2 });
   t.is(failure?.message, undefined);
   t.is(finalized, 0);
 });
 
-test('the same seed gives the same world, and another seed another', async (t) => {
+test('the same seed gives the same simulation, and another seed a different one', async (t) => {
   const [first, again, other] = [
     await runSeed({ seed: 11, nodes: 3, hours: 0.3, store: 'memory' }),
     await runSeed({ seed: 11, nodes: 3, hours: 0.3, store: 'memory' }),
@@ -28,7 +28,7 @@ test('the same seed gives the same world, and another seed another', async (t) =
   t.not(first.digest, other.digest);
 });
 
-test('a world on LMDB equals one in memory', async (t) => {
+test('a simulation on LMDB equals one in memory', async (t) => {
   const memory = await runSeed({ seed: 5, nodes: 3, hours: 0.15, store: 'memory' });
   const lmdb = await runSeed({ seed: 5, nodes: 3, hours: 0.15, store: 'lmdb' });
   t.is(lmdb.failure?.message, undefined);

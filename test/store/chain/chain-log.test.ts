@@ -59,7 +59,7 @@ test('a failed transaction leaves no record, and a reopened log continues', (t) 
   );
 });
 
-test('the finalized height of records never falls', (t) => {
+test('the finalized height in the records never decreases', (t) => {
   let finalized = 0;
   const store = open();
   const log = createChainLog(store, { finalizedHeight: () => finalized });

@@ -76,7 +76,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: the state sees the block's own writes while it is applied, and the parent as its tip`, async (t) => {
+  test(`${backend}: while a block is applied, the state shows its writes, and its parent as the tip`, async (t) => {
     await withStore(backend, (store) => {
       const genesis = append(store);
       const block = fakeBlock(genesis, []);
@@ -125,7 +125,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: a block that does not follow the tip stops the node instead of being kept`, async (t) => {
+  test(`${backend}: a block that does not follow the tip stops the node and is not stored`, async (t) => {
     await withStore(backend, (store) => {
       append(store);
       t.throws(() => append(store, { height: 3 }), { instanceOf: AssertionFailed });

@@ -85,7 +85,7 @@ for (const [change, code, words] of [
   [{ networkIdentifier: '22'.repeat(32) }, 'STORE_NETWORK_MISMATCH', 'belongs to another network'],
   [{ generation: 2 }, 'STORE_GENERATION_MISMATCH', 'belongs to generation 3'],
 ] as const) {
-  test(`a store is refused to a network with another ${Object.keys(change).join()}, and is left as it was`, async (t) => {
+  test(`a store is refused to a network with another ${Object.keys(change).join()}, and is left unchanged`, async (t) => {
     await inFolder(async (directory) => {
       await (await openIn(directory)).close();
       const error = await t.throwsAsync(openIn(directory, paramsWith(change)), { instanceOf: ProtocolError, code });
@@ -111,7 +111,7 @@ const otherParams: readonly (readonly [change: Partial<ChainParams>, difference:
 ];
 
 for (const backend of BACKENDS) {
-  test(`a ${backend} store is refused under other consensus parameters, which are named, and left as it was`, async (t) => {
+  test(`a ${backend} store is refused under other consensus parameters, which are named, and left unchanged`, async (t) => {
     await inFolder(async (directory) => {
       const memory = new MemoryKeyValue();
       const open = async (params: ChainParams): Promise<void> => {

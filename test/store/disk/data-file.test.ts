@@ -35,7 +35,7 @@ function changing(contents: readonly Buffer[]): FileToExamine {
   };
 }
 
-test('a file that grows during the check is intact', async (t) => {
+test('a file that grows during the check counts as intact', async (t) => {
   const [first, second, third] = await versions();
   if (first === undefined || second === undefined || third === undefined) throw new Error('three transactions');
   t.true(first.length < second.length && second.length < third.length);

@@ -77,7 +77,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: a round pays a delegate for each block that it forged in it`, async (t) => {
+  test(`${backend}: a round pays a delegate for each of its blocks in the round`, async (t) => {
     await withStore(backend, async (store) => {
       const { blocks } = build(store, new Dice(5), 20);
       const params = paramsWith({ generation: 2, activeDelegates: 5 });
