@@ -186,12 +186,12 @@ function eitherOf(one: ResponseObject, other: ResponseObject): ResponseObject {
     const known = content[type]?.schema;
     content[type] = { schema: known === undefined ? schema : { anyOf: [known, schema] } };
   }
-  return { description: `${one.description} ${other.description}`, content };
+  return { description: `${one.description} Or: ${other.description}`, content };
 }
 
 /** Description of the 503 of every route. */
 const UNAVAILABLE =
-  'The node is busy or stopping, or its height is below `minHeight`. Repeat the request after the time in `Retry-After`.';
+  'The node is busy or stopping, or its height is below `minHeight`. The header `Retry-After` says when to repeat the request.';
 
 /** Returns the refusals that every route has, and the refusals that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
@@ -208,7 +208,7 @@ function refusalsOf(route: Route): Record<string, ResponseObject> {
     refusals['415'] = json('The body has an unknown character set or encoding.', problem.UNREADABLE);
   }
   for (const [status, description] of Object.entries(route.errors)) {
-    if (status === '503') refusals[status] = json(`${description} ${UNAVAILABLE}`, problem.UNAVAILABLE);
+    if (status === '503') refusals[status] = json(`${description} Or: ${UNAVAILABLE}`, problem.UNAVAILABLE);
     else {
       const schema = status === '409' ? problem.REJECTED : status === '403' ? problem.REFUSED : problem.SIMPLE;
       refusals[status] = json(description, schema);

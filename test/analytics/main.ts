@@ -46,7 +46,8 @@ import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
 const RANGE_BLOCKS = 20;
 const BACKFILL_RUNS = 3;
-const BACKFILL_RANGE_BLOCKS = 200;
+/** The default of the command. */
+const BACKFILL_RANGE_BLOCKS = 1_000;
 const HEIGHT = 103;
 const DIFFERENCES_SAID = 20;
 const GENERATED_ADDRESSES = 100_000;

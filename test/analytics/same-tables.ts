@@ -26,8 +26,25 @@ export async function sameTables(engine: Engine, rules: Rules, blocks: readonly 
       `${table} has ${found.length} rows instead of ${wanted.length}; too much: ${surplus.join(' / ')}; missing: ${missing.join(' / ')}`,
     );
   }
+  const sums = await asked.rows('SELECT toString(day) AS day, address, amount, transfers FROM balance_changes_per_day');
+  const [found, wanted] = [sums.map((row) => Object.values(row).join('|')), daySums(expected)].map((lines) =>
+    lines.toSorted(),
+  );
+  if (found?.join('\n') !== wanted?.join('\n'))
+    differences.push(`balance_changes_per_day has ${found?.join(' / ')} instead of ${wanted?.join(' / ')}`);
   await asked.close();
   return differences;
+}
+
+/** The rows of the view `balance_changes_per_day` as text. */
+function daySums({ balance_changes: changes }: Rows): readonly string[] {
+  const sums = new Map<string, { amount: bigint; transfers: number }>();
+  for (const { time, address, amount, cause } of changes) {
+    const key = `${new Date(time * 1000).toISOString().slice(0, 10)}|${address}`;
+    const sum = sums.get(key) ?? { amount: 0n, transfers: 0 };
+    sums.set(key, { amount: sum.amount + amount, transfers: sum.transfers + (cause === 'transfer' ? 1 : 0) });
+  }
+  return Array.from(sums, ([key, { amount, transfers }]) => `${key}|${amount}|${transfers}`);
 }
 
 function lineOf(table: SinkTable, row: object): string {

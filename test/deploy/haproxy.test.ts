@@ -70,7 +70,7 @@ test('both kinds of requests go to the same three nodes, and no client sticks to
   t.notRegex(deployedConfig(), /^ *(cookie|stick|balance source|balance hdr)/m);
 });
 
-test('a client gets an answer although the node with the fewest open requests ends during the request', async (t) => {
+test('a client gets an answer although two of three nodes end during the request', async (t) => {
   const program = haproxyProgram();
   if (program === undefined) {
     t.log('HAProxy is not installed: only the number of repetitions is checked');
@@ -79,13 +79,14 @@ test('a client gets an answer although the node with the fewest open requests en
   }
   const first = await freePorts(3);
   const ports = [first, first + 1, first + 2];
-  const open: ServerResponse[] = [];
+  /** Numbers of the nodes that ended. */
+  const ended: number[] = [];
   const servers: Server[] = [];
   for (const [index, port] of ports.entries()) {
     const answer = (request: IncomingMessage, response: ServerResponse): void => {
       if (request.url?.startsWith('/api/readyz')) response.end('{}');
-      else if (request.url === '/api/wait') open.push(response);
-      else if (request.url === '/api/end' && index === 2) {
+      else if (request.url === '/api/end' && ended.length < 2) {
+        ended.push(index + 1);
         servers[index]?.close();
         request.socket.destroy();
       } else response.end(JSON.stringify({ node: index + 1 }));
@@ -104,13 +105,9 @@ test('a client gets an answer although the node with the fewest open requests en
     }
   });
   const ask = asking(own);
-  // The other two nodes have more open requests than the third node.
-  const waiting = Array.from({ length: 5 }, () => asking(own)('/api/wait'));
-  while (open.length < 5) await new Promise((resolve) => setTimeout(resolve, 10));
   // HAProxy answers 502 to the first request of a connection, and closes the connection at a later request.
   t.is((await ask('/api/node/status')).status, 200);
   const answer = await ask('/api/end');
   t.is(answer.status, 200, `${answer.body}\n${haproxy.log()}`);
-  for (const response of open) response.end('{}');
-  await Promise.all(waiting);
+  t.is(new Set(ended).size, 2);
 });

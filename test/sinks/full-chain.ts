@@ -21,6 +21,9 @@ export interface FullChain {
   readonly blocks: readonly Block[];
 }
 
+/** Slots without a block before every seventh block: eight hours, so that the chain lasts several days. */
+const LONG_GAP_SLOTS = 3_003;
+
 /** Number of delegates in a round. */
 export const ROUND = 5;
 
@@ -41,7 +44,7 @@ export function fullChain(generation: 2 | 3, height: number, branch = 0, from = 
   while (blocks.length < height) {
     const next = blocks.length + 1;
     const turn = next < from ? 0 : branch;
-    blocks.push(forged(maker, transactionsAt(maker, next, turn), next % 7 === turn ? 3 : 0));
+    blocks.push(forged(maker, transactionsAt(maker, next, turn), next % 7 === turn ? LONG_GAP_SLOTS : 0));
   }
   return { maker, network, blocks };
 }
@@ -54,7 +57,7 @@ function forged(maker: ChainMaker, transactions: readonly Transaction[], missedS
   try {
     return maker.forge({ transactions, missedSlots });
   } catch (error) {
-    if (codeOf(error) !== 'FORGER_LEAVES' || missedSlots > 3 * ROUND) throw error;
+    if (codeOf(error) !== 'FORGER_LEAVES' || missedSlots > LONG_GAP_SLOTS + 3 * ROUND) throw error;
     return forged(maker, transactions, missedSlots + 1);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../../ports/clock.ts';
-import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { assert, codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockId } from '../../protocol/types.ts';
 import { identityFault } from '../identity.ts';
 import type { LeaseHolder } from '../lease.ts';
@@ -61,20 +61,27 @@ export class ClickHouseSink implements Sink {
   #finalHeight = 0;
   #tail: readonly BlockPlace[] = [];
 
-  /** @param cluster name of the cluster over which the final tables are spread; undefined to keep them on the server */
-  constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder, cluster?: string) {
+  /**
+   * @param cluster name of the cluster over which the final tables are spread; undefined to keep them on the server
+   * @param daySumHeights number of heights whose days one statement sums up
+   */
+  constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder, cluster?: string, daySumHeights?: number) {
     if (cluster !== undefined) checkClusterName(cluster);
     this.#server = server;
     this.#cluster = cluster;
     this.#clock = clock;
     this.#lease = new ClickHouseLease(server, clock, holder);
-    this.#daySums = new DaySums({
-      server,
-      cluster,
-      attemptId: () => this.#attemptId(),
-      keepLease: () => this.#lease.keep(),
-      mark: (table, columns, line) => this.#insert(table, columns, [line]),
-    });
+    this.#daySums = new DaySums(
+      {
+        server,
+        cluster,
+        attemptId: () => this.#attemptId(),
+        keepLease: () => this.#lease.keep(),
+        proveLease: () => this.#lease.prove(),
+        mark: (table, columns, line) => this.#insert(table, columns, [line]),
+      },
+      daySumHeights,
+    );
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
@@ -119,9 +126,15 @@ export class ClickHouseSink implements Sink {
   draftRange(): RangeDraft {
     const id = this.#cluster === undefined ? undefined : this.#attemptId();
     const lines = new RangeLines(id ?? this.#lease.token);
+    let isPut = false;
     return {
       add: (rows) => lines.add(rows),
-      put: (span, lastBlockId) => this.#putRange(span, lastBlockId, lines, id),
+      put: async (span, lastBlockId) => {
+        // A second insert of the same rows would not have an id of its own.
+        assert(!isPut, 'a draft is stored once');
+        isPut = true;
+        await this.#putRange(span, lastBlockId, lines, id);
+      },
     };
   }
 
@@ -134,6 +147,7 @@ export class ClickHouseSink implements Sink {
   ): Promise<void> {
     await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
+      assert(fromHeight === this.#finalHeight + 1, 'ranges are stored in order');
       await this.#losing(this.#insertRange(lines, id !== undefined));
       const rangeId = id === undefined ? [] : [id];
       const written = Math.floor(this.#clock.nowMs() / 1000);
@@ -280,7 +294,8 @@ export class ClickHouseSink implements Sink {
 
   /** Removes rows of a range whose marker was never written. */
   async #dropUnmarked(): Promise<void> {
-    if (this.#cluster !== undefined) return dropUnmarkedOnCluster(this.#server, this.#cluster, this.#finalHeight);
+    if (this.#cluster !== undefined)
+      return dropUnmarkedOnCluster(this.#server, this.#cluster, this.#finalHeight, () => this.#lease.prove());
     const { database } = this.#server;
     for (const table of SINK_TABLE_NAMES) {
       const name = `${table}${FINAL_SUFFIX}`;

@@ -109,11 +109,14 @@ export function rangeIdOf(token: string, number: number): string {
 
 /**
  * Removes rows of ranges whose marker was never written. The shards remove the rows after the function has returned.
+ *
+ * @param proveLease throws unless the process has had the lease since it was taken
  */
 export async function dropUnmarkedOnCluster(
   server: ClickHouseServer,
   cluster: string,
   finalHeight: number,
+  proveLease: () => Promise<void>,
 ): Promise<void> {
   const { database } = server;
   for (const table of SINK_TABLE_NAMES) {
@@ -121,6 +124,8 @@ export async function dropUnmarkedOnCluster(
       `SELECT DISTINCT toString(${RANGE_ID_COLUMN}) AS id FROM ${database}.${table}${FINAL_SUFFIX} WHERE height > ${finalHeight}`,
     );
     if (unmarked.length === 0) continue;
+    // Without the lease, a range of the next holder could be among them.
+    await proveLease();
     await runOnCluster(
       server,
       cluster,

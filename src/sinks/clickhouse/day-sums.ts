@@ -16,7 +16,10 @@ import {
 } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Number of heights whose sums one statement computes, unless a day is longer. It bounds the memory of the server. */
+/**
+ * One statement computes the sums of the days that end within this number of heights, and at least of one day. The
+ * number bounds the memory of the server.
+ */
 const HEIGHTS_AT_ONCE = 50_000;
 const DAY_S = 86_400;
 const DAY_OF_BLOCK = "toDate(time, 'UTC')";
@@ -29,6 +32,8 @@ export interface DaySumsSink {
   attemptId(): string;
   /** @throws ProtocolError `SINK_LEASE_LOST` */
   keepLease(): Promise<void>;
+  /** Like `keepLease`, and shows that the process has had the lease since it was taken. */
+  proveLease(): Promise<void>;
   /** Inserts the marker of an attempt, unless the process has lost its lease. */
   mark(table: string, columns: readonly string[], line: string): Promise<void>;
 }
@@ -40,8 +45,12 @@ export class DaySums {
   /** Day since 1970 of the last block in the complete ranges, when the sums were last computed. */
   #day = 0;
 
-  constructor(sink: DaySumsSink) {
+  readonly #heightsAtOnce: number;
+
+  /** @param heightsAtOnce number of heights whose days one statement sums up */
+  constructor(sink: DaySumsSink, heightsAtOnce = HEIGHTS_AT_ONCE) {
     this.#sink = sink;
+    this.#heightsAtOnce = heightsAtOnce;
   }
 
   /**
@@ -83,19 +92,42 @@ export class DaySums {
     }
   }
 
-  /** Last height of the next days whose blocks are all in complete ranges; 0 when there is no such day. */
+  /**
+   * Last height of the next days whose blocks are all in complete ranges; 0 when there is no such day. The block after
+   * this height is always a block of another day.
+   */
   async #endOfDays(finalHeight: number): Promise<number> {
-    const { server, cluster } = this.#sink;
-    const blocks = `${server.database}.blocks${FINAL_SUFFIX}`;
-    const marked = markedRanges(server.database, cluster);
-    const dayAt = (height: number): string =>
-      `(SELECT max(${DAY_OF_BLOCK}) FROM ${blocks} WHERE height = ${height}${marked})`;
-    const [found] = await server.rows<{ readonly end: number }>(
-      `SELECT max(height) AS end FROM ${blocks} WHERE height > ${this.#height} AND height <= ${finalHeight}${marked} ` +
-        `AND ${DAY_OF_BLOCK} < ${dayAt(finalHeight)} ` +
-        `AND (height <= ${this.#height + HEIGHTS_AT_ONCE} OR ${DAY_OF_BLOCK} = ${dayAt(this.#height + 1)})`,
+    const lastHeight = Math.min(finalHeight, this.#height + this.#heightsAtOnce);
+    const day = await this.#dayAt(lastHeight);
+    if (day === undefined) return 0;
+    const end = await this.#lastHeightOn(`< toDate('${day}')`, lastHeight);
+    if (end !== 0 || lastHeight === finalHeight) return end;
+    // All blocks up to `lastHeight` belong to one day, and the day goes on. It may end at a later height.
+    if (day === (await this.#dayAt(finalHeight))) return 0;
+    return this.#lastHeightOn(`= toDate('${day}')`, finalHeight);
+  }
+
+  /** Day of a block, as text; undefined for height 0. */
+  async #dayAt(height: number): Promise<string | undefined> {
+    const [found] = await this.#sink.server.rows<{ readonly day: string }>(
+      `SELECT toString(${DAY_OF_BLOCK}) AS day FROM ${this.#blocks()} AND height = ${height}`,
+    );
+    return found?.day;
+  }
+
+  /** @param condition comparison of the day of a block with another day */
+  async #lastHeightOn(condition: string, lastHeight: number): Promise<number> {
+    const [found] = await this.#sink.server.rows<{ readonly end: number }>(
+      `SELECT max(height) AS end FROM ${this.#blocks()} AND height > ${this.#height} AND height <= ${lastHeight} ` +
+        `AND ${DAY_OF_BLOCK} ${condition}`,
     );
     return found?.end ?? 0;
+  }
+
+  /** Blocks in complete ranges, with the beginning of a condition. */
+  #blocks(): string {
+    const { server, cluster } = this.#sink;
+    return `${server.database}.blocks${FINAL_SUFFIX} WHERE 1${markedRanges(server.database, cluster)}`;
   }
 
   async #add(toHeight: number): Promise<void> {
@@ -122,6 +154,8 @@ export class DaySums {
         `(SELECT ${RANGE_ID_COLUMN} FROM ${database}.${DAY_MARKERS})`,
     );
     if (unmarked.length === 0) return;
+    // Without the lease, an attempt of the next holder could be among them.
+    await this.#sink.proveLease();
     const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
     await server.change(
       `ALTER TABLE ${database}.${table} DELETE WHERE ${RANGE_ID_COLUMN} IN (${unmarked.map(({ id }) => id).join(', ')})`,

@@ -81,6 +81,17 @@ export class ClickHouseLease {
     if (this.#state !== 'held') throw this.lost();
   }
 
+  /**
+   * Renews the lease now. A lease that ended cannot be renewed, so after the call this process has had the lease without
+   * interruption since `take`.
+   *
+   * @throws ProtocolError `SINK_LEASE_LOST`
+   */
+  async prove(): Promise<void> {
+    await this.#renew();
+    if (this.#state !== 'held') throw this.lost();
+  }
+
   lost(cause?: unknown): Error {
     this.#state = 'lost';
     return leaseLost(this.#name(), cause);
