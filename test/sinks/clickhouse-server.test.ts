@@ -92,6 +92,13 @@ test('unknown parameters in the URL are refused before a request is sent', (t) =
   }
 });
 
+test('a database that belongs to the server itself is refused', (t) => {
+  for (const database of ['system', 'SYSTEM', 'information_schema']) {
+    const error = t.throws(() => openServer('http://127.0.0.1:1', database, systemClock), { message: /name another/ });
+    t.is(codeOf(error), 'USAGE', database);
+  }
+});
+
 test('a connection that the server closes between two requests fails no request', async (t) => {
   const used = new WeakSet();
   const server = await answering(t, (response) => {

@@ -210,3 +210,11 @@ test('bloomery query refuses a folder that is not a sink', async (t) => {
   t.regex(stderr, /is no folder of a Parquet sink/);
   t.false(existsSync(join(other, 'ranges')));
 });
+
+test('bloomery query refuses an empty query', async (t) => {
+  for (const sql of ['', ' \n']) {
+    const { code, stderr } = await runCli(['query', sql, '--from', folder]);
+    t.is(code, 2);
+    t.regex(stderr, /the query is empty/);
+  }
+});

@@ -54,6 +54,8 @@ function settingsOf(options: WriteOptions = {}): Pick<ExecParams, 'clickhouse_se
  * takes minutes.
  */
 const REQUEST_TIMEOUT_MS = 600_000;
+/** Databases that a ClickHouse server fills itself. */
+const OWN_DATABASES: ReadonlySet<string> = new Set(['system', 'information_schema']);
 /** Minimum size of the chunks that are sent, except of the last chunk. */
 const CHUNK_BYTES = 65_536;
 
@@ -78,6 +80,10 @@ export function openServer(
   clock: Pick<Clock, 'nowMs'>,
   givenPassword?: string,
 ): ClickHouseServer {
+  if (OWN_DATABASES.has(database.toLowerCase())) {
+    const message = `the database \`${database}\` belongs to the server itself: name another database`;
+    throw new ProtocolError('USAGE', { database }, message);
+  }
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,60}$/.test(database)) {
     throw new ProtocolError(
       'USAGE',
