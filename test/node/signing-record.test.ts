@@ -79,7 +79,7 @@ test('the journal whose record was exported signs no more, also after a restart 
   again.close();
 });
 
-test('an import completes the record of its delegates, and leaves other delegates unchanged', (t) => {
+test('an import completes an empty record, but a delegate with an incomplete record stays incomplete', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));
   from.hold(B, 50);
