@@ -93,7 +93,7 @@ function withoutVary(headers: RawAnswer['headers']): object {
   return told;
 }
 
-test('equal requests within one turn are answered once, later ones again', async (t) => {
+test('a later request for the node status gets the new height', async (t) => {
   const fake = fakeNode(3);
   const get = await raw(t, fake);
   const first = JSON.parse((await get('/api/node/status')).bytes.toString()) as { data: { height: number } };

@@ -193,7 +193,7 @@ test('more than 25 ids in one request are refused with a penalty', async (t) => 
   await node.transport.close();
 });
 
-test('info and peer lists are answered at the rate of honest nodes; further requests are dropped without a penalty', async (t) => {
+test('peer lists are answered at the rate of honest nodes; more are dropped, far more get a penalty', async (t) => {
   const clock = handClock();
   const node = await startNode({}, { clock });
   const peer = await greetedPeer(node.address.wsPort);

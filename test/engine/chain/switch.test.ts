@@ -154,7 +154,7 @@ test('after a crash in a commit of hundreds of blocks none is there, and the com
   }
 });
 
-test('after a crash at any write of a received block its parent is the tip, and it can be written again', async (t) => {
+test('after a crash at any write of a received block its parent is the tip, and it is accepted again', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 99);
   const lone = await LoneChain.with(maker);

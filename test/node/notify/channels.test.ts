@@ -105,7 +105,7 @@ test('a program gets the notification on its standard input, its code in the env
   t.false('BLOOMERY_FORGING_DEFAULT_PASSWORD' in env);
 });
 
-test('a program that fails, is missing or does not read is reported with its exit', async (t) => {
+test('a program that fails or is missing is reported, one that does not read its input is not', async (t) => {
   const fails = await t.throwsAsync(command([process.execPath, '-e', 'process.exit(3)']).deliver(NOTICE, never));
   t.is(fails?.message, 'the command did not take an event: it ended with exit code 3');
   const missing = await t.throwsAsync(command([join(temporaryFolder(t), 'missing')]).deliver(NOTICE, never));
