@@ -141,7 +141,7 @@ test('an answer is cached until the chain changes, and never when it depends on 
   t.is((await get('/api/accounts')).status, 200);
 });
 
-test('a client without access gets no cached answer, and each request counts', async (t) => {
+test('each cached answer counts as a request; a client without access gets 403, another method 405', async (t) => {
   const fake = fakeNode(3);
   const limits = { ...HTTP_DEFAULTS.limits, max: 3 };
   const get = await raw(t, fake, { limits });

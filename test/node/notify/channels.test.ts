@@ -87,7 +87,7 @@ test('a delivery is aborted when the node stops', async (t) => {
   await t.throwsAsync(delivery);
 });
 
-test('a program gets the notification on its standard input, its code in the environment, and nothing else', async (t) => {
+test('a program gets the notification on standard input, its code in the environment, and no password', async (t) => {
   const folder = temporaryFolder(t);
   const [script, out] = [join(folder, 'take.mjs'), join(folder, 'out.json')];
   writeFileSync(
