@@ -5,7 +5,7 @@ import { runKept } from './kept.ts';
 import { chanceOf } from './killed-nodes.ts';
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: a transaction accepted one second before a kill gets into a block`, async (t) => {
+  test(`generation ${generation}: a transaction accepted within 1 s before a kill gets into a block`, async (t) => {
     t.timeout(900_000);
     const seed = Date.now() % 1_000_000;
     t.log(`seed ${seed}`);

@@ -76,7 +76,7 @@ test('a message has at most 25 items', async (t) => {
   );
 });
 
-test('an item is not announced to the peer it came from, and items of no other peer come first', async (t) => {
+test('an item is not announced to the peer it came from, and items new to all peers come first', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a', 'b']);
   await run(1);
   announcements.announcedBy('a', ['relayed', 'own of b']);

@@ -57,7 +57,7 @@ test('a refusal is kept with its module, reason and time, newest first', (t) => 
   t.is(diagnostics.latest(1).length, 1);
 });
 
-test('every log line is passed on unchanged', (t) => {
+test('each log line and metric is passed on unchanged, and each diagnostic is counted', (t) => {
   const { observer, lines, metrics } = setUpDiagnostics();
   observer.module('chain').log('warn', 'BLOCK_KNOWN', 'refused a block', { height: 7 });
   observer.log('info', 'NODE_STARTED', 'the node runs');

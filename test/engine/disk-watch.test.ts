@@ -28,7 +28,7 @@ function full(): ProtocolError {
   return new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
 }
 
-test('a failed write is thrown on, and blocks forging until a trial write succeeds', (t) => {
+test('a failed write is thrown on, and is an obstacle until a trial write succeeds', (t) => {
   const { world, watch, fail } = setUpDiskWatch();
   t.is(watch.checkWritable(), undefined);
   t.throws(fail, { message: 'no space left' });

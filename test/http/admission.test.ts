@@ -90,7 +90,7 @@ test('more pipelined requests than any client sends end the connection and block
   await other.until(() => counted.includes('pipelined') && counted.includes('shut_out'));
 });
 
-test('a blocked address gets one answer, and none when it continues', async (t) => {
+test('an address without access gets 403 to each request, and no answer after too many refusals', async (t) => {
   const dial = await serveBytes(t, fakeNode(3));
   for (let refusal = 0; refusal <= REFUSALS_MAX; refusal += 1) {
     const client = await dial();

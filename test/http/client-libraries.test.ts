@@ -22,7 +22,7 @@ async function nodeFor(generation: 2 | 3) {
 }
 
 for (const generation of [2, 3] as const) {
-  test(`each method of the client library of generation ${generation} gets a valid answer`, async (t) => {
+  test(`each method of the client library of generation ${generation} gets the expected answer`, async (t) => {
     const { maker, api, server, origin } = await nodeFor(generation);
     t.teardown(() => server.close());
     const { APIClient } = load(`lisk-api-client-${generation}`);

@@ -82,7 +82,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('operations for few clients say who they are, and the others do not', async (t) => {
+test('operations for few clients name their whitelist, and the others do not', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const { paths } = (await ask('/api/spec')).body as Document;
   const told = (method: string, path: string) => paths[path]?.[method]?.description;

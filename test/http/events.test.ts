@@ -229,7 +229,7 @@ test('a stream from a height has all blocks since, even those no longer in the l
   again.disconnect();
 });
 
-test('a replay of a log without writers equals the live stream', async (t) => {
+test('the events read from a log without writers equal those of a stream', async (t) => {
   const fixture = await setUpEvents(t, { recordsMax: 10 });
   fixture.append(120);
   fixture.revert();

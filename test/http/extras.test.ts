@@ -93,7 +93,7 @@ test('applications show missing values as empty texts, and filters are combined 
   );
 });
 
-test('the health path always answers, and the readiness path says why a node is not ready', async (t) => {
+test('the health path says that the node is alive, the readiness path why it is not ready', async (t) => {
   const fake = fakeNode(3);
   fake.peers = [{ info: { ip: '10.0.0.1', wsPort: 5000, height: 3 } as PeerEntry['info'], state: 'connected' }];
   const ask = await serve(t, fake);
@@ -172,7 +172,7 @@ test('a node with an old last block is ready only beside peers that report its h
   t.is((await ask('/readyz')).status, 200);
 });
 
-test('a node started without peers that does not forge is ready', async (t) => {
+test('a node started without peers that does not forge is ready, however old its last block is', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const status = fake.api.status();

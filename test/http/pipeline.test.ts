@@ -337,7 +337,7 @@ test('an untrusted proxy on this machine does not count as this machine, however
   t.true(proxied.startsWith('HTTP/1.1 403'), proxied);
 });
 
-test('the health path answers HEAD', async (t) => {
+test('the health and metrics paths answer HEAD with the status of GET', async (t) => {
   const statusOf = await serveBare(t);
   for (const path of ['/healthz', '/readyz', '/metrics']) {
     t.is(await statusOf(path, { method: 'HEAD' }), await statusOf(path), path);

@@ -93,7 +93,7 @@ function withoutVary(headers: RawAnswer['headers']): object {
   return told;
 }
 
-test('equal requests within one turn are answered once, later ones again', async (t) => {
+test('a later request for the node status gets the new height', async (t) => {
   const fake = fakeNode(3);
   const get = await raw(t, fake);
   const first = JSON.parse((await get('/api/node/status')).bytes.toString()) as { data: { height: number } };
@@ -141,7 +141,7 @@ test('an answer is cached until the chain changes, and never when it depends on 
   t.is((await get('/api/accounts')).status, 200);
 });
 
-test('a client without access gets no cached answer, and each request counts', async (t) => {
+test('each cached answer counts as a request; a client without access gets 403, another method 405', async (t) => {
   const fake = fakeNode(3);
   const limits = { ...HTTP_DEFAULTS.limits, max: 3 };
   const get = await raw(t, fake, { limits });

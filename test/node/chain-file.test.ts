@@ -43,7 +43,7 @@ test('amounts may be integers, even those that a double cannot represent', (t) =
   t.is(blockOfLine(asNumbers(lineOfBlock(large, codec)), codec).block.totalAmount, 9_007_199_254_740_993n);
 });
 
-test('a text inside a text that looks like an amount stays unchanged', (t) => {
+test('a data text that looks like an amount stays unchanged', (t) => {
   const [from, to] = maker.network.accounts;
   const data = '"amount":5, "fee": 7';
   const payload = { kind: 'transfer', amount: 5n, recipientId: maker.transfer(from!, to!, 1n).senderId, data } as const;
@@ -65,7 +65,7 @@ test('a member that contradicts the bytes is named', (t) => {
   t.is(faultOf('"version":2', '"version":2,"confirmations":7'), undefined);
 });
 
-test('a line that is no block is refused with its position', (t) => {
+test('a line that is no block is refused as malformed or of an invalid version', (t) => {
   for (const text of ['{', '[]', '5', 'null', '{"version":2}', '{"version":9}']) {
     const error = t.throws(() => blockOfLine(text, codec), { instanceOf: BlockRejected });
     t.true(['BLOCK_MALFORMED', 'BLOCK_VERSION_INVALID'].includes(error.code), text);

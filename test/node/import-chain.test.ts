@@ -144,7 +144,7 @@ const FLIPS: readonly (readonly [string, number, RegExp, RegExp])[] = [
 ];
 
 for (const [what, height, pattern, reason] of FLIPS) {
-  test(`a file with one wrong byte in ${what} is refused at that byte, and the blocks before are kept`, async (t) => {
+  test(`a file with one wrong byte in ${what} is refused at its line, and the blocks before are kept`, async (t) => {
     const content = [...lines];
     const line = content[height - 1] ?? '';
     content[height - 1] = flipped(line, pattern);
@@ -240,7 +240,7 @@ test('a missing, repeated or foreign block is refused because it does not follow
   }
 });
 
-test('a block below the first is refused, even without a previous block on a higher chain', async (t) => {
+test('a block at height 0 is refused, even if it names no previous block', async (t) => {
   const { id: _id, previousBlockId: _previous, ...below } = JSON.parse(lines[1] ?? '') as Record<string, unknown>;
   const { file, place } = fileOf(t, [JSON.stringify({ ...below, height: 0 }), ...lines]);
   const { error, height } = await run(place, file);

@@ -319,7 +319,7 @@ test('a journal that cannot be rewritten refuses to sign until it can, and loses
   again.close();
 });
 
-test.serial('on a full disk no header is recorded, and writing resumes when there is room', (t) => {
+test.serial('on a full disk no header is recorded, half a line is undone, and writing resumes with new room', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   journal.record(A, header(1));

@@ -10,7 +10,7 @@ import test from 'ava';
 import { openJournal } from '../../src/node/journal-file.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
-test('a header is flushed to the disk before record returns', (t) => {
+test('a header is written and then flushed to the disk before record returns', (t) => {
   const journal = openJournal(join(temporaryFolder(t), 'journal'));
   const { fsyncSync, writeSync } = fs;
   const calls: string[] = [];

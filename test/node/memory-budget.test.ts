@@ -32,7 +32,7 @@ test('a limit below the need of larger budgets is refused with the smallest vali
   t.notThrows(() => checkCeiling({ ...wide, memory: { ceilingMb: Number(least) } }));
 });
 
-test('each budget is positive, has its own name and a file that states its bound', (t) => {
+test('each budget is positive, has its own name and names an existing source file', (t) => {
   const budgets = budgetsOf(config);
   t.is(new Set(budgets.map(({ name }) => name)).size, budgets.length);
   for (const { name, file, bytesMax } of budgets) {

@@ -64,7 +64,7 @@ test('a seed without an address is looked up again, with growing pauses, until i
   t.is(clock.waiting, 0);
 });
 
-test('after the stop no seed is looked up or reported', async (t) => {
+test('after the stop no further seed is looked up, and none is reported', async (t) => {
   const { clock, found, asked, running } = search(new Map([['one.example', '10.0.0.1']]));
   running.stop();
   await clock.advance(3_600_000);

@@ -61,7 +61,7 @@ test('a record with a changed member, truncated or of another kind is refused wi
   }
 });
 
-test('the journal whose record was exported signs no more, also after a restart and a rewrite', (t) => {
+test('an exported record stays marked as moved after a restart and a rewrite, until it is imported again', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file, { spareLinesMax: 0 });
   journal.record(A, header(7));
@@ -79,7 +79,7 @@ test('the journal whose record was exported signs no more, also after a restart 
   again.close();
 });
 
-test('an import completes the record of its delegates, and leaves other delegates unchanged', (t) => {
+test('an import completes an empty record, but a delegate with an incomplete record stays incomplete', (t) => {
   const from = journalIn(t);
   from.record(A, header(7));
   from.hold(B, 50);

@@ -172,7 +172,7 @@ test('a wrong, missing or extra entry of any table is named with its table', asy
   }
 });
 
-test('a leaf block of counted keys with a wrong count is named', async (t) => {
+test('a wrong, missing or extra inner block of counted keys is detected', async (t) => {
   for (const change of ['turn', 'remove', 'add'] as const) {
     const spoilt = await stored(t);
     await damage(spoilt, 'innerBlocks', change);

@@ -33,7 +33,7 @@ test('a file that is no watermark gives none', (t) => {
   t.is(watermarks.read(A), undefined);
 });
 
-test('a folder that cannot be written is reported once, and delays nothing', (t) => {
+test('a folder that cannot be written is reported once, and the writes raise no error', (t) => {
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, '');
   const told: string[] = [];

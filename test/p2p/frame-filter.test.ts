@@ -127,7 +127,7 @@ test('an event disguised as an answer is dropped, and no answer of its sender is
   t.true(peer.reads(NODE_INFO));
 });
 
-test('a peer that floods small frames is disconnected; one that floods for half a minute after a stall is not', (t) => {
+test('a peer that floods small frames for over half a minute is charged, one that floods for 25 s is not', (t) => {
   const flood = JSON.stringify({ event: 'remote-message', data: 'x'.repeat(250_000) });
   const fixture = new FilterFixture();
   const peer = fixture.peer();

@@ -193,7 +193,7 @@ test('more than 25 ids in one request are refused with a penalty', async (t) => 
   await node.transport.close();
 });
 
-test('info and peer lists are answered at the rate of honest nodes; further requests are dropped without a penalty', async (t) => {
+test('peer lists are answered at the rate of honest nodes; more are dropped, far more get a penalty', async (t) => {
   const clock = handClock();
   const node = await startNode({}, { clock });
   const peer = await greetedPeer(node.address.wsPort);
@@ -287,7 +287,7 @@ test('frames are read at the rate of honest nodes, further ones are dropped, and
   await node.transport.close();
 });
 
-test('a batch of frames is read', async (t) => {
+test('a batch of frames is read, one of more than 100 frames is not', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
@@ -430,7 +430,7 @@ test('a dialled peer that splits messages into thousands of fragments is dropped
   await node.transport.close();
 });
 
-test('few messages that do not end are held at a time, and the oldest are dropped when others wait', async (t) => {
+test('few unfinished messages are held at a time, and surplus ones are dropped when others wait', async (t) => {
   // A peer in the middle of a message cannot answer a heartbeat.
   const node = await startNode({}, { timeouts: { pongMs: 600_000 } });
   const text = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] })).padEnd(2_900_000);
@@ -556,7 +556,7 @@ test('garbage on a raw TCP connection has no effect', async (t) => {
   await node.transport.close();
 });
 
-test('an error in a handler fails one answer and does not end the node', async (t) => {
+test('an error in a message handler ends neither the connection nor the node', async (t) => {
   const node = await startNode({
     message: (_peerId, { kind }) => {
       if (kind === 'block') throw new PeerFault('MALFORMED_MESSAGE', 'no block');

@@ -12,7 +12,7 @@ import { clock, HOST, NETWORK, nodeInfo, pause, random, until } from './support.
 
 const STEADY_MS = 1_800;
 
-test('nodes that start one after another on one machine soon know each other, and keep that', async (t) => {
+test('nodes that start one after another on one machine soon know each other, and stay connected', async (t) => {
   const first = await freePorts(4);
   const ports = [first, first + 1, first + 2, first + 3];
   const transports: ListeningTransport[] = [];

@@ -166,7 +166,7 @@ test('a refused upgrade is answered with 401, a refused handshake closes the con
   t.is(late.socket.state, 'closed');
 });
 
-test('each end processes the text that the frame filter returns', async (t) => {
+test('each end processes what the frame filter returns instead of the text', async (t) => {
   const replaced = { event: 'replaced', data: 'by the filter' };
   const received: unknown[] = [];
   const server = await startServer(t, {

@@ -236,7 +236,7 @@ test('forty connections that flood together, and so pause each other, are closed
   t.is(honestWaited, 0);
 });
 
-test('the heaviest answers are read at the stated average rate, whoever sends them', (t) => {
+test('the heaviest answers are read at most at the stated average rate, whoever sends them', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   const heaviest = 15 * MB;
   let weight = 0;

@@ -192,7 +192,7 @@ test('a banned address gets its close code before any handshake', async (t) => {
   await node.transport.close();
 });
 
-test('only the exact path is a WebSocket, and all other paths are refused', async (t) => {
+test('only the exact path is a WebSocket, and plain HTTP requests are refused', async (t) => {
   const node = await startNode();
   for (const path of ['/rpc', '/', '/socketcluster/', '/rpc/x']) {
     const peer = await rawPeer(node.address.wsPort, SMALLEST_QUERY, path);

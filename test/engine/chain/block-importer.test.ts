@@ -183,7 +183,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a block with invalid group signatures is refused, and costs little more than the first of them', async (t) => {
+test('a block with invalid group signatures is refused, and costs little more than finding the first', async (t) => {
   const spoilt = (transaction: Transaction): Transaction => ({
     ...transaction,
     signatures: transaction.signatures.map((_, index) => index.toString(16).padStart(128, '0')),

@@ -91,7 +91,7 @@ test('an invalid rival does not replace the late tip', async (t) => {
   t.is(lone.store.stateDigest(), digest);
 });
 
-test('the tip of a longer chain starts a synchronisation when the block itself is valid', async (t) => {
+test('the tip of a longer chain calls for synchronisation when the block itself is valid', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);
@@ -100,7 +100,7 @@ test('the tip of a longer chain starts a synchronisation when the block itself i
   t.is(lone.chain.tip.header.height, 4);
 });
 
-test('an invalid block that claims a longer chain starts no synchronisation', async (t) => {
+test('an invalid block that claims a longer chain calls for no synchronisation', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);
@@ -114,7 +114,7 @@ test('an invalid block that claims a longer chain starts no synchronisation', as
   t.is(future.kind === 'refused' && future.rejection.code, 'BLOCK_TIMESTAMP_INVALID');
 });
 
-test('an invalid next block changes nothing, and the error names its reason', async (t) => {
+test('an invalid next block changes nothing, and the refusal names the reason', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);
   const lone = await LoneChain.with(maker);

@@ -95,7 +95,7 @@ test('finality survives a switch to a better branch that finalizes less, and a r
   t.is(lone.chain.finalizedHeight, finalized);
 });
 
-test('a finalized block is never reverted, neither for a branch nor by an operator', async (t) => {
+test('a rollback below the finalized block is refused, and one down to it succeeds', async (t) => {
   const { lone } = await branches(200, 10, 11);
   const finalized = lone.chain.finalizedHeight;
   t.true(finalized > 1);
@@ -154,7 +154,7 @@ test('after a crash in a commit of hundreds of blocks none is there, and the com
   }
 });
 
-test('after a crash at any write of a received block its parent is the tip, and it can be written again', async (t) => {
+test('after a crash at any write of a received block its parent is the tip, and it is accepted again', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 99);
   const lone = await LoneChain.with(maker);

@@ -14,7 +14,7 @@ async function chainOfFour() {
   return { maker, lone };
 }
 
-test('a received block is logged, counted and announced before its delay is measured', async (t) => {
+test('a received block is logged, counted and reported before its delay is measured', async (t) => {
   const { maker, lone } = await chainOfFour();
   await lone.receive(maker.forge());
   t.deepEqual(lone.logged, ['BLOCK_APPLIED', 'blocks_applied_total 1', 'told: received 5', 'block_delay_seconds']);
@@ -62,7 +62,7 @@ test('a switch to a better branch is one change, whatever its length', async (t)
   ]);
 });
 
-test('forged and downloaded blocks are counted and reported; scheduler and synchronizer log them', async (t) => {
+test('the chain counts and reports forged and downloaded blocks, but does not log them', async (t) => {
   const { maker, lone } = await chainOfFour();
   const own = maker.forge();
   const downloaded = grown(maker, 2);

@@ -115,7 +115,7 @@ test('a clock step of less than two seconds is not logged', async (t) => {
   t.deepEqual(of(its.logged, 'CLOCK_SET', 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP', 'FORGING_SLOT_SKIPPED'), []);
 });
 
-test('while an obstacle prevents forging, the log says which and since when', async (t) => {
+test('while an obstacle prevents forging, the scheduler reports which and since when', async (t) => {
   const its = setUpForging();
   its.scheduler.start();
   await its.pass(10);
@@ -134,7 +134,7 @@ test('while an obstacle prevents forging, the log says which and since when', as
   await its.scheduler.stop();
 });
 
-test('a disk that does not recover in frozen slots is still tried again', async (t) => {
+test('a full disk is tried again even while the clock of the chain is frozen', async (t) => {
   const its = setUpForging({ isChainClockFrozen: true });
   its.scheduler.start();
   its.chain.disk.checkWritable();

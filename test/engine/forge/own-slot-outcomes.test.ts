@@ -107,7 +107,7 @@ test('no slot before the first block counts as missed', async (t) => {
   t.deepEqual(eventSlots('missed'), []);
 });
 
-test('own blocks that lose to another branch are logged, those of other nodes are not', async (t) => {
+test('own blocks that lose to another branch are reported, those of other nodes are not', async (t) => {
   const { scheduler, pass, slots, eventSlots, counts, chain } = watched();
   const blocks: Block[] = [];
   chain.listen({ applied: (applied) => blocks.push(...applied) });

@@ -56,7 +56,7 @@ for (const [what, witnesses, signedBeyond, safe] of [
   });
 }
 
-test('the error names the unsafe flag only after a node with lost blocks has heard its known peers', (t) => {
+test('a node with lost blocks is not told the unsafe flag before it has heard its known peers', (t) => {
   const { tipCheck, waitARound } = node(NOBODY, 5);
   waitARound();
   t.regex(tipCheck.doubt()?.reason ?? '', /newer backup$/);

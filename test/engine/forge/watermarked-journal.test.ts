@@ -72,7 +72,7 @@ test('a folder without a record of a delegate does not take over the watermark',
   t.deepEqual([signing.last(A), signing.outside(A)], [undefined, 'later']);
 });
 
-test('for a delegate without a record the watermark reports what it signed, until the user confirms it', (t) => {
+test('for a delegate without a record the watermark reports what it signed, until the journal adopts it', (t) => {
   const { signing, journal, watermarks } = start([], { last: header(9), firstBlockId: '2000' });
   signing.hold(A, NOW_S);
   t.deepEqual(signing.recalled(A), { last: header(9), firstBlockId: '2000' });
@@ -94,7 +94,7 @@ test('a record that was handed on stays so when its folder is restored', (t) => 
   t.is(signing.movedAtS(A), 77);
 });
 
-test('a node without watermarks reads none and creates none, but updates existing ones', (t) => {
+test('a node that signs by its folder alone reads and creates no watermark, but updates an existing one', (t) => {
   const { journal, watermarks } = start([1], undefined);
   const signing = journalOfFolderAlone(journal, watermarks, () => '2000');
   signing.record(A, header(2));

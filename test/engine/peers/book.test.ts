@@ -85,7 +85,7 @@ test('one source cannot fill the list of new peers', (t) => {
   t.true(book.peers('new').length <= 16 * 32);
 });
 
-test('a ban lasts for its time, covers all ports, and removes the address from the book', async (t) => {
+test('a ban lasts for its time, covers all ports, and removes the unpinned peers of the address', async (t) => {
   const { book, clock } = newBook(['1.1.1.1:2']);
   for (const peer of ['1.1.1.1:1', '1.1.1.1:2', '2.2.2.2:1']) book.add(address(peer));
   book.ban('1.1.1.1', clock.nowMs() + DAY_MS, 'MESSAGE_RATE');

@@ -60,7 +60,7 @@ test('each address has one vote, however many peers it has, except the own machi
   t.is(own.estimate.estimateMs(), -10);
 });
 
-test('too few or too old blocks give no offset, and the number of stored peers is limited', (t) => {
+test('too few or too old blocks give no offset, and those of two thousand peers give one', (t) => {
   const { estimate, tell, now } = setUpEstimate();
   tell('1.0.0.1:5000', -1, -1);
   tell('1.0.0.2:5000', -1, -1);
@@ -71,7 +71,7 @@ test('too few or too old blocks give no offset, and the number of stored peers i
   t.is(estimate.estimateMs(), undefined);
 });
 
-test('an offset on which several chosen peers agree pauses forging until each sends one good block', (t) => {
+test('an offset counts when several chosen peers agree on it, until a good block leaves only one of them', (t) => {
   const { estimate, tell } = setUpEstimate();
   const [a, b, c] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
   const all = [a, b, c];

@@ -242,7 +242,7 @@ test('small penalties add up, also over a reconnection', async (t) => {
   await manager.stop();
 });
 
-test('fixed, seed and whitelisted peers get no penalty for chain data; wire offences drop them without a ban', async (t) => {
+test('named peers stay after bad data and high rates; a malformed peer list drops them without a ban', async (t) => {
   const { transport, manager, handlers } = await world({
     fixedPeers: infos(['127.0.0.1:5001']),
     seedPeers: infos(['70.0.0.1:5000']),

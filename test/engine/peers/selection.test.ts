@@ -86,7 +86,7 @@ test('half of each broadcast goes to the direction with fewer connections', (t) 
   t.deepEqual(selectToTell([], 16, seeded(1)), []);
 });
 
-test('a peer list has all peers up to a hundred, above that a quarter to half of them, at least a hundred', (t) => {
+test('a peer list has all peers up to a hundred, above that a quarter to half of them, at most 1000', (t) => {
   t.is(selectToList(ids('p', 0), seeded(1)).length, 0);
   t.is(selectToList(ids('p', 1), seeded(1)).length, 1);
   t.is(selectToList(ids('p', 100), seeded(1)).length, 100);
@@ -114,7 +114,7 @@ test('fast and old connections and rare netgroups are protected from eviction', 
   }
 });
 
-test('an eviction hits the crowded netgroup of a newcomer, whichever peer came first', (t) => {
+test('an eviction hits the most crowded netgroup, even when its peers came first', (t) => {
   const crowd = ids('c', 60).map((id, index) =>
     connection(id, { sinceMs: index, info: { ip: `7.7.${String(index)}.1`, wsPort: 1 } }),
   );

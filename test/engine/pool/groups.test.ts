@@ -64,7 +64,7 @@ for (const signers of [
   });
 }
 
-test('a copy with a corrupted signature does not displace the valid one', (t) => {
+test('a copy with a corrupted signature does not block the valid one', (t) => {
   for (const [world, sound] of [
     [new PoolWorld(), []],
     [groupWorld(), [mary, mike]],
@@ -146,7 +146,7 @@ test('a sender of signatures pays for all checks, and beyond its budget its sign
   t.false(budget.isWasteful('3.3.3.3'));
 });
 
-test('a transaction from a peer costs budget even when nothing is checked, and does not count as waste', (t) => {
+test('a transaction or signature from a peer costs budget even when nothing is checked, and is no waste', (t) => {
   const { world, json, good } = fifteenWorld();
   const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => 0 });
   world.pool.receive([{ ...json, signatures: good }]);
@@ -288,7 +288,7 @@ test('only a signature that the named member did not make is called false', (t) 
   t.is(codeOf(world.pool.addSignature(world.signatureOf(mia, json))), 'TRANSACTION_INVALID');
 });
 
-test("a member does not make the sender's second signature, so it makes no signature false", (t) => {
+test("the sender's second signature does not make a member's signature false", (t) => {
   const world = new PoolWorld();
   world.setAccount(alice, {
     secondPublicKey: mary.publicKey,

@@ -61,7 +61,7 @@ test('a replacement keeps its place', (t) => {
   t.is(queues.get('2')?.group, 'ready');
 });
 
-test("all queues together are bounded, even for moves that may exceed a queue's limit", (t) => {
+test("all queues together are bounded, even for additions that may exceed a queue's limit", (t) => {
   const queues = new PoolQueues(2);
   for (let id = 1; id <= 10; id += 1) t.true(queues.addBeyondLimit('verified', pooled(String(id))));
   t.false(queues.addBeyondLimit('verified', pooled('11')));

@@ -81,7 +81,7 @@ test('a confirmed registration sends other registrations of its kind back, but n
   t.false(world.pool.has(rival));
 });
 
-test('one block sends nothing back by more than one queue', (t) => {
+test('blocks applied together send nothing back by more than one queue', (t) => {
   const world = fundedWorld();
   const id = world.submit(world.transfer(alice, bob));
   const blocks = [1, 2].map(() => world.confirm([world.read(world.transfer(alice, carol))]));

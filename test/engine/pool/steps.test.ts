@@ -153,7 +153,7 @@ test('moves between queues do not make a transaction younger', (t) => {
   t.deepEqual(world.pool.expire(), [json['id']]);
 });
 
-test('transactions that went into a block leave any queue', (t) => {
+test('taken transactions leave the pool, and unknown ids are skipped', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const id = world.submit(world.transfer(alice, bob));

@@ -64,14 +64,14 @@ test('when strangers want more than the share, the one that used least comes fir
   t.true(honest >= 16, `${honest} of 20`);
 });
 
-test('strangers do not use up the budget of named peers and local programs, nor clients the budget of peers', (t) => {
+test('strangers do not use up the budget of named peers, clients or local programs', (t) => {
   const { use } = setUpBudget();
   for (let source = 0; source < 100; source += 1) use(`1.1.1.${source}`, 5);
   t.is(use('2.2.2.2', 5, 1), 0);
   for (const crowd of ['namedPeers', 'clients', 'localClients'] as const) t.is(use(`of ${crowd}`, 5, 1, crowd), 1);
 });
 
-test('an address whose work was costly and useless is wasteful, and is ignored for a while', (t) => {
+test('an address whose work was costly and useless counts as wasteful for a while', (t) => {
   const { time, budget, use } = setUpBudget();
   const waste = (address: string, times?: number): number => use(address, 20, times, 'peers', false);
   t.is(waste('2.2.2.2', 4), 4);

@@ -182,7 +182,7 @@ test('a helper whose answer reveals a defect of ours is named, and others send t
   t.deepEqual(fixture.failed, ['strange a number that nobody thought of']);
 });
 
-test('a helper that lies is named, one that has less or is gone is skipped, and others send the rest', async (t) => {
+test('a helper that lies or is gone is named, one with fewer blocks is not, and others send the rest', async (t) => {
   const unlinked = { latencyMs: 5, answer: () => [codec.blockToJson(maker.tip)] };
   const junk = { latencyMs: 5, answer: () => [{ version: 2 }] };
   const flood = { latencyMs: 5, answer: () => Array.from({ length: 101 }, () => codec.blockToJson(maker.tip)) };
@@ -226,7 +226,7 @@ test('a leader that fails is reported while helpers continue', async (t) => {
   t.deepEqual(fixture.failed, ['leader SYNC_BLOCKS_UNLINKED']);
 });
 
-test('a helper whose branch the leader does not know is not used any more', async (t) => {
+test('a helper whose branch the leader does not know is named as parted', async (t) => {
   const rival = forkOf(maker);
   const blocks = [...chain.slice(0, 100), ...grownFrom(100)];
   const leader = { latencyMs: 500 };
@@ -258,7 +258,7 @@ test('a limited number of batches is fetched ahead, and work on the first begins
   t.true(fixture.asked.length <= asked + 1);
 });
 
-test('a batch that cannot be prepared fails only for its caller', async (t) => {
+test('a batch that cannot be prepared fails only when it is taken', async (t) => {
   // An unhandled rejection fails this test file, as it would end a node.
   const stopped = new DownloadFixture({ leader: { latencyMs: 10 } });
   stopped.unpreparedFrom = 20;

@@ -23,7 +23,7 @@ test('the rate covers the recent past, not the whole download', (t) => {
   t.deepEqual(meter.read(height + 100), { targetHeight: height + 100, blocksPerS: 10, secondsLeft: 10 });
 });
 
-test('many blocks in a moment need little memory and lose no accuracy', (t) => {
+test('many blocks in a moment cost no accuracy', (t) => {
   const meter = new ProgressMeter();
   meter.begin(0, 0);
   for (let ms = 1; ms <= 20_000; ms += 1) meter.observe(ms, ms);

@@ -169,7 +169,7 @@ test('no peer is asked when none announces a better tip', async (t) => {
   t.deepEqual(b.asked, []);
 });
 
-test('peers that agree on the best tip are asked before a single peer with a higher claim', async (t) => {
+test('peers that agree on the best tip are asked before a single peer that claims another one', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 10);
   const liar = { ...announcedBy(rival), lastBlockId: '1' };
   b.peers.set('liar', { maker: rival, announced: liar, tip: () => undefined });
@@ -321,7 +321,7 @@ test('a block refused for a transaction of the next slot causes no penalty', asy
   t.is(b.tipId, rival.tip.id);
 });
 
-test('a peer that proved its tip is not asked for it again, unless it failed too often', async (t) => {
+test('a peer that has shown its tip is not asked for it again', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 5);
   b.peers.set('shown', { maker: rival });
   await b.run('shown', true);

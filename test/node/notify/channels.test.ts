@@ -87,7 +87,7 @@ test('a delivery is aborted when the node stops', async (t) => {
   await t.throwsAsync(delivery);
 });
 
-test('a program gets the notification on its standard input, its code in the environment, and nothing else', async (t) => {
+test('a program gets the notification on standard input, its code in the environment, and no password', async (t) => {
   const folder = temporaryFolder(t);
   const [script, out] = [join(folder, 'take.mjs'), join(folder, 'out.json')];
   writeFileSync(
@@ -105,7 +105,7 @@ test('a program gets the notification on its standard input, its code in the env
   t.false('BLOOMERY_FORGING_DEFAULT_PASSWORD' in env);
 });
 
-test('a program that fails, is missing or does not read is reported with its exit', async (t) => {
+test('a program that fails or is missing is reported, one that does not read its input is not', async (t) => {
   const fails = await t.throwsAsync(command([process.execPath, '-e', 'process.exit(3)']).deliver(NOTICE, never));
   t.is(fails?.message, 'the command did not take an event: it ended with exit code 3');
   const missing = await t.throwsAsync(command([join(temporaryFolder(t), 'missing')]).deliver(NOTICE, never));

@@ -180,7 +180,7 @@ test('a reader follows new blocks, answers from the new tip, and keeps an older 
   t.throws(() => before.store.tables.get(Buffer.from([1])), { code: 'STORE_CLOSED' });
 });
 
-test('many equal requests go to the node once, and more than the queue holds are refused', async (t) => {
+test('many equal requests share calls to the node, and more than the queue holds are refused', async (t) => {
   const { other, channel, asked } = await setUpReaders(t);
   asked.length = 0;
   const answers = await Promise.all(Array.from({ length: 60 }, () => ask(`${other}/api/node/status`)));
@@ -210,7 +210,7 @@ test('a reader cannot call functions that are not for readers', async (t) => {
   t.true(write?.kind === 'done' && 'error' in write.outcome);
 });
 
-test('an event stream of a reader has blocks and transactions', async (t) => {
+test('an event stream of a reader reports a new transaction', async (t) => {
   const { other, chain, rules, params, end } = await setUpReaders(t);
   const stop = new AbortController();
   const response = await fetch(`${other}/api/events`, { signal: stop.signal });
