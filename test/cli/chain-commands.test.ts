@@ -46,7 +46,7 @@ function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
 }
 
 test.serial(
-  'a store of an earlier layout is brought up to this one by a command, and again any number of times',
+  'a store of an earlier layout is upgraded by a command, which changes nothing when it is repeated',
   async (t) => {
     const { run, file, data, network: networkFolder } = setUpCommands(t);
     t.is((await run('upgrade')).code, 2, 'there is no store yet');

@@ -175,7 +175,7 @@ for (const [network, generation] of [
   });
 }
 
-test.serial('--force makes an import replace a network, but no other folder', async (t) => {
+test.serial('an import replaces a network only with --force, and never another folder', async (t) => {
   const from = foreignFolder(t, 'devnet');
   const out = join(temporaryFolder(t), 'out');
   const args = ['network', 'import', '--from', from, '--name', 'mine', '--out', out];
@@ -197,7 +197,7 @@ test.serial('--force makes an import replace a network, but no other folder', as
   t.deepEqual(readdirSync(other), ['mine']);
 });
 
-test.serial('a folder that is no network is refused in one line, and nothing is written', async (t) => {
+test.serial('an invalid name or folder is refused in one line, and nothing is written', async (t) => {
   const home = temporaryFolder(t);
   const from = foreignFolder(t, 'devnet');
   const run = async (name: string): Promise<string> => {
