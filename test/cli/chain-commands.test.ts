@@ -189,7 +189,7 @@ test.serial(
   },
 );
 
-test.serial('a question for data that a chain lacks is a usage error in one line', async (t) => {
+test.serial('a command beyond the range of a chain, or without an argument, is a one-line usage error', async (t) => {
   const { run, file, data, network: networkFolder } = setUpCommands(t);
   const none = await run('verify');
   t.is(none.code, 2);
