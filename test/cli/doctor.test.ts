@@ -130,7 +130,7 @@ test('the doctor finds nothing on a healthy node, with and without its folder', 
   );
 });
 
-test('the doctor does not change the signing record, even with a claim of a paused container and half a last line', async (t) => {
+test('the doctor changes no signing record with a claim of a paused container and half a last line', async (t) => {
   const { dataDir = '', ...its } = await setUpNode(t);
   const { dataDirectory } = its.place;
   const file = journalFileOf(dataDirectory);

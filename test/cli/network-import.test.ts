@@ -126,7 +126,7 @@ for (const [network, generation] of [
   ['devnet', 3],
 ] as const) {
   // This test runs in parallel with the other tests, because it mostly waits.
-  test(`an imported network of generation ${generation} begins after one turn on a node with some delegates, which reports why it waits`, async (t) => {
+  test(`generation ${generation}: with some delegates an imported network waits a turn, says how long`, async (t) => {
     t.timeout(300_000);
     const folder = temporaryFolder(t);
     const from = foreignFolder(t, network);

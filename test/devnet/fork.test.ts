@@ -124,7 +124,7 @@ async function startFork(
   return fork;
 }
 
-test('generation 3: a fork goes on from the state of a chain under another identifier, and the chain stays unchanged', async (t) => {
+test('generation 3: a fork continues a chain under another identifier, and the chain stays unchanged', async (t) => {
   t.timeout(600_000);
   const { dataDir, network, tip } = await makeSource(t, 3);
   const before = fingerprint(dataDir);

@@ -78,7 +78,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('two nodes that share the delegates start a network, and a later one joins before anything is final', async (t) => {
+test('two nodes that share the delegates start a network, and a later one joins before any final block', async (t) => {
   const world = worldOf(3, {
     nodes: 3,
     forgersOf: (node, all) => [all.slice(0, 30), all.slice(30, 60), all.slice(60)][node] ?? [],
