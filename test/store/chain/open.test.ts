@@ -111,7 +111,7 @@ const otherParams: readonly (readonly [change: Partial<ChainParams>, difference:
 ];
 
 for (const backend of BACKENDS) {
-  test(`a ${backend} store is refused with other consensus parameters, names them, and is unchanged`, async (t) => {
+  test(`a ${backend} store is refused and left unchanged when named consensus parameters differ`, async (t) => {
     await inFolder(async (directory) => {
       const memory = new MemoryKeyValue();
       const open = async (params: ChainParams): Promise<void> => {
