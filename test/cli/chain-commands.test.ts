@@ -46,7 +46,7 @@ function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
 }
 
 test.serial(
-  'a store of an earlier layout is brought up to this one by a command, and again any number of times',
+  'a store of an earlier layout is upgraded by a command, which changes nothing when it is repeated',
   async (t) => {
     const { run, file, data, network: networkFolder } = setUpCommands(t);
     t.is((await run('upgrade')).code, 2, 'there is no store yet');
@@ -189,7 +189,7 @@ test.serial(
   },
 );
 
-test.serial('a question for data that a chain lacks is a usage error in one line', async (t) => {
+test.serial('a command beyond the range of a chain, or without an argument, is a one-line usage error', async (t) => {
   const { run, file, data, network: networkFolder } = setUpCommands(t);
   const none = await run('verify');
   t.is(none.code, 2);

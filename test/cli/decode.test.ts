@@ -37,7 +37,7 @@ for (const generation of [2, 3] as const) {
     t.deepEqual(signer.fromBytes(Buffer.from('0800', 'hex')), []);
   });
 
-  test(`second signatures and member signatures of generation ${generation} are decoded`, (t) => {
+  test(`second signatures and member signatures of generation ${generation} are matched to their keys`, (t) => {
     if (second === undefined || sender === undefined) throw new Error('there are keys');
     const signed = signer.sign({ ...REQUEST, payload: TRANSFER, secondKeyPair: second });
     const [own, other] = [sender, second].map(({ publicKey }) => Buffer.from(publicKey).toString('hex'));
@@ -126,7 +126,7 @@ test.serial('tx verify names each fault of a transaction, and the members withou
   t.true(readFileSync(file).length > 0);
 });
 
-test('an event split over chunks is read whole, comments are skipped, and other data is refused', async (t) => {
+test('an event split over chunks is read whole, comments are skipped, and malformed events are refused', async (t) => {
   const text = ': alive\n\nid: 3.0\nevent: blocks/new\ndata: {"height":3}\n\nevent: log/gap\ndata: {}\n\n';
   async function* chunks(of: string) {
     for (const letter of of) yield Buffer.from(letter);

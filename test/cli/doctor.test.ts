@@ -130,7 +130,7 @@ test('the doctor finds nothing on a healthy node, with and without its folder', 
   );
 });
 
-test('the doctor does not change the signing record, even with a claim of a paused container and half a last line', async (t) => {
+test('the doctor changes no signing record with a claim of a paused container and half a last line', async (t) => {
   const { dataDir = '', ...its } = await setUpNode(t);
   const { dataDirectory } = its.place;
   const file = journalFileOf(dataDirectory);
@@ -287,7 +287,7 @@ test.serial('downloads that peers do not answer are failures', async (t) => {
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
 });
 
-test.serial('refused blocks below the tip are no fault, because anybody can forge them', async (t) => {
+test.serial('refused blocks up to the tip are no fault, because anybody can make them up', async (t) => {
   const passed = decidedInTurn([refused(998), refused(999), refused(1000), refused(1000)]);
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...passed })), []);
   const twice = ['chain', 'BLOCK_DOUBLE_FORGING', { height: 1001 }] as const;

@@ -157,7 +157,7 @@ test('no node dials across a cut link', async (t) => {
   t.is(elsewhere.state, 'DIAL_FAILED');
 });
 
-test('after the cut each end receives the last message of the other, once', async (t) => {
+test('after the cut a node receives the last announcement of its peer, once', async (t) => {
   const { a, b, set } = await twoNodes();
   b.transport.announce({ ...INFO, wsPort: PORTS[1], height: 5 });
   await arrived();
@@ -234,7 +234,7 @@ test('a lossy link loses its share of messages and requests, and all others arri
   t.true(questions.every(({ state }) => state !== 'waits'));
 });
 
-test('a loss of 100 % loses all messages, and the last one arrives when the fault ends', async (t) => {
+test('a loss of 100 % loses all messages, and the last announcement arrives when the fault ends', async (t) => {
   const { a, b, set } = await twoNodes();
   set({ loss: 1 });
   b.transport.announce({ ...INFO, wsPort: PORTS[1], height: 9 });

@@ -125,7 +125,7 @@ test('an invalid answer is asked again; the answer no, and the end of the input,
   t.false(existsSync(data));
 });
 
-test('an impossible choice is one error line: no network with --yes, one port twice, two kinds of account, a misspelt passphrase', async (t) => {
+test('a missing network, one port twice, two kinds of account and a misspelt passphrase are refused', async (t) => {
   const { home, data, run } = setUpHome(t);
   const wrong = join(home, 'wrong');
   writeFileSync(wrong, `${WORDS} about\n`);

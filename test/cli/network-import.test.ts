@@ -126,7 +126,7 @@ for (const [network, generation] of [
   ['devnet', 3],
 ] as const) {
   // This test runs in parallel with the other tests, because it mostly waits.
-  test(`an imported network of generation ${generation} begins after one turn on a node with some delegates, which reports why it waits`, async (t) => {
+  test(`generation ${generation}: with some delegates an imported network waits a turn, says how long`, async (t) => {
     t.timeout(300_000);
     const folder = temporaryFolder(t);
     const from = foreignFolder(t, network);
@@ -175,7 +175,7 @@ for (const [network, generation] of [
   });
 }
 
-test.serial('--force makes an import replace a network, but no other folder', async (t) => {
+test.serial('an import replaces a network only with --force, and never another folder', async (t) => {
   const from = foreignFolder(t, 'devnet');
   const out = join(temporaryFolder(t), 'out');
   const args = ['network', 'import', '--from', from, '--name', 'mine', '--out', out];
@@ -197,7 +197,7 @@ test.serial('--force makes an import replace a network, but no other folder', as
   t.deepEqual(readdirSync(other), ['mine']);
 });
 
-test.serial('a folder that is no network is refused in one line, and nothing is written', async (t) => {
+test.serial('an invalid name or folder is refused in one line, and nothing is written', async (t) => {
   const home = temporaryFolder(t);
   const from = foreignFolder(t, 'devnet');
   const run = async (name: string): Promise<string> => {

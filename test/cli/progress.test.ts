@@ -42,7 +42,7 @@ test('a terminal gets a progress bar that is redrawn in place and cleared at the
   ]);
 });
 
-test('a log file gets a progress line every ten seconds; the rate counts from the first block of the run', (t) => {
+test('a log file gets a progress line every ten seconds; the rate counts from the height at the start', (t) => {
   const { progress, written, at } = setUpProgress(false, 1000);
   for (const [ms, height, fraction] of [
     [5000, 1340, 0.1],

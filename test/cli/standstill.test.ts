@@ -11,7 +11,7 @@ function chain(unused: number, blocks = 100): { readonly tip: BlockState; readon
 }
 const after = (slots: number, height = 1000) => ({ height, secondsSinceEpoch: 100_000 + slots * BLOCK_TIME_S });
 
-test('a network with usual gaps stands still after three unused slots, not during the third', (t) => {
+test('a network without recent gaps stands still after three unused slots, not during the third', (t) => {
   t.is(standstillS(chain(0), after(3.9), BLOCK_TIME_S), undefined);
   t.is(standstillS(chain(0), after(4), BLOCK_TIME_S), 40);
 });

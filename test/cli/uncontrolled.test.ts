@@ -76,7 +76,7 @@ test('the packaged programs separate these modules, too', (t) => {
   }
 });
 
-test('a node of bloomery start accepts no controls from its parent process or at its ports', async (t) => {
+test('a node of bloomery start accepts no controls from its parent process or at its HTTP port', async (t) => {
   t.timeout(300_000);
   const { http, ws } = await freePortRanges(1);
   const flags = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--no-peers', '--data-dir', temporaryFolder(t)];

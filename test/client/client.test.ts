@@ -29,7 +29,7 @@ test('the types of the client match the OpenAPI documents', async (t) => {
 });
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: the client gets the answer of each route unchanged, except for amounts`, async (t) => {
+  test(`generation ${generation}: the client gets each route's answer unchanged, except for amounts`, async (t) => {
     const net = await devnet(t, { generation, nodes: 2, delegates: 5 });
     const { networkIdentifier, blockTimeS, epoch } = net.network;
     const fixture = await setUpRoutes({

@@ -68,7 +68,7 @@ test('a duplicate key of an object is found with its line, however it is written
   }
 });
 
-test('no duplicate key is found in the output of a program', (t) => {
+test('no duplicate key is found in the output of JSON.stringify', (t) => {
   fc.assert(
     fc.property(fc.json(), fc.nat(4), (json, indent) => {
       t.is(firstRepeatedKey(JSON.stringify(JSON.parse(json), null, indent)), undefined);

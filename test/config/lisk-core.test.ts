@@ -187,7 +187,7 @@ for (const [what, config, genesis, name, message] of refusals) {
   });
 }
 
-test('a public network is recognised by its genesis block under any name, and keeps its own name', (t) => {
+test('a public network is recognised by its genesis block under any name, and may have its own name', (t) => {
   t.is(filesOf(testnetConfig, asTestnet, { name: 'testnet' }).get('network.json').name, 'testnet');
   t.is(filesOf(testnetConfig, asTestnet).get('network.json').name, 'mine');
 });

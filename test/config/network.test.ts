@@ -204,7 +204,7 @@ test('a name is searched in the package, then in the home folder; a path is used
   t.is(findNetworkDirectory(own, home), own);
 });
 
-test('an unknown network is refused with the searched folders', (t) => {
+test('an unknown network is refused by its name', (t) => {
   const home = temporaryFolder(t);
   for (const name of ['nowhere', '', '..', './nowhere', join(home, 'nowhere')]) {
     const error = t.throws(() => findNetworkDirectory(name, home), { instanceOf: ProtocolError });

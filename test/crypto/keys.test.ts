@@ -73,7 +73,7 @@ for (const [address, fault] of [
   });
 }
 
-test('parts are hashed as one text, and an id is its first eight bytes in reverse', (t) => {
+test('parts are hashed as one text, and an id is the first eight bytes of a hash in reverse', (t) => {
   t.is(hexOf(sha256(utf8('ab'), utf8('c'))), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   t.is(hexOf(sha256()), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   t.is(sha256Hex(utf8('ab'), utf8('c')), hexOf(sha256(utf8('abc'))));

@@ -35,7 +35,7 @@ test('a message is signed as by the reference library, whatever its letters and 
 });
 
 for (const backend of [ed25519, createNoble()]) {
-  test(`${backend.backend}: a signature of another message, key or byte is invalid`, (t) => {
+  test(`${backend.backend}: a signature with another message, key or byte is invalid`, (t) => {
     const signed = signMessage('pay me', keyPairOfPassphrase(PASSPHRASE), backend);
     const other = signMessage('pay me', keyPairOfPassphrase('another'), backend);
     t.true(isMessageSigned(signed, backend));

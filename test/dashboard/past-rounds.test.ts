@@ -61,7 +61,7 @@ test('the slot of a delegate without a block in a round is unknown until the nod
   t.is(told[0]?.slots.filter(({ forger }) => forger === 'sleeper').length, 2);
 });
 
-test("a round is left out when some of its blocks, or the previous round's, are missing", (t) => {
+test('a round with a missing block is left out, and so is the next; order and duplicates have no effect', (t) => {
   const blocks = chain(14);
   t.deepEqual(
     roundsOf(blocks.filter(({ height }) => height !== 5)).map(({ number }) => number),

@@ -109,7 +109,7 @@ test("a delegate's next slot is its first to come in the round; after its slot i
   t.is(round.currentSlot, FIRST_SLOT + 39);
 });
 
-test('a delegate that has not forged in the present slot yet is shown as next', (t) => {
+test('a delegate that has not forged in the present slot yet keeps it as its next slot', (t) => {
   const nextSlots = nextSlotsOf(roundAt(40, [39]));
   t.is(nextSlots.get(`key${(FIRST_SLOT + 39) % 101}`), FIRST_SLOT + 39);
 });

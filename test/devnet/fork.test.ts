@@ -124,7 +124,7 @@ async function startFork(
   return fork;
 }
 
-test('generation 3: a fork goes on from the state of a chain under another identifier, and the chain stays unchanged', async (t) => {
+test('generation 3: a fork continues a chain under another identifier, and the chain stays unchanged', async (t) => {
   t.timeout(600_000);
   const { dataDir, network, tip } = await makeSource(t, 3);
   const before = fingerprint(dataDir);
@@ -251,7 +251,7 @@ test('an impossible fork is refused with its reason', async (t) => {
   t.regex(told, /its state is not what was written/);
 });
 
-test('signatures of the stand-in pass for every key, and all others only for their own key', (t) => {
+test('with the stand-in a signature of a real key passes only for that key', (t) => {
   const real = defaultEd25519();
   const [a, b] = [1, 2].map((fill) => real.keyPairOfSeed(new Uint8Array(32).fill(fill)));
   const message = new Uint8Array(8);

@@ -24,7 +24,7 @@ const NO_ROOM_BYTES = 32_768;
 /** Number of newest blocks that another branch may replace if a block arrives late. */
 const TIP_BLOCKS = 2;
 
-test('a node on a full disk still answers, signs nothing, reports the fault, and catches up when there is room', async (t) => {
+test('a node on a full disk answers, signs nothing, reports the fault, and catches up when it has room', async (t) => {
   t.timeout(600_000);
   const devnet = await startTestDevnet({ nodes: 2 });
   closeAfter(t, devnet);

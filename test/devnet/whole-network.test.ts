@@ -6,7 +6,7 @@ import { runCli } from '../support/cli.ts';
 import { closeAfter, startTestDevnet, waitFor } from '../support/devnet.ts';
 
 for (const name of ['devnet', 'devnet-gen2']) {
-  test(`the doctor finds nothing on a ${name} of one node, which another node may join`, async (t) => {
+  test(`the doctor misses no peers on a ${name} of one node, which another node may join`, async (t) => {
     t.timeout(480_000);
     const devnet = await startTestDevnet({ nodes: 1, spectators: 1, network: name });
     closeAfter(t, devnet);

@@ -31,7 +31,7 @@ for (const generation of [2, 3] as const) {
       t.true(repeated.has(name), `${name} of ${[...repeated].join()}`);
   });
 
-  test(`generation ${generation}: the harness sends such transactions, alone and in blocks, and some are accepted`, async (t) => {
+  test(`generation ${generation}: the harness sends such cases alone and in blocks, some accepted`, async (t) => {
     const reference = referencePackage(generation);
     const targets = targetsOf({ package: reference, handlers: doubleOf(reference) });
     for (const name of ['transactions', 'blocks']) {

@@ -101,7 +101,7 @@ test('the file is read back as the block, with the transaction ids of the refere
   t.is(last['id'], idOf(bytes));
 });
 
-test('applying it gives its stated balances, votes and weights', (t) => {
+test('applying a genesis block gives its stated balances, votes and weights', (t) => {
   const { block } = build({ votes: [{ voter: account, delegates: [publicKeyOf(keyPairOf('two'))] }] });
   const state = new MemoryState();
   const rules = createGen3Rules({ ...makeNetwork().params, genesisBlockId: block.id });

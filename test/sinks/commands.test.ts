@@ -163,7 +163,7 @@ test('a sink folder in use is refused to a second process, with one line that na
   t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
 });
 
-test('a server password comes from a file or a variable; in a URL it causes a warning, and it is never printed', async (t) => {
+test('a server password comes from a file or a variable, in a URL with a warning, and is never printed', async (t) => {
   const seen: string[] = [];
   // This server repeats the password in its error text, as a proxy in front of a server may do.
   const server = createServer((request, response) => {

@@ -52,7 +52,7 @@ test('a removed gauge is not exported until it is set again', async (t) => {
   t.regex(await metrics.text(), /^bloomery_age 8$/m);
 });
 
-test('an undeclared metric is refused and counted, and changes nothing', async (t) => {
+test('a record that does not match its declaration is refused and counted, and changes nothing', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   metrics.count('blocks_total', 3, { source: 'sync' });
   const before = await metrics.text();

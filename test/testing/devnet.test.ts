@@ -97,7 +97,7 @@ for (const generation of [2, 3] as const) {
     }
   });
 
-  test(`generation ${generation}: a transaction of the family's own library is in a block at once`, async (t) => {
+  test(`generation ${generation}: a transaction of the Lisk library is in a block at once`, async (t) => {
     const net = await startDevnet({ generation });
     try {
       const { passphrase } = net.account('account_1');
@@ -229,7 +229,7 @@ test('an account can be impersonated and funded', async (t) => {
   }
 });
 
-test('links lose messages at their configured rate until they are healed', async (t) => {
+test('a link that loses all messages separates its nodes until it is healed', async (t) => {
   t.timeout(300_000);
   const net = await startDevnet({ nodes: 2, mine: 'interval', delegates: 5 });
   const tips = () => Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
@@ -365,7 +365,7 @@ test('operations of a devnet are validated before anything changes', async (t) =
   }
 });
 
-test('a BIP-39 passphrase can send, and any other one only with an option', async (t) => {
+test('a BIP-39 passphrase can send, and with an option any other passphrase can', async (t) => {
   const net = await startDevnet({ delegates: 5 });
   try {
     const { address, passphrase } = net.account('account_1');

@@ -60,7 +60,7 @@ function hasOddName({ headers = {} }: HttpRequest): boolean {
   return Object.keys(headers).some((name) => name !== name.toLowerCase());
 }
 
-test('the first of two answers on a connection counts, because a real node that skips a body sends a second', async (t) => {
+test('the first of two answers on a connection counts: a real node that skips a body sends a second', async (t) => {
   const answers =
     'HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}' +
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';

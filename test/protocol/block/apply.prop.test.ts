@@ -76,7 +76,7 @@ for (const params of BOTH_PARAMS) {
     applyInSequence: (state, transactions, verify) => rules.applyInSequence(state, transactions, verify),
   };
 
-  test(`generation ${params.generation}: a trial of a block and its later application have the same result`, (t) => {
+  test(`generation ${params.generation}: reused and fresh checks give the same state or refusal`, (t) => {
     const outcomes = new Map<string, number>();
     fc.assert(
       fc.property(

@@ -139,7 +139,7 @@ test('each single fault of a payload is found', (t) => {
   refused(t, 'BLOCK_PAYLOAD_INVALID', 'Number of transactions exceeds maximum per block', validate(maker, overfull));
 });
 
-test('the declared length of a payload has a limit, and may be anything below', (t) => {
+test('a wrong declared length of a payload is accepted up to the limit', (t) => {
   const { maker, next, forger } = setUpBlock();
   const odd = signBlock(next, { payloadLength: 1_048_576 }, forger);
   t.notThrows(validate(maker, odd));
@@ -244,7 +244,7 @@ test('a vote with an unrelated recipient makes the block invalid', (t) => {
   );
 });
 
-test('older block versions are accepted in their range, and those with excepted rewards anywhere', (t) => {
+test('an older block version is accepted in its range only, and an excepted reward is accepted', (t) => {
   const blockVersions = new Map([[0, { start: 1, end: 11 }]]);
   const maker = new ChainMaker(makeNetwork({ generation: 2, exceptions: { ...NO_EXCEPTIONS, blockVersions } }));
   const { next, forger } = setUpBlock();

@@ -23,7 +23,7 @@ function expectWeights(t: { is(actual: bigint, expected: bigint): void }, maker:
   for (const { publicKey, voteWeight } of maker.state.delegates()) t.is(voteWeight, voted.get(publicKey) ?? 0n);
 }
 
-test("for any transactions the supply is exact, weights are the voters' balances at round ends, and all reverts", (t) => {
+test("for any transactions the supply is exact, weights are voters' balances at round ends, and blocks revert", (t) => {
   fc.assert(
     fc.property(fc.integer(), (seed) => {
       let state = seed;

@@ -108,7 +108,7 @@ test('transfers into and out of an application end with their ids as text, and s
   }
 });
 
-test('transfers into and out of an application are refused when a member is missing', (t) => {
+test('transfers into and out of an application are refused for missing and invalid members', (t) => {
   const messages = (json: JsonObject): readonly string[] => {
     const error = t.throws(() => oldCodec.transactionFromJson(json), { instanceOf: TransactionRejected });
     return error?.errors.map(({ message, dataPath }) => `${dataPath} ${message}`) ?? [];
@@ -136,7 +136,7 @@ test('transfers into and out of an application are refused when a member is miss
   t.is(tooLong?.message, 'the transaction cannot be written as bytes');
 });
 
-test('a transfer out of an application accepts any number with one character after it as recipient', (t) => {
+test('the recipient of a transfer out of an application is a number and any character, kept as text', (t) => {
   for (const [recipientId, bytes] of [
     ['1l', '0000000000000001'],
     ['+7x', '0000000000000007'],

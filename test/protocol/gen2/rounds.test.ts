@@ -183,7 +183,7 @@ test('ranks are fixed until the round ends; equal weights are ranked by key', (t
   );
 });
 
-test("a delegate enters the list of its registration's round, without a rank", (t) => {
+test('a delegate enters the list of the round after its registration, and has no rank before', (t) => {
   const hundred = makeNetwork({ generation: 2, delegates: 100 });
   const maker = new ChainMaker(hundred);
   const registration = { kind: 'delegate', username: 'carol' } as const;

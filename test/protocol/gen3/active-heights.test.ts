@@ -37,7 +37,7 @@ test('gaps more than three lists back do not count', (t) => {
   t.is(minHeightActive(stateWith(9, always), 'd', 9, 2, LENGTH), 5 * 101 + 1);
 });
 
-test('a delegate outside the current list is not active', (t) => {
+test('a delegate outside the list in force is not active', (t) => {
   t.is(minHeightActive(stateWith(8, [5, 7, 8]), 'd', 8, 2, LENGTH), undefined);
   t.is(minHeightActive(new MemoryState(), 'd', 1, 2, LENGTH), undefined);
 });

@@ -141,7 +141,7 @@ test('without its journal a delegate does not contradict its blocks on the chain
   t.throws(() => maker.rules.forge(maker.state, maker.tip, requestFor(maker)), { code: 'FORGING_CONTRADICTS' });
 });
 
-test('a delegate forges in its own slot only, and only once per slot', (t) => {
+test('a delegate forges in its own slot only, and only when the slot is free', (t) => {
   const maker = grown(10);
   const { keyPair } = maker.nextSlot();
   const other = network.delegates.find((each) => publicKeyOf(each) !== publicKeyOf(keyPair)) as KeyPair;

@@ -108,7 +108,7 @@ test('a greater height from the chain or the journal is used instead', (t) => {
   t.true(higher.ready && higher.previouslyForged?.maxHeightPreviouslyForged === 900);
 });
 
-test("the delegate waits for a chain below its journal's height", (t) => {
+test('the delegate waits while the chain is below the height or prevoted height of its journal', (t) => {
   const maker = grown(260);
   const prevoted = maker.rules.maxHeightPrevoted(maker.state);
   const last: SignedHeader = {

@@ -193,14 +193,14 @@ test('unknown members are kept where the older types accepted whole objects', (t
   }
 });
 
-test("a vote of older history without a recipient counts as the sender's", (t) => {
+test('a vote of older history without a recipient gets its sender as the recipient', (t) => {
   const [, vote] = HISTORY[0] ?? [];
   const json = codec.transactionToJson(vote as Transaction);
   const { recipientId: _, amount: __, ...asset } = json['asset'] as JsonObject;
   t.deepEqual(codec.transactionFromJson({ ...json, asset }), vote);
 });
 
-test('older types are refused from the height that the network names, and never admitted alone', (t) => {
+test('older types are refused from the height that the network names, and always outside a block', (t) => {
   const rules = createGen3Rules(params);
   for (const transaction of HISTORY.flat()) {
     const end = { 5: 90, 6: 80, 7: 80 }[transaction.type] ?? LAST_OLD + 1;

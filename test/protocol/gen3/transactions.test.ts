@@ -83,7 +83,7 @@ test('a confirmed transaction is refused by its id, whatever its signatures', (t
   t.deepEqual(verdicts.map(messagesOf), ['ok', message]);
 });
 
-test('verification and application change nothing', (t) => {
+test('verification and processing do not change the state', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   world.judge(world.transfer(alice, bob, 1n));
@@ -127,7 +127,7 @@ test('the spending rule does not apply to a single transaction', (t) => {
   t.deepEqual(messagesOf(verdict), [`Account does not have enough LSK: ${alice.address}, balance: 1`]);
 });
 
-test('a failed or waiting transaction in a batch does not affect the later ones', (t) => {
+test('a pending transaction in a batch does not affect the later ones', (t) => {
   const world = new TransactionWorld();
   for (const person of [alice, bob]) world.fund(person);
   const asset = { min: 1, lifetime: 1, keysgroup: [`+${carol.publicKey}`] };
@@ -238,7 +238,7 @@ test('a block orders group registrations last, then by type, then by transfer am
   );
 });
 
-test('a block takes transactions that are valid together, up to its size limit', (t) => {
+test('a block takes transactions that are valid together, up to the maximum number', (t) => {
   const world = new TransactionWorld({ transactionsPerBlockMax: 3 });
   for (const person of [alice, bob]) world.fund(person);
   const [first, second] = [alice, bob].map((person) => world.signed(10, person, { username: 'ann' }));

@@ -193,7 +193,7 @@ test('unsigned amounts cancel out in a block, whatever their exponents', (t) => 
   }
 });
 
-test('the pool accepts amounts that a block and a message can hold, and no impossible amount', (t) => {
+test('the pool accepts members that a block and a message can hold, and no impossible amount', (t) => {
   const { rules } = setUpChain();
   const maker = setUpChain();
   const faultOf = (members: JsonObject): string | undefined =>

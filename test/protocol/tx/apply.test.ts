@@ -98,7 +98,7 @@ test('two registrations of one name are valid alone but not together', (t) => {
   t.deepEqual(world.apply(...both).map(messagesOf), ['ok', ['Username is not unique.']]);
 });
 
-test('votes are added for new delegates, and removed from current ones', (t) => {
+test('a vote adds only delegates that are not voted for, and removes only those that are', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   world.elect(bob, 'bob');

@@ -124,7 +124,7 @@ for (const generation of GENERATIONS) {
     t.notThrows(() => apply(maker, maker.build({ transactions: [named, own] })));
   });
 
-  test(title("a sender's key in capitals is accepted only before the account has a key"), (t) => {
+  test(title("a sender's key in capitals is accepted only if no earlier block stored the key"), (t) => {
     const { maker, alice, bob, stranger } = setUpAccounts(generation);
     const shout = (transaction: Transaction): Transaction =>
       reread(maker, transaction, { senderPublicKey: transaction.senderPublicKey.toUpperCase() });

@@ -56,7 +56,7 @@ test('the weight of a delegate is always the sum of the balances that vote for i
   );
 });
 
-test('invisible weights are stored separately', (t) => {
+test('pending weights are stored apart from the visible weights', (t) => {
   const world = worldWithDelegates();
   const [alice, bob] = [nobody(1), nobody(2)];
   const [, favourite] = delegates;

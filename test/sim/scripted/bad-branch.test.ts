@@ -56,7 +56,7 @@ async function liar(scripted: ScriptedWorld, model: SimNode, height: number, vic
   transport.connect({ ip, wsPort: Number(wsPort) }).catch(() => undefined);
 }
 
-test('a branch that is better only by an invalid last block changes nothing, and its peer gets a penalty', async (t) => {
+test('a branch better only by an invalid last block changes nothing, and its peer gets a penalty', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 2, forgersOf: dealt });
   await scripted.slots(20);
   const { world } = scripted;

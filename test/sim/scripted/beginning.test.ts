@@ -54,7 +54,7 @@ for (const generation of [2, 3] as const) {
     await world.close();
   });
 
-  test(`a node with some delegates of a network of generation ${generation} waits one turn, says so, and starts`, async (t) => {
+  test(`a node with some delegates of generation ${generation} waits a turn, says how long, and starts`, async (t) => {
     const world = worldOf(generation, {
       nodes: 1 + relays,
       forgersOf: (node, all) => (node === 0 ? all.slice(0, 40) : []),
@@ -78,7 +78,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('two nodes that share the delegates start a network, and a later one joins before anything is final', async (t) => {
+test('two nodes that share the delegates start a network, and a later one joins before any final block', async (t) => {
   const world = worldOf(3, {
     nodes: 3,
     forgersOf: (node, all) => [all.slice(0, 30), all.slice(30, 60), all.slice(60)][node] ?? [],

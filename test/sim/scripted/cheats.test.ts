@@ -38,7 +38,7 @@ test('two nodes with the same delegate keys end on one chain with all others', a
   t.true(scripted.finalized(0) > 60, `finalized ${scripted.finalized(0)}`);
 });
 
-test('a delegate that withholds blocks gains a few blocks for a while, and no node is left behind', async (t) => {
+test('a node that withholds its blocks leaves no node behind and does not stop finality', async (t) => {
   const scripted = await ScriptedWorld.begin({
     nodes: 4,
     misbehaviourOf: (node) => (node === 3 ? 'withholder' : undefined),

@@ -83,7 +83,7 @@ test('a crowd of strangers with another broadhash does not stop a delegate from 
   t.is(scripted.said('FORGING_PAUSED'), 0);
 });
 
-test('the same crowd does not enable a delegate whose own peers have left it', async (t) => {
+test('the same crowd does not let a delegate forge after its own peers have left it', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(10);
   await strangersElsewhere(scripted, [scripted.node(0)], 60);

@@ -58,7 +58,7 @@ function contradictions(world: World, keys: readonly KeyPair[]): readonly string
   });
 }
 
-test('without its record a moved delegate signs only after a block from after the move is final, and contradicts nothing', async (t) => {
+test('a moved delegate without a record signs only once a later block is final, and contradicts nothing', async (t) => {
   const { world, keys, slots } = await begin({});
   await slots(230);
   t.true(signedBy(world, OLD, keys).length >= 2 * MOVING);
@@ -156,7 +156,7 @@ test('with its record a delegate of generation 3 continues in its next slot', as
 });
 
 for (const generation of [2, 3] as const) {
-  test(`while another node forges for a delegate of generation ${generation}, this node signs nothing, and skips its first slot afterwards`, async (t) => {
+  test(`generation ${generation}: a delegate active elsewhere signs nothing here, then skips a slot`, async (t) => {
     const { world, keys, slots } = await begin({ generation, delegateListRoundOffset: generation === 2 ? 0 : 2 });
     await slots(105);
     enable(world, keys);

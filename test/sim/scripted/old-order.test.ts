@@ -7,7 +7,7 @@ import test from 'ava';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
 
-test('a node cut off for rounds reports which slots it judged by an old order, and which by the right one', async (t) => {
+test('a node cut off for rounds reports the slots judged by an old order, and those by the right one', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: { delegates: 8, activeDelegates: 8 } });
   await scripted.slots(20);
   const node = scripted.node(3);

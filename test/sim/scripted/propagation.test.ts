@@ -63,7 +63,7 @@ for (const generation of [2, 3] as const) {
     await world.close();
   });
 
-  test(`generation ${generation}: transactions of an isolated node reach the others soon after their return`, async (t) => {
+  test(`generation ${generation}: transactions of an isolated node reach others soon after its return`, async (t) => {
     const scripted = await ScriptedWorld.begin({ nodes: 5, network: networkOf(generation) });
     const { world } = scripted;
     await world.run(60);
@@ -87,7 +87,7 @@ for (const generation of [2, 3] as const) {
     await world.close();
   });
 
-  test(`generation ${generation}: a transaction accepted just before a kill of its node gets into a block`, async (t) => {
+  test(`generation ${generation}: a transaction accepted just before its node dies gets into a block`, async (t) => {
     const scripted = await ScriptedWorld.begin({ nodes: 5, network: networkOf(generation) });
     const { world } = scripted;
     await world.run(60);

@@ -53,7 +53,7 @@ test('nodes restarted together, repeatedly and during writes, continue at their 
   t.true(scripted.node(0).tip.height > 40);
 });
 
-test('a node with a clock an hour off forges nothing while its peers agree on that, and resumes when it is set', async (t) => {
+test('a node with a clock an hour off forges nothing while its peers agree on it, and resumes when set', async (t) => {
   for (const skewMs of [3_600_000, -3_600_000]) {
     const scripted = await ScriptedWorld.begin({ nodes: 4 });
     await scripted.slots(60);

@@ -35,7 +35,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: blocks without undo records cannot be reverted; the floor names the lowest`, async (t) => {
+  test(`${backend}: blocks without undo records cannot be reverted; the floor is the lowest that can`, async (t) => {
     await withStore(backend, (store) => {
       for (let i = 0; i < 6; i += 1) append(store);
       t.is(store.undoFloor(), 2);

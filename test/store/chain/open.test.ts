@@ -85,7 +85,7 @@ for (const [change, code, words] of [
   [{ networkIdentifier: '22'.repeat(32) }, 'STORE_NETWORK_MISMATCH', 'belongs to another network'],
   [{ generation: 2 }, 'STORE_GENERATION_MISMATCH', 'belongs to generation 3'],
 ] as const) {
-  test(`a store is refused to a network with another ${Object.keys(change).join()}, and is left unchanged`, async (t) => {
+  test(`a store is refused to a network with another ${Object.keys(change).join()}, and left unchanged`, async (t) => {
     await inFolder(async (directory) => {
       await (await openIn(directory)).close();
       const error = await t.throwsAsync(openIn(directory, paramsWith(change)), { instanceOf: ProtocolError, code });
@@ -111,7 +111,7 @@ const otherParams: readonly (readonly [change: Partial<ChainParams>, difference:
 ];
 
 for (const backend of BACKENDS) {
-  test(`a ${backend} store is refused under other consensus parameters, which are named, and left unchanged`, async (t) => {
+  test(`a ${backend} store is refused and left unchanged when named consensus parameters differ`, async (t) => {
     await inFolder(async (directory) => {
       const memory = new MemoryKeyValue();
       const open = async (params: ChainParams): Promise<void> => {
@@ -172,7 +172,7 @@ for (const [what, layout, advice] of [
 
 const STATE_TABLE_NAMES = ['accounts', 'votes', 'delegates', 'roundLists', 'ledger', 'facts'] as const;
 for (const table of STATE_TABLE_NAMES) {
-  test(`a flipped bit in a value of ${table} is found when the store is opened, and reported with the remedy`, async (t) => {
+  test(`a flipped bit in a value of ${table} is reported with the remedy when the store is opened`, async (t) => {
     await inFolder(async (directory) => {
       const store = await openIn(directory);
       followHistory(store, 60);

@@ -74,7 +74,7 @@ class RefusingKeyValue extends MemoryKeyValue {
   }
 }
 
-test('a stepwise check between blocks, reverts and failures matches the checksum, and finds a changed byte', async (t) => {
+test('a stepwise check between blocks, reverts and errors equals the checksum, and finds a changed byte', async (t) => {
   await fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), fc.nat(), (steps, flipSeed) => {
       const keys = new RefusingKeyValue();

@@ -25,7 +25,7 @@ function setUpStore() {
   return { keys, store, open, write, tipKey, tipRecord: Buffer.from(keys.get(tipKey) ?? []) };
 }
 
-test('a record with a flipped bit is never applied: nothing is reverted, and the store counts as damaged', async (t) => {
+test('a record with a flipped bit is not applied: nothing is reverted, and the store counts as damaged', async (t) => {
   const { store, write, tipKey, tipRecord } = setUpStore();
   t.is(store.recordDamage(), undefined);
   for (let at = 0; at < tipRecord.length; at += 1) {

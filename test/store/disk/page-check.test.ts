@@ -37,7 +37,7 @@ test('an intact store passes, at once and in chunks, and each chunk continues th
   t.true(chunks > 20, `${chunks} chunks`);
 });
 
-test("each used page that is zeroed, garbled or another's is found", async (t) => {
+test('each used page that is zeroed, garbled or replaced by another page is found', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(folder, network);
   await storeChain(place, blocks);

@@ -127,7 +127,7 @@ test("a holder answers on its socket until it releases the lock, however long th
   t.false(isHolderListening(folder, socket));
 });
 
-test('a claim of another container from before a clock change keeps nobody out', (t) => {
+test('a claim of another container from before the clock was set back keeps nobody out', (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
   const [claim = ''] = claimsOf(folder);

@@ -29,7 +29,7 @@ const QUESTION: TransactionQuery = {
 };
 
 for (const backend of BACKENDS) {
-  test(`${backend}: a long question is answered for the chain at the start of its turn, in spite of changes`, async (t) => {
+  test(`${backend}: a long question is answered for the chain at the start of its turn, despite changes`, async (t) => {
     await withStore(backend, async (store) => {
       const dice = new Dice(4);
       grow(store, dice, 30);
