@@ -92,7 +92,8 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
   const engine = clickHouseEngine(first.url, DATABASE, cluster);
   const sink = new KeptSink(devnet, node, first.url, cluster);
   const untilMs = Date.now() + minutes * 60_000;
-  const isOver = (): boolean => Date.now() >= untilMs;
+  let hasFailed = false;
+  const isOver = (): boolean => hasFailed || Date.now() >= untilMs;
   const counts = { sink: 0, node: 0, server: 0 };
   const meanMs = (minutes * 60_000) / kills;
   const killing = async (name: keyof typeof counts, kill: () => Promise<void>): Promise<void> => {
@@ -107,13 +108,17 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
   };
   const reverted: number[] = [];
   try {
-    await Promise.all([
+    const work = [
       killing('sink', () => sink.kill()),
       killing('node', () => killNode(node)),
       killing('server', () => killServer(servers)),
       cutting(devnet, node, other, { isOver, onReverted: (blocks) => reverted.push(blocks) }),
       sending(devnet, other, isOver),
-    ]);
+    ];
+    for (const each of work) each.catch(() => (hasFailed = true));
+    // After a failure, the others end first. Otherwise a killed server would hide the failure.
+    await Promise.allSettled(work);
+    await Promise.all(work);
     await waitForCommonBlock(devnet.nodes, await highestHeight(devnet.nodes), START_MS_MAX);
     await sink.end();
     await Promise.all(devnet.nodes.map((each) => each.stop()));
