@@ -59,7 +59,7 @@ function pagesBelow(folder: string): readonly string[] {
 const GUIDE: Runner = { file: 'guide/main.ts', title: 'walkGuide(' };
 const SIM: Runner = { file: 'sim/scripted/seeds.test.ts', title: 'the world of seed' };
 const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'attacksOn' };
-const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder is brought down' };
+const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder crashes, hangs or fills the memory' };
 const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the bench makes' };
 
 /** Tests for npm scripts: the test of the short form, or evidence that the script itself runs. */
