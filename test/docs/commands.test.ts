@@ -124,7 +124,7 @@ const SNAPSHOTS = control('a snapshot brings back chains, pools and clock of all
 
 const FORK: Runner = {
   file: 'devnet/fork.test.ts',
-  title: 'generation 3: a fork goes on from the state of a chain under another identifier',
+  title: 'generation 3: a fork continues a chain under another identifier',
 };
 
 const SINK: Runner = { file: 'sinks/commands.test.ts', title: 'bloomery sink parquet writes the chain' };
@@ -182,7 +182,7 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet stop': control('stop ends the devnet with all its nodes'),
   'bloomery upgrade': {
     file: 'cli/chain-commands.test.ts',
-    title: 'a store of an earlier layout is brought up to this one by a command',
+    title: 'a store of an earlier layout is upgraded by a command',
   },
   'bloomery sink': SINK,
   'bloomery sink parquet DIR': SINK,
