@@ -1,10 +1,13 @@
 /** Waits until all nodes of a devnet have a height. */
 
 import type { AgentLink } from '../cli/devnet/messages.ts';
+import type { Clock } from '../ports/clock.ts';
 
 export interface HeightWait {
   readonly nodes: readonly (Pick<AgentLink, 'ask'> & { readonly index: number })[];
   readonly isClosed: () => boolean;
+  /** The clock of the machine, and not the clock of the devnet, which may be frozen. */
+  readonly clock: Clock;
   /** Time limit by the clock of the machine, in milliseconds. */
   readonly timeoutMs?: number;
 }
@@ -18,7 +21,7 @@ const HEIGHT_MAX = 2 ** 32 - 1;
  * @throws RangeError for an invalid height or time limit; Error when the time limit is reached or the devnet is closed
  */
 export async function waitForHeight(height: number, wait: HeightWait): Promise<void> {
-  const { nodes, isClosed, timeoutMs = TIMEOUT_MS } = wait;
+  const { nodes, isClosed, clock, timeoutMs = TIMEOUT_MS } = wait;
   if (!Number.isInteger(height) || height < 1 || height > HEIGHT_MAX) {
     throw new RangeError(`the height must be an integer from 1 to ${HEIGHT_MAX}`);
   }
@@ -31,7 +34,7 @@ export async function waitForHeight(height: number, wait: HeightWait): Promise<v
     const heights = await Promise.all(nodes.map(async (node) => (await node.ask({ op: 'state' })).tip.height));
     if (heights.every((each) => each >= height)) return;
     if (performance.now() >= endMs) throw late(height, timeoutMs, nodes, heights);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));
   }
 }
 

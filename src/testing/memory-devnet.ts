@@ -149,7 +149,8 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   waitForHeight(height: number, options: { readonly timeoutMs?: number } = {}): Promise<void> {
-    return waitForHeight(height, { ...options, nodes: this.#nodes, isClosed: () => this.#isClosed });
+    const isClosed = (): boolean => this.#isClosed;
+    return waitForHeight(height, { ...options, nodes: this.#nodes, isClosed, clock: systemClock });
   }
 
   async setMining(mode: MiningMode): Promise<void> {
@@ -262,7 +263,7 @@ export class MemoryDevnet implements TestDevnet {
     for (let polls = 1; !(await this.#areTogether()); polls += 1) {
       if (this.#isClosed || performance.now() > endMs) throw new Error('the nodes have not come together again');
       if (polls % HEAL_POLLS_PER_SLOT === 1) await this.#timekeeper.mine(1);
-      await new Promise((resolve) => setTimeout(resolve, HEAL_POLL_MS));
+      await new Promise<void>((resolve) => void systemClock.after(HEAL_POLL_MS, resolve));
     }
   }
 
@@ -287,7 +288,7 @@ export class MemoryDevnet implements TestDevnet {
       const states = await Promise.all(this.#nodes.map((node) => node.ask({ op: 'state' })));
       // During a partition, nodes of different groups cannot connect, so there is no wait.
       if (this.#groups.length > 0 || states.every(({ peers }) => peers >= this.#nodes.length - 1)) return;
-      await new Promise((resolve) => setTimeout(resolve, PEERS_POLL_MS));
+      await new Promise<void>((resolve) => void systemClock.after(PEERS_POLL_MS, resolve));
     }
   }
 
