@@ -187,6 +187,21 @@ test('in the mode instant a transaction is at once in a block of all nodes, and 
   t.deepEqual(devnet.notes, []);
 });
 
+test('in the mode on-demand, mining takes a transaction that any one node accepted before', async (t) => {
+  const devnet = await devnetOf(t);
+  const { timekeeper, nodes, network } = devnet;
+  await timekeeper.begin(undefined);
+  for (let sent = 1; sent <= 5; sent += 1) {
+    const json = transferOf(network, BigInt(sent), timekeeper.nowMs());
+    // The node forges at most one of the next blocks, and no gossip runs in this devnet.
+    t.true(nodes[0]!.engine.pool.submit(json).accepted);
+    t.is(tips(devnet)[0]!.height, sent);
+    await timekeeper.mine(1);
+    t.is(tips(devnet)[0]!.numberOfTransactions, 1);
+  }
+  t.deepEqual(devnet.notes, []);
+});
+
 test('a block time below the slot length mines at its own pace, and stops when it is frozen', async (t) => {
   const devnet = await devnetOf(t, { mode: 'interval', intervalMs: 20 });
   const { timekeeper } = devnet;

@@ -243,17 +243,17 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that a node accepted. In the mode `instant`, all nodes get the transaction at once, and a
-   * block is mined.
+   * Handles a transaction that a node accepted. In the modes `instant` and `on-demand`, all nodes get the transaction at
+   * once, so the next block has it, whichever node forges. In the mode `instant`, a block is mined.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     const key = knownAs(id, transaction);
     if (this.#known.get(key) === true) return;
     this.#known.set(key, true);
-    if (this.#mode !== 'instant' || this.#isStopped) return;
+    if (this.#mode === 'interval' || this.#isStopped) return;
     this.#arrived.push({ transaction, at });
     if (this.#arrived.length > 1) return;
-    this.#queue.run(() => this.#mineArrived()).catch((error: unknown) => this.#tellFailure(error));
+    this.#queue.run(() => this.#takeArrived()).catch((error: unknown) => this.#tellFailure(error));
   }
 
   /**
@@ -285,16 +285,17 @@ export class Timekeeper {
     return this.#queue.run(work);
   }
 
-  async #mineArrived(): Promise<void> {
+  async #takeArrived(): Promise<void> {
     const transactions = this.#arrived;
     this.#arrived = [];
-    if (this.#mode !== 'instant') return;
+    if (this.#mode === 'interval') return;
     for (const { transaction, at } of transactions) {
       await this.#ask(at === undefined ? this.#options.links() : this.#reachedBy(at), {
         op: 'transaction',
         transaction,
       });
     }
+    if (this.#mode !== 'instant') return;
     for (let blocks = 0; blocks < INSTANT_BLOCKS_MAX; blocks += 1) {
       const { state, transactions: taken } = await this.#mine(1);
       if (taken === 0 || state.poolSize === 0) break;
