@@ -85,6 +85,18 @@ test('run: a statement may answer with rows', async (t) => {
   await t.notThrowsAsync(server.run('KILL QUERY WHERE 1 ASYNC'));
 });
 
+test('change: a queued statement does not wait for the servers of the cluster, and other statements do', async (t) => {
+  const waits: (string | null)[] = [];
+  const server = await answering(t, (response) => {
+    const { searchParams } = new URL(response.req.url ?? '', 'http://localhost');
+    waits.push(searchParams.get('distributed_ddl_task_timeout'));
+    response.end();
+  });
+  await server.change('ALTER TABLE chain.votes ON CLUSTER three DELETE WHERE 1', { isQueued: true });
+  await server.change('ALTER TABLE chain.votes ON CLUSTER three DELETE WHERE 1');
+  t.deepEqual(waits, ['0', null]);
+});
+
 test('unknown parameters in the URL are refused before a request is sent', (t) => {
   for (const parameter of ['database=other', 'zz=1', 'request_timeout=soon']) {
     const error = t.throws(() => openServer(`http://127.0.0.1:1/?${parameter}`, 'chain', systemClock));

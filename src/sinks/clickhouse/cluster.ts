@@ -58,9 +58,13 @@ export async function checkCluster(server: ClickHouseServer, cluster: string): P
 }
 
 /** Runs a statement on all servers of a cluster. */
-export async function runOnCluster(server: ClickHouseServer, cluster: string, statement: string): Promise<void> {
+export function runOnCluster(server: ClickHouseServer, cluster: string, statement: string): Promise<void> {
+  return explained(server.run(statement), cluster);
+}
+
+async function explained(statement: Promise<void>, cluster: string): Promise<void> {
   try {
-    await server.run(statement);
+    await statement;
   } catch (error) {
     if (!/DistributedDDL|DDL background/i.test(messageOf(error))) throw error;
     throw unfit(cluster, '<distributed_ddl>', 'the server cannot run statements ON CLUSTER', error);
@@ -108,7 +112,8 @@ export function rangeIdOf(token: string, number: number): string {
 }
 
 /**
- * Removes rows of ranges whose marker was never written. The shards remove the rows after the function has returned.
+ * Removes rows of ranges whose marker was never written. The shards remove the rows after the function has returned, a
+ * shard that is down when it runs again.
  *
  * @param proveLease throws unless the process has had the lease since it was taken
  */
@@ -126,12 +131,9 @@ export async function dropUnmarkedOnCluster(
     if (unmarked.length === 0) continue;
     // Without the lease, a range of the next holder could be among them.
     await proveLease();
-    await runOnCluster(
-      server,
-      cluster,
-      `ALTER TABLE ${database}.${table}${SHARD_SUFFIX}${onCluster(cluster)} DELETE ` +
-        `WHERE ${RANGE_ID_COLUMN} IN (${unmarked.map(({ id }) => id).join(', ')})`,
-    );
+    const ids = unmarked.map(({ id }) => id).join(', ');
+    const removal = `ALTER TABLE ${database}.${table}${SHARD_SUFFIX}${onCluster(cluster)} DELETE WHERE ${RANGE_ID_COLUMN} IN (${ids})`;
+    await explained(server.change(removal, { isQueued: true }), cluster);
   }
 }
 

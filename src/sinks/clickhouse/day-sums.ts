@@ -159,6 +159,7 @@ export class DaySums {
     const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
     await server.change(
       `ALTER TABLE ${database}.${table} DELETE WHERE ${RANGE_ID_COLUMN} IN (${unmarked.map(({ id }) => id).join(', ')})`,
+      { isQueued: true },
     );
   }
 }

@@ -43,10 +43,20 @@ interface WriteOptions {
    * the first server has the rows.
    */
   readonly isWaitingForShards?: true;
+  /**
+   * True to end a statement ON CLUSTER as soon as it is in the queue of the cluster. By default, the statement ends when
+   * all servers have run it. While a server is down, the default waits for minutes and then fails.
+   */
+  readonly isQueued?: true;
 }
 
-function settingsOf(options: WriteOptions = {}): Pick<ExecParams, 'clickhouse_settings'> {
-  return options.isWaitingForShards === true ? { clickhouse_settings: { insert_distributed_sync: 1 } } : {};
+function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): Pick<ExecParams, 'clickhouse_settings'> {
+  return {
+    clickhouse_settings: {
+      ...(isWaitingForShards === true ? { insert_distributed_sync: 1 as const } : {}),
+      ...(isQueued === true ? { distributed_ddl_task_timeout: '0' } : {}),
+    },
+  };
 }
 
 /**
