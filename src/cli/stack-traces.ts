@@ -18,7 +18,7 @@ interface Place {
   readonly column: number;
 }
 
-/** Maximum of places that are cached. The same fault always leaves the same trace. */
+/** Maximum number of places that are cached. The same fault always leaves the same trace. */
 const PLACES_MAX = 1000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const CONTINUES = 0b100000;

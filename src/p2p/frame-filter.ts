@@ -204,8 +204,8 @@ export class FrameFilter {
 }
 
 /**
- * Maximum of frames of one peer that are read in a burst. The burst is a multiple of the number of frames that an
- * honest node can send, so no honest peer loses points.
+ * Maximum number of frames of one peer that are read in a burst. The burst is a multiple of the number of frames that
+ * an honest node can send, so no honest peer loses points.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));

@@ -10,12 +10,13 @@ import { type LibrarySocket, takeCallId } from './socket-cluster.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
- * Maximum of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent bytes
- * reads its messages too slowly.
+ * Maximum number of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent
+ * bytes reads its messages too slowly.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Maximum of unsent bytes of all peers together. Above this maximum, peers with more than `UNSENT_BYTES_FREE` are disconnected.
+ * Maximum number of unsent bytes of all peers together. Above this maximum, peers with more than `UNSENT_BYTES_FREE`
+ * are disconnected.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;

@@ -8,7 +8,7 @@ import { PeerFault, type PeerFaultCode, type PeerId, type TransportHandlers } fr
 import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect.ts';
 import type { Answer } from './link.ts';
 
-/** Maximum of questions of one peer that the node answers at the same time. */
+/** Maximum number of questions of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
 /** Time without a question after which both counts are reset. */
 const QUESTIONS_REMEMBERED_MS = 20_000;

@@ -17,10 +17,11 @@ interface Cuttable {
 
 interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
-  /** Maximum of connections without handshake at a time. */
+  /** Maximum number of connections without handshake at a time. */
   readonly strangersMax: number;
   /**
-   * Maximum of new connections from one address in ten seconds. Further connections are cut before anything is read.
+   * Maximum number of new connections from one address in ten seconds. Further connections are cut before anything is
+   * read.
    */
   readonly arrivalsPerIpMax: number;
 }

@@ -63,8 +63,8 @@ const ASSET_COLUMNS = [
 ] as const;
 
 /**
- * Maximum of rows in one answer: a hundred blocks, each with the largest number of transactions that a network may
- * allow.
+ * Maximum number of rows in one answer: a hundred blocks, each with the largest number of transactions that a network
+ * may allow.
  */
 const ROWS_MAX = 15_000;
 const LIST_ENTRIES_MAX = 200;

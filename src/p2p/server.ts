@@ -33,13 +33,13 @@ export interface ListenOptions {
   /** Time without an answer to a heartbeat after which a connection is closed. */
   readonly pongTimeoutMs: number;
   /**
-   * Maximum of connections without a handshake at a time. At the maximum, a new connection replaces one connection of
-   * the address with the most connections without a handshake.
+   * Maximum number of connections without a handshake at a time. At the maximum, a new connection replaces one
+   * connection of the address with the most connections without a handshake.
    */
   readonly strangersMax: number;
-  /** Maximum of new connections from one address in ten seconds. */
+  /** Maximum number of new connections from one address in ten seconds. */
   readonly arrivalsPerIpMax: number;
-  /** Maximum of TCP connections at a time, in any state. */
+  /** Maximum number of TCP connections at a time, in any state. */
   readonly socketsMax: number;
   /** The nonce of this node, to recognise a connection to itself. */
   readonly nonce: string;

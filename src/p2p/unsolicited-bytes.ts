@@ -73,8 +73,8 @@ export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more bytes is
- * closed, without a penalty for the address.
+ * Maximum number of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more
+ * bytes is closed, without a penalty for the address.
  *
  * Strangers can make an honest node pass on messages. In the minute after a connection was blocked, an honest node can
  * send 100 blocks, 91 messages of transactions and 91 messages of signatures (`ports/rates.ts`). If all these messages
@@ -92,10 +92,10 @@ export const FLOOD_WINDOW_MS = 60_000;
 /** Maximum pause of a connection. The pause is short, because heartbeats end a connection that is silent for 20 s. */
 const PAUSE_MS_MAX = 5_000;
 /**
- * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is
- * the sum of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers.
- * One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy answers. Answers
- * with blocks are counted where they are kept (`engine/sync/download.ts`).
+ * Maximum number of bytes of messages that have been read and not handled yet, for this number of connections. This
+ * maximum is the sum of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for
+ * heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy
+ * answers. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
  */
 export function readAtOnceBytesMax(lines: number): number {
   const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
@@ -150,7 +150,7 @@ export class UnsolicitedBytesBudget {
   /**
    * Adds an open question to the peer.
    *
-   * @param answerBytes maximum of bytes of the answer
+   * @param answerBytes maximum number of bytes of the answer
    */
   asked(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
     this.#questions.push({ answerBytes, what, isArrived: false, isRead: false });

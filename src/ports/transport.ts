@@ -140,7 +140,7 @@ export interface TransportHandlers {
    */
   isNamed?(ip: string): boolean;
   /**
-   * Called when the maximum of inbound connections is reached.
+   * Called when the maximum number of inbound connections is reached.
    *
    * @returns the peer to disconnect for the new peer; undefined to disconnect none
    */
