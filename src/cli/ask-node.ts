@@ -88,8 +88,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       });
     try {
       return await once().catch((error: unknown) => {
-        // The node closes idle connections, and the question may have met such a moment. A question changes nothing, so
-        // it is sent again.
+        // The node closes idle connections, and may have closed this connection just before the request arrived. The
+        // request changes nothing, so it is sent again.
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });

@@ -15,7 +15,7 @@ export interface DialOptions {
   readonly info: NodeInfo;
   readonly clock: Clock;
   /**
-   * Time-out for the TCP connection and the WebSocket upgrade together. The handshake has a second time-out of the same
+   * Time-out for the TCP connection and the WebSocket upgrade together. The handshake has a second timeout of the same
    * length.
    */
   readonly timeoutMs: number;

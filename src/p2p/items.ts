@@ -13,8 +13,8 @@ export const ITEMS_MAX = 25;
 /** Maximum number of blocks that are accepted in one answer. No node of the reference sends as many blocks. */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum number of ids in a question for a common block. Current releases of both protocol generations send at most
- * 202 ids. Earlier releases send up to 1000 ids.
+ * Maximum number of ids in a request for a common block. Current releases of both protocol generations send at most 202
+ * ids. Earlier releases send up to 1000 ids.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
 /** Maximum number of transactions of the pool, or of transactions with pending signatures, in one answer. */

@@ -64,7 +64,7 @@ export class Link {
         settle();
       });
     });
-    // On a time-out, the library reports the end of the connection much earlier than the socket.
+    // On a timeout, the library reports the end of the connection much earlier than the socket.
     void this.#awaitLibraryClose();
   }
 
@@ -95,7 +95,7 @@ export class Link {
    *
    * @param answerBytes maximum size of the answer in bytes, which does not count against the budget for unsolicited
    *   bytes; one frame by default
-   * @param what kind of the question; blocks by default
+   * @param what kind of the request; blocks by default
    * @throws ProtocolError `CALL_FAILED`
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {

@@ -91,7 +91,7 @@ export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | un
   return { rid, error: errorOf(error) };
 }
 
-/** Beginning of every answer: all releases of both generations write the number of the question first. */
+/** Beginning of every answer: all releases of both generations write the number of the request first. */
 export const ANSWER_HEAD = '{"rid":';
 
 /** Whether a frame may be an answer; only its beginning is checked. */

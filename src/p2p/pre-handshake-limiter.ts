@@ -17,7 +17,7 @@ interface Cuttable {
 
 interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
-  /** Maximum number of connections without handshake at a time. */
+  /** Maximum number of connections that have not finished their handshake. */
   readonly strangersMax: number;
   /**
    * Maximum number of new connections from one address in ten seconds. Further connections are cut before anything is

@@ -42,7 +42,7 @@ interface CommonSocket {
 export interface LibraryCall {
   readonly data: unknown;
   end(data: unknown): void;
-  /** Sends the own members of the error. */
+  /** Sends the error's own members. */
   error(error: object): void;
 }
 
@@ -163,7 +163,10 @@ export interface ClientOptionsOfNode {
   readonly port: number;
   readonly path: string;
   readonly query: Record<string, string>;
-  /** Time-out of the TCP connection with the upgrade. The handshake has a second time-out of the same length. */
+  /**
+   * Timeout of the TCP connect and the WebSocket upgrade together. The protocol handshake has a second timeout of the
+   * same length.
+   */
   readonly timeoutMs: number;
   /** Decodes each frame. Must not throw: the library calls it inside a socket event. */
   decode(frame: unknown): unknown;

@@ -46,7 +46,7 @@ export interface TransportOptions {
 
 interface TransportTimeouts {
   /**
-   * Time-out for opening an outbound connection. The answer to its handshake has a second time-out of the same length.
+   * Time-out for opening an outbound connection. The answer to its handshake has a second timeout of the same length.
    * Default 2 000, as in the reference.
    */
   readonly dialMs: number;
@@ -73,7 +73,7 @@ const TIMEOUTS: TransportTimeouts = {
   pongMs: 20_000,
   leaveMs: 500,
 };
-/** Maximum number of inbound connections without handshake at a time. */
+/** Maximum number of inbound connections that have not finished their handshake. */
 const STRANGERS_MAX = 64;
 /**
  * Default maximum number of new connections from one address in ten seconds. If all nodes of a devnet start at one

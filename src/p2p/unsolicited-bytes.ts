@@ -1,7 +1,7 @@
 /**
  * Limits the bytes that are read from a peer, and how fast they are taken from the connection. A frame must be received
  * completely before its kind is known, so each frame counts by its size. One frame can count as the answer to each open
- * question. All other frames count against the budgets of the peer and of all peers together.
+ * request. All other frames count against the budgets of the peer and of all peers together.
  *
  * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
  * on blocks of three megabytes, and a delegate decides the number of these blocks. Bytes that arrive faster than an
@@ -9,7 +9,7 @@
  * but only up to a limit. A connection that delivers more small frames than this limit is closed. Large frames never
  * close a connection, because they may be blocks that an honest node passes on. Dropping a large frame costs nothing.
  *
- * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an
+ * Nodes write the number of the request first in an answer, so the beginning of a frame shows whether it may be an
  * answer (`seemsAnswer`). An event that begins like an answer takes the place of the answer. The frame filter drops
  * every event that begins like an answer.
  *
@@ -55,7 +55,7 @@ const HEAVY_RESERVE = HEAVIEST;
 const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
  * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any
- * peer can make our node ask it a question every five seconds.
+ * peer can make our node send it a request every five seconds.
  */
 export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
@@ -104,7 +104,7 @@ export function readAtOnceBytesMax(lines: number): number {
 }
 
 /**
- * Kind of a question. Only the peer that we sync from and its helper peers are asked for blocks. For other data, we may
+ * Kind of a request. Only the peer that we sync from and its helper peers are asked for blocks. For other data, we may
  * ask any peer.
  */
 export type RequestKind = 'blocks' | 'other';
@@ -117,7 +117,7 @@ export class SharedUnsolicitedBytesBudget {
   readonly arriving = new ByteBucket(ARRIVING_OF_CROWD);
 }
 
-/** A question that waits for its answer. */
+/** A request that waits for its answer. */
 interface OpenQuestion {
   readonly answerBytes: number;
   readonly what: RequestKind;
@@ -138,7 +138,7 @@ export class UnsolicitedBytesBudget {
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
   readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
-  /** The open questions; their number is limited by the number of calls that may wait for a peer. */
+  /** The open requests; their number is limited by the number of calls that may wait for a peer. */
   readonly #questions: OpenQuestion[] = [];
 
   /** @param isDialled true for a peer that we dialled */
@@ -148,7 +148,7 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Adds an open question to the peer.
+   * Adds an open request to the peer.
    *
    * @param answerBytes maximum number of bytes of the answer
    */
@@ -156,14 +156,14 @@ export class UnsolicitedBytesBudget {
     this.#questions.push({ answerBytes, what, isArrived: false, isRead: false });
   }
 
-  /** Removes a question that was answered or has timed out. */
+  /** Removes a request that was answered or has timed out. */
   settled(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
     const ofKind = this.#questions.filter((each) => each.answerBytes === answerBytes && each.what === what);
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#questions.splice(this.#questions.indexOf(settled), 1);
-    // Frames do not show which question they answer. If the frame that answers this question was assigned to another
-    // question, the other question becomes open again.
+    // Frames do not show which request they answer. If the frame that answers this request was assigned to another
+    // request, the other request becomes open again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#questions.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -237,7 +237,7 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds the open question with the smallest maximum into which a frame fits. Therefore small acknowledgements do not
+   * Finds the open request with the smallest maximum into which a frame fits. Therefore small acknowledgements do not
    * take the place of large answers.
    */
   #questionFor(bytes: number, step: Step): OpenQuestion | undefined {

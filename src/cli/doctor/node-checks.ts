@@ -309,7 +309,7 @@ function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
   });
 }
 
-/** A reader that was replaced is missing in one look, and up in the next. */
+/** A reader that was replaced is missing at the first read, and up at the second. */
 function judgeReaders({ looks }: Seen): readonly Finding[] {
   const missing = looks.map(({ readers }) => {
     const up = readers?.each.filter(({ state }) => state === 'up').length ?? 0;

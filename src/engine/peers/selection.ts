@@ -18,7 +18,7 @@ const LISTED_MIN = 100;
 const NETGROUP_SHARE = 0.034;
 /**
  * Share of inbound connections that are safe from eviction because of short round trips. The same share is safe because
- * this node could answer most questions of these peers.
+ * this node could answer most requests of these peers.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -143,8 +143,8 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
  * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
  * attacker cannot get into these groups at will. The first group has connections of the netgroups with the highest
  * secret numbers. The second group has the connections with the shortest round trips. The third group has the
- * connections of the peers for whom this node could answer the largest share of questions. The fourth group is the
- * older half of the remaining connections. The function chooses a random connection of the largest netgroup among the
+ * connections of the peers for whom this node could answer the largest share of requests. The fourth group is the older
+ * half of the remaining connections. The function chooses a random connection of the largest netgroup among the
  * connections that are not safe. An attacker with many connections therefore usually loses one of its own connections.
  * If all connections are safe, the function chooses the youngest connection.
  *

@@ -141,7 +141,7 @@ export class ClientConnection implements Place, Holder {
 
   /**
    * Allows reading the body of the present request. @param start starts the handler; called when the body is complete,
-   * or at once for a body in chunks
+   * or at once for a chunked body
    */
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);

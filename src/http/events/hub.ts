@@ -253,7 +253,8 @@ class Hub implements EventHub {
     const { sequence } = reader.place;
     const past = (reader.past ??= new ChainAsOf(this.#api, sequence));
     const last = lastPastHeight(past, reader.filter.finality);
-    // No block at this height was in the chain at that time. Blocks at this height have their events in the log.
+    // At the reader's place in the log, the chain had no block at this height. The log has the events of each later
+    // block at this height.
     if (height > last) return this.#beginLog(reader);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
