@@ -308,7 +308,7 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * Frees a place for an inbound connection if all places are taken.
+   * If the maximum number of inbound connections is reached, disconnects one of them to make room for another peer.
    *
    * @returns false if the engine evicts no peer
    */

@@ -92,7 +92,8 @@ const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOU
 const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
 /**
- * Minimum time of failed deliveries that counts as a fault. A receiver that restarts is unreachable for a shorter time.
+ * Time in milliseconds for which deliveries must fail before the doctor reports a fault. A receiver that restarts is
+ * unreachable for a shorter time.
  */
 const UNDELIVERED_MS_MIN = 60_000;
 /** Faults that follow when a node cannot store blocks. */

@@ -37,10 +37,10 @@ export interface Spread<P> {
  * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals the
  * share of tried peers, but is at least one half.
  *
- * A netgroup gets a second place only when the netgroup of each candidate has a place. A netgroup gets a third place
- * only when the netgroup of each candidate has two places, and so on. Addresses in one network are cheap for an
- * attacker. By this rule, an attacker with many addresses in one netgroup only gets places that no other candidate
- * needs. The nodes of a network with a single netgroup can still connect to each other.
+ * A netgroup gets a second connection only when the netgroup of each candidate has one connection. A netgroup gets a
+ * third connection only when the netgroup of each candidate has two connections, and so on. Addresses in one network
+ * are cheap for an attacker. By this rule, an attacker with many addresses in one netgroup only gets connections that
+ * no other candidate needs. The nodes of a network with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -79,7 +79,7 @@ interface Candidate<P> {
   readonly group: number | undefined;
 }
 
-/** Counts the outbound places of each netgroup. */
+/** Counts the outbound connections of each netgroup. */
 class GroupPlaces {
   readonly #counts = new Map<number, number>();
 
@@ -87,7 +87,7 @@ class GroupPlaces {
     for (const group of taken) this.take(group);
   }
 
-  /** Number of places of a netgroup; 0 for a peer without a netgroup. */
+  /** Number of connections of a netgroup; 0 for a peer without a netgroup. */
   of(group: number | undefined): number {
     return group === undefined ? 0 : (this.#counts.get(group) ?? 0);
   }

@@ -34,8 +34,8 @@ type Obstacle = SharedObstacle | 'uncounted';
 const STILL_MS = 2 * SWEEP_MS;
 
 /**
- * Times that a stranger's new connection waits for a place, in milliseconds. A process closes an idle connection within
- * a few milliseconds, unless it is busy.
+ * Times that a stranger's new connection waits for another connection to close, in milliseconds. A process closes an
+ * idle connection within a few milliseconds, unless it is busy.
  */
 const ROOM_WAITS_MS = [20, 100];
 

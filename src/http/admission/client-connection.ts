@@ -259,7 +259,7 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Reads a stranger's connection for the first time, in its turn. Until its turn, the bytes of a stranger's connection
+   * Reads a stranger's connection for the first time, in its turn. Until the turn of the connection, the received bytes
    * stay in the kernel. If no bytes have arrived at its turn, the connection waits for another turn when its first
    * bytes arrive.
    */

@@ -12,7 +12,7 @@ export interface SharedLimitsListener {
   shutOut(key: string): void;
   /** All connections of all processes reach the maximum (true), or no longer reach it (false). */
   full(isFull: boolean): void;
-  /** Another process needs a place: an idle connection of this address must be closed for it. */
+  /** Another process has a new connection: an idle connection of this address must be closed to make room. */
   makeRoom(key: string): void;
 }
 

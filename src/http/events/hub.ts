@@ -25,7 +25,7 @@ import { Replays, type LiveReplays } from './replays.ts';
 export interface EventClient {
   /** Key under which the limits count the client. */
   readonly key: string;
-  /** True for a client that may use the reserved places and need not wait for a turn. */
+  /** True for a client that may use the reserved streams and need not wait for a turn. */
   readonly isTrusted: boolean;
 }
 
@@ -78,7 +78,7 @@ export interface EventHubOptions {
 const SERVING_MS = 5;
 /** Number of records that one reader gets before the next reader is served. */
 const RECORDS_PER_READER = 20;
-/** Share of the places that is reserved for trusted readers. */
+/** Share of the streams that is reserved for trusted readers. */
 const RESERVED_SHARE = 0.1;
 /**
  * Number of records that are cached with their texts, because most readers want the same records. A reader that is

@@ -175,8 +175,8 @@ async function textOf(stream: Readable): Promise<string> {
 }
 
 /**
- * Returns the exception in an answer with status 200; undefined when there is none. A server that has begun its answer,
- * or a program in front of it, cannot change the status any more when the statement fails.
+ * Returns the exception in an answer with status 200; undefined when there is none. If a statement fails after the
+ * server or a proxy has sent the status, the status cannot change any more.
  */
 function exceptionIn(answer: string): string | undefined {
   return /^Code: [0-9]+.*Exception.*$/m.exec(answer)?.[0];
