@@ -134,7 +134,7 @@ export class PeerConnection implements Connection {
     this.#fault('MESSAGE_RATE', detail);
   }
 
-  /** Penalises a peer that sent far too many frames. Its connection has been cut for this reason. */
+  /** Penalises a peer that sent far too many frames. Its connection has been closed for this reason. */
   flooded(detail: string): void {
     this.#fault('MESSAGE_FLOOD', detail);
   }

@@ -25,8 +25,8 @@ import { RateWindow } from './rate.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * A connection with this many frames in a second is cut at once, even before the engine decides about the peer. Honest
- * peers send far fewer frames.
+ * A connection with this many frames in a second is closed at once, even before the engine decides about the peer.
+ * Honest peers send far fewer frames.
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
 /** Number of dropped frames in a window for which a peer is penalised once. */
@@ -43,7 +43,7 @@ const HANDSHAKE_RID = 1;
 export interface FrameFilterEvents {
   /** Called when the peer sent many more frames than its rate limit allows the node to read. */
   overused(detail: string): void;
-  /** Called when the peer sent far too many frames; the handler must cut the connection. */
+  /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;
   /**
    * Called when the peer sent more bytes than attackers can make an honest peer send. The handler must close the

@@ -20,8 +20,8 @@ interface PreHandshakeLimiterOptions {
   /** Maximum number of connections that have not finished their handshake. */
   readonly strangersMax: number;
   /**
-   * Maximum number of new connections from one address in ten seconds. Further connections are cut before anything is
-   * read.
+   * Maximum number of new connections from one address in ten seconds. Further connections are closed before anything
+   * is read.
    */
   readonly arrivalsPerIpMax: number;
 }
@@ -78,7 +78,7 @@ export class PreHandshakeLimiter {
   /**
    * Registers a new connection.
    *
-   * @returns false if the connection was cut at once
+   * @returns false if the connection was closed at once
    */
   enter(socket: Cuttable, ip: string): boolean {
     let arrivals = this.#arrivals.get(ip);

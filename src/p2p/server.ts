@@ -61,7 +61,7 @@ interface ListenerEvents {
   refused(ip: string, verdict: Refusal['close']): void;
   /** Called when the peer sent more frames than its rate limit allows the node to read. */
   overused(link: Link | undefined, ip: string, detail: string): void;
-  /** Called when the peer sent so many frames that the connection was cut. */
+  /** Called when the peer sent so many frames that the connection was closed. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
    * Called when the peer sent more bytes than attackers can make an honest peer send. The connection is already closed,
@@ -72,7 +72,7 @@ interface ListenerEvents {
 
 export interface Listener {
   readonly wsPort: number;
-  /** Stops listening, and cuts all open connections. */
+  /** Stops listening, and closes all open connections. */
   close(): Promise<void>;
 }
 

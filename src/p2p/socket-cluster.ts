@@ -13,7 +13,7 @@ import { type ClientOptions, type ServerOptions, type WebSocket, WebSocketServer
 
 import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
 
-/** Time after which the connection is cut if the peer does not answer the close frame. */
+/** Time after which the TCP connection is destroyed if the peer does not answer the close frame. */
 const CLOSE_TIMEOUT_MS = 2_000;
 /**
  * Protocol version whose heartbeats are the frames `#1` and `#2`. Both generations use this protocol version of the
