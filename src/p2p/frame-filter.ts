@@ -107,7 +107,8 @@ export class FrameFilter {
   }
 
   /**
-   * Drops all frames from now on. If the frames were passed on, the library would still act on frames of a closed connection.
+   * Drops all frames from now on. If the frames were passed on, the library would still act on frames of a closed
+   * connection.
    */
   close(): void {
     this.#closed = true;
@@ -171,8 +172,8 @@ export class FrameFilter {
   }
 
   /**
-   * Passes one handshake only. The library would perform a second handshake on an open connection, and report the connection
-   * twice.
+   * Passes one handshake only. The library would perform a second handshake on an open connection, and report the
+   * connection twice.
    */
   #handshake(cid: unknown): Frame | null {
     if (this.#role === 'dialer' || this.#handshaken || typeof cid !== 'number' || !Number.isSafeInteger(cid)) {
@@ -219,7 +220,10 @@ function welcomeOf(data: unknown): object {
   return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
 }
 
-/** The facts about a received message that are known before it is decoded. The socket delivers each message as one buffer. */
+/**
+ * The facts about a received message that are known before it is decoded. The socket delivers each message as one
+ * buffer.
+ */
 export function arrivalOf(data: unknown): Arrival {
   if (!Buffer.isBuffer(data)) return { bytes: 0, seemsAnswer: false };
   return { bytes: data.length, seemsAnswer: seemsAnswer(data.toString('latin1', 0, ANSWER_HEAD.length)) };

@@ -193,7 +193,7 @@ export class Link {
   }
 }
 
-/** Cuts a text to the size of a close frame, without breaking a character. */
+/** Truncates a text to the size of a close frame, without breaking a character. */
 function truncated(reason: string): string {
   let text = reason.slice(0, CLOSE_REASON_BYTES_MAX);
   while (Buffer.byteLength(text) > CLOSE_REASON_BYTES_MAX) text = text.slice(0, -1);

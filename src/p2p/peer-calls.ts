@@ -1,5 +1,6 @@
 /**
- * Answers the calls of a peer on one connection, in the dialect of the generation. The number of calls at a time is limited.
+ * Answers the calls of a peer on one connection, in the dialect of the generation. The number of calls at a time is
+ * limited.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

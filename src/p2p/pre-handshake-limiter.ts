@@ -128,7 +128,7 @@ export class PreHandshakeLimiter {
   }
 
   /**
-   * Cuts the oldest connection of the address that has the most connections without a handshake. Honest connections
+   * Closes the oldest connection of the address that has the most connections without a handshake. Honest connections
    * finish their handshake quickly.
    */
   #makeRoom(): void {

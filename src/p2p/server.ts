@@ -281,7 +281,7 @@ class Lines implements ServerEvents {
   }
 }
 
-/** Cuts a connection without sending a close frame. */
+/** Destroys a connection without sending a close frame. */
 function cutLine({ filter }: Line, webSocket: WebSocket): void {
   filter.close();
   webSocket.removeAllListeners('message');

@@ -41,8 +41,8 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Number of slow checks in a row after which a connection loses its turn. Most connections recover from packet loss in less
- * time.
+ * Number of slow checks in a row after which a connection loses its turn. Most connections recover from packet loss in
+ * less time.
  */
 const SLOW_LOOKS_MAX = 3;
 /**

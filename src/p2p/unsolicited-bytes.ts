@@ -22,8 +22,8 @@ import { FRAME_BYTES_MAX } from './packets.ts';
 import { ByteBucket, type ByteRate, RateWindow } from './rate.ts';
 
 /**
- * Maximum weight of a small frame. Small and heavy frames have separate budgets, so that a heavy block does not use up the
- * budget for its sender's other messages.
+ * Maximum weight of a small frame. Small and heavy frames have separate budgets, so that a heavy block does not use up
+ * the budget for its sender's other messages.
  */
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
@@ -49,8 +49,8 @@ const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
- * Budget for heavy frames of all peers together: one of the heaviest blocks in four seconds. If a block is dropped, the node
- * gets it by synchronisation.
+ * Budget for heavy frames of all peers together: one of the heaviest blocks in four seconds. If a block is dropped, the
+ * node gets it by synchronisation.
  */
 const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**

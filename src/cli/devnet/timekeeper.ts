@@ -243,8 +243,8 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that a node accepted. In the modes `instant` and `on-demand`, all nodes get the transaction at
-   * once, so the next block has it, whichever node forges. In the mode `instant`, a block is mined.
+   * Handles a transaction that a node accepted. In the modes `instant` and `on-demand`, all nodes get the transaction
+   * at once, so the next block has it, whichever node forges. In the mode `instant`, a block is mined.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     const key = knownAs(id, transaction);

@@ -239,8 +239,8 @@ export class Admission implements ConnectionHost {
     this.clock.after(SWEEP_MS, () => {
       if (this.#isClosed) return;
       const nowMs = this.clock.nowMs();
-      // If the process was suspended or blocked, it reads the waiting input before it checks time limits. Otherwise
-      // clients would be closed for the node's own delay.
+      // If the process was suspended or blocked, it reads the waiting input before it checks time limits. Otherwise the
+      // node would close connections because of its own delay.
       const wasStill = nowMs - this.#sweptMs > STILL_MS;
       this.#sweptMs = nowMs;
       if (!wasStill) for (const connection of this.#connections.all()) connection.checkTime(nowMs);

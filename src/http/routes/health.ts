@@ -18,8 +18,8 @@ const LAG_BLOCKS_MAX = 2;
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * Maximum age of the tip, in slots, at which a node that does not forge counts as ready without the heights of peers. In
- * so many slots, the network can forge as many blocks as a ready node may lag behind.
+ * Maximum age of the tip, in slots, at which a node that does not forge counts as ready without the heights of peers. A
+ * ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network forges at most one block in each slot.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 

@@ -99,7 +99,8 @@ export function openServer(
     password,
     request_timeout: REQUEST_TIMEOUT_MS,
     max_open_connections: 4,
-    // A server closes idle connections. A request over such a connection would fail, and nobody would know whether it was done.
+    // A server closes idle connections. A request over such a connection would fail, and nobody would know whether it
+    // was done.
     keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });

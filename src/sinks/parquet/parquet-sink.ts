@@ -87,8 +87,8 @@ export class ParquetSink implements Sink {
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
     const fault = firstFault(await partsIn(this.#tail), finalHeight);
-    // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they can
-    // be written again.
+    // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they
+    // can be written again.
     if (fault !== undefined) await this.#removeTail(({ height }) => height >= fault.height);
     const tail = await partsIn(this.#tail);
     return {
