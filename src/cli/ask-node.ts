@@ -208,7 +208,7 @@ async function boundedText(response: Response): Promise<string> {
 
 /**
  * Runs an exchange with a time limit. `within` does not rely on the signal alone. In a process that was suspended, an
- * open exchange has been seen never to end.
+ * open exchange sometimes never ends.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
