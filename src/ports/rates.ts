@@ -79,8 +79,8 @@ export const SAFETY = 1.5;
 const CHARGED_FROM = 2;
 
 /**
- * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us
- * for a signature, 45 us for a transaction that is already known. The sender's verification budget pays for this time
+ * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 µs
+ * for a signature, 45 µs for a transaction that is already known. The sender's verification budget pays for this time
  * (`engine/pool/verification-budget.ts`). Without a charge for items, peers could keep a core busy with many items in
  * few messages, within the rates of messages.
  */

@@ -94,8 +94,8 @@ export function useAnswer<Data>(path: string, version: string | number = ''): Re
 }
 
 /**
- * Like `useAnswer`, for a question that may not be valid. For an invalid question, the result is the reason instead of
- * an answer.
+ * Like `useAnswer`, for a request that may not be valid. For an invalid request, the result is the reason instead of an
+ * answer.
  */
 export function useQuestion<Data>(question: Question, version: string | number = ''): RequestState<Data> {
   const path = 'path' in question ? question.path : '';

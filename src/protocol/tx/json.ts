@@ -25,7 +25,7 @@ export function numberIn(value: unknown, name: string): number {
  */
 const LIST_ITEMS_MAX = 200;
 
-/** Cuts a list to a length that limits the work of checking it. Other values are returned unchanged. */
+/** Truncates a list to a length that limits the work of checking it. Other values are returned unchanged. */
 export function boundedList(value: unknown): unknown {
   return Array.isArray(value) && value.length > LIST_ITEMS_MAX ? (value.slice(0, LIST_ITEMS_MAX) as unknown) : value;
 }
