@@ -1,8 +1,8 @@
 /**
- * Downloads the blocks of one peer's chain in batches, before the caller needs them. A request for a batch names the id
- * of the block before the batch, so the node asks for one batch after another. Any peer that announces the same tip may
- * send a batch. The node first asks the peer that has answered fastest so far. If this peer does not answer within
- * `PATIENCE_MS`, the node also asks another peer.
+ * Downloads the blocks of one peer's chain in batches, before the caller needs them. This peer is the leader. A request
+ * for a batch names the id of the block before the batch, so the node asks for one batch after another. Any peer that
+ * announces the same tip may send a batch. The node first asks the peer that has answered fastest so far. If this peer
+ * does not answer within `PATIENCE_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
