@@ -6,7 +6,7 @@
 /** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid one. */
 export type Shape = (value: unknown) => string | undefined;
 
-/** Maximum of a height, a slot number or a time in seconds. Each of them has 32 bits in the protocol. */
+/** Largest height, slot number or time in seconds. Each of these values has 32 bits in the protocol. */
 const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;

@@ -88,8 +88,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       });
     try {
       return await once().catch((error: unknown) => {
-        // The node closes idle connections, and the question may have met such a moment. A question changes nothing, so
-        // it is sent again.
+        // The node closes idle connections, and may have closed this connection just before the request arrived. The
+        // request changes nothing, so it is sent again.
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });
@@ -208,7 +208,7 @@ async function boundedText(response: Response): Promise<string> {
 
 /**
  * Runs an exchange with a time limit. `within` does not rely on the signal alone. In a process that was suspended, an
- * open exchange has been seen never to end.
+ * open exchange sometimes never ends.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

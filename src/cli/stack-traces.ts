@@ -1,9 +1,9 @@
 /**
- * Makes stack traces name source files. The programs are bundled into a few files, and a place in a bundle does not
+ * Makes stack traces name source files. The programs are bundled into a few files, and a position in a bundle does not
  * help to find a fault.
  *
  * Node can read source maps itself, but it does so for each file that it loads, which costs a tenth of the start time.
- * This file reads a map only when the `stack` of an error is read, and only for the places in that trace.
+ * This file reads a map only when the `stack` of an error is read, and only for the positions in that trace.
  */
 
 import { readFileSync } from 'node:fs';
@@ -12,18 +12,21 @@ import { fileURLToPath } from 'node:url';
 import { packageDirectory } from '../config/package.ts';
 import { LruMap } from '../primitives/bounded.ts';
 
-/** Line and column of a place, counted from 1, as in traces. */
+/** Line and column of a position, counted from 1, as in traces. */
 interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** Maximum of places that are cached. The same fault always leaves the same trace. */
+/** Maximum number of cached lines of traces. The same fault always leaves the same trace. */
 const PLACES_MAX = 1000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const CONTINUES = 0b100000;
 
-/** From now on the `stack` of an error has places in source files, if the program file has a source map beside it. */
+/**
+ * After this call, the `stack` of an error has positions in source files, if the program file has a source map beside
+ * it.
+ */
 export function nameSourcesInTraces(): void {
   const known = new LruMap<string, string>(PLACES_MAX);
   Error.prepareStackTrace = (error, sites) => {
@@ -33,7 +36,7 @@ export function nameSourcesInTraces(): void {
       const maps: Maps = new Map();
       return `${String(error)}${lines.map((line) => withSource(line, known, maps)).join('')}`;
     } catch {
-      // If that fails, a trace with places in the bundle is returned, because it is better than no trace.
+      // If the lookup fails, the trace has positions in the bundle, which is better than no trace.
       return `${String(error)}${lines.join('')}`;
     }
   };
@@ -83,8 +86,8 @@ function readMap(url: string): SourceMap | undefined {
 }
 
 /**
- * Returns the source place of a place in a compiled file. The source place is that of the last mapping in the line that
- * begins at or before the given column.
+ * Returns the position in the source file for a position in a compiled file. The result comes from the last mapping in
+ * the line that begins at or before the given column.
  *
  * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
  *   are differences in base 64

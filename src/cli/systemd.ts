@@ -14,7 +14,7 @@ const SEND_MS_MAX = 10_000;
 const MESSAGES_PER_TIMEOUT = 3;
 
 export interface SystemdNotifier {
-  /** Call it when the node runs. From now on systemd gets regular messages as long as the event loop works. */
+  /** Call it when the node runs. After this call, systemd gets regular messages as long as the event loop works. */
   ready(): void;
   /** Call it when the node begins to stop. */
   stopping(): void;

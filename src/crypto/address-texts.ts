@@ -4,8 +4,8 @@
  */
 
 /**
- * Number of places for cached texts. The number is a power of two. A cache place with its text takes 56 bytes. If two
- * addresses have the same place, the later address replaces the earlier one.
+ * Number of slots of the cache, a power of two. A slot with its text takes 56 bytes. If two addresses have the same
+ * slot, the later address replaces the earlier one.
  */
 const PLACES = 65_536;
 
@@ -18,7 +18,7 @@ export function addressAt(bytes: Buffer, at: number): string {
   const high = bytes.readUInt32BE(at);
   const low = bytes.readUInt32BE(at + 4);
   // The bits of an address are evenly distributed, because an address is part of a digest. Any bits of an address can
-  // therefore serve as the index of a place.
+  // therefore serve as the index of a slot.
   const place = low % PLACES;
   const known = highs[place] === high && lows[place] === low ? texts[place] : undefined;
   if (known !== undefined) return known;

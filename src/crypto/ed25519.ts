@@ -3,7 +3,7 @@
  * accepts. A valid signature meets four conditions: S is below the group order; the public key is canonical; the public
  * key and R do not have small order; the verification equation holds without a cofactor. Libraries give different
  * answers for signatures and keys that break one of the conditions. Two nodes that give different answers would fork.
- * Cheap checks of the conditions therefore come before each call of an implementation (back end). A back end must also
+ * Cheap checks of the conditions therefore come before each call of an implementation (backend). A backend must also
  * answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
  */
 
@@ -46,10 +46,10 @@ export interface Ed25519 {
 }
 
 /**
- * Selects the preferred back end, or the other back end if the preferred one is not available. The function then checks
- * the back end with all edge cases.
+ * Selects the preferred backend, or the other backend if the preferred one is not available. The function then checks
+ * the backend with all edge cases.
  *
- * @param prefer name of the preferred back end; the native library by default
+ * @param prefer name of the preferred backend; the native library by default
  * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer differs from the rule of the network
  */
 export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
@@ -60,7 +60,7 @@ export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
 
 let fallback: Ed25519 | undefined;
 
-/** The back end of this process. The back end is selected at the first call. */
+/** The backend of this process. The backend is selected at the first call. */
 export function defaultEd25519(): Ed25519 {
   fallback ??= selectEd25519();
   return fallback;
@@ -92,7 +92,7 @@ export function loadSodium(): Ed25519 | undefined {
   try {
     sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch {
-    // The native library is optional. If the library is missing, the back end in JavaScript is used.
+    // The native library is optional. If the library is missing, the backend in JavaScript is used.
     return undefined;
   }
   return {
@@ -120,7 +120,7 @@ export function loadSodium(): Ed25519 | undefined {
 }
 
 /**
- * Creates the back end in JavaScript, which runs on every platform. This back end computes the equation on curve points
+ * Creates the backend in JavaScript, which runs on every platform. This backend computes the equation on curve points
  * itself, because no mode of its library accepts exactly the signatures that libsodium accepts.
  */
 export function createNoble(): Ed25519 {

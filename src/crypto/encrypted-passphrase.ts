@@ -86,7 +86,7 @@ export function textOfEncryptedPassphrase(encrypted: EncryptedPassphrase): strin
 }
 
 /**
- * @returns the encrypted passphrase as a text of the form of a URL query
+ * @returns the encrypted passphrase, as text in the form of a URL query
  * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if an option is out of bounds
  */
 export async function encryptPassphrase(

@@ -136,7 +136,7 @@ export class Announcements<T> {
     this.given(peerId, keys);
   }
 
-  /** Records that a peer has these items because the peer asked for them. */
+  /** Records that a peer has these items: the peer announced them, or this node sent them to the peer. */
   given(peerId: PeerId, keys: readonly string[]): void {
     const { known } = this.#stateOf(peerId);
     for (const key of keys) known.set(key, true);

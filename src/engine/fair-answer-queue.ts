@@ -1,7 +1,7 @@
 /**
- * Answers the questions of peers in a fair order. The queue takes one question of each peer in turn, and questions of
+ * Answers the requests of peers in a fair order. The queue takes one request of each peer in turn, and requests of
  * named peers first. All answers share one limited budget of main-thread time (`WorkShare`). Because of this budget,
- * the node can process blocks even if many peers send many questions. When a peer leaves, its questions are dropped.
+ * the node can process blocks even if many peers send many requests. When a peer leaves, its requests are dropped.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -9,14 +9,14 @@ import type { WorkShare } from '../primitives/work-share.ts';
 import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
- * Number of waiting questions at which the queue is full. While the queue is full, the node refuses further questions
- * of a peer that has a waiting question. The node always accepts a question of a peer without a waiting question. An
- * answer takes 20 ms at most, so the node answers a full queue within a few seconds.
+ * Number of waiting requests at which the queue is full. While the queue is full, the node refuses further requests of
+ * a peer that has a waiting request. The node always accepts a request of a peer without a waiting request. An answer
+ * takes 20 ms at most, so the node answers a full queue within a few seconds.
  */
 export const QUESTIONS_WAITING_MAX = 64;
 
 /**
- * Measured time in milliseconds to read and refuse a question. The queue charges refusals and answers to one budget.
+ * Measured time in milliseconds to read and refuse a request. The queue charges refusals and answers to one budget.
  */
 const REFUSAL_MS = 0.25;
 /** All refusals use one error object, because a stack trace costs more time than the rest of a refusal. */
@@ -48,15 +48,15 @@ export class FairAnswerQueue {
     this.#options = options;
   }
 
-  /** Number of questions that wait for their answer. */
+  /** Number of requests that wait for their answer. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Queues a question, and answers it after the earlier questions in the queue.
+   * Queues a request, and answers it after the earlier requests in the queue.
    *
-   * @throws ProtocolError `TOO_MANY_QUESTIONS` if too many questions are waiting, `PEER_GONE` if the peer has left
+   * @throws ProtocolError `TOO_MANY_QUESTIONS` if too many requests are waiting, `PEER_GONE` if the peer has left
    */
   answer(peerId: PeerId, request: Parameters<Answer>[1]): Promise<unknown> {
     const queues = this.#options.isNamed(peerId) ? this.#named : this.#others;
@@ -76,7 +76,7 @@ export class FairAnswerQueue {
     });
   }
 
-  /** Drops the questions of a peer that has left. */
+  /** Drops the requests of a peer that has left. */
   leave(peerId: PeerId): void {
     for (const queues of [this.#named, this.#others]) {
       const queue = queues.get(peerId) ?? [];
@@ -103,7 +103,7 @@ export class FairAnswerQueue {
     this.#isBusy = false;
   }
 
-  /** Removes and returns the oldest question of the first peer, and moves the peer to the end of the order. */
+  /** Removes and returns the oldest request of the first peer, and moves the peer to the end of the order. */
   #next(): Question | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;
     const [first] = queues;

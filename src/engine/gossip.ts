@@ -202,7 +202,7 @@ export class Gossip {
   /**
    * Verifies the transactions of a peer in slices, so that other messages are handled between the slices.
    *
-   * @returns ids, as the peer states them, of the transactions that the pool examined. The result omits the
+   * @returns the ids of the transactions that the pool examined, as the peer states these ids. The result omits the
    *   transactions after an invalid transaction, and the transactions that exceed the peer's budget. The result
    *   includes transactions that a full pool refused, because the pool would also refuse them from other peers.
    */

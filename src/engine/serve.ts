@@ -1,5 +1,5 @@
 /**
- * Answers the questions of peers for blocks, for a common block, for transactions, and for signatures of members of
+ * Answers the requests of peers for blocks, for a common block, for transactions, and for signatures of members of
  * multisignature accounts.
  */
 
@@ -38,20 +38,20 @@ const DEFAULT_LIMITS: ServeLimits = {
   sharedMax: DEFAULT_PROFILE.sharedPerAnswerMax,
 };
 
-/** Maximum number of transactions that a peer may name in one question. */
+/** Maximum number of transactions that a peer may name in one request. */
 const TRANSACTION_IDS_MAX = 25;
 /**
- * Maximum number of ids in a question for a common block. Current releases of both protocol generations send at most
- * 202 ids. Earlier releases send up to 1000 ids.
+ * Maximum number of ids in a request for a common block. Current releases of both protocol generations send at most 202
+ * ids. Earlier releases send up to 1000 ids.
  */
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' questions. The function rejects with `PeerFault` for a malformed question,
- * and with `ProtocolError` for a question that cannot be answered:
+ * Creates the function that answers peers' requests. The function rejects with `PeerFault` for a malformed request, and
+ * with `ProtocolError` for a request that cannot be answered:
  *
  * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
- * - `TOO_MANY_BLOCK_IDS`: a question for a common block has too many ids
+ * - `TOO_MANY_BLOCK_IDS`: a request for a common block has too many ids
  */
 export function createServer(dependencies: ServeDependencies): PeerHandlers['answer'] {
   const { store, rules, pool } = dependencies;

@@ -39,7 +39,7 @@ export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
   /**
-   * For each round, the public keys of the forgers in their order. The owners are cached because each look-up reads all
+   * For each round, the public keys of the forgers in their order. The owners are cached because each lookup reads all
    * headers of the round.
    */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();

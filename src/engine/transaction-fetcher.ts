@@ -20,8 +20,8 @@ import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
- * Maximum number of peers for which the node remembers the time of the last question. The transport allows fewer
- * connections than this number, so the node still knows the last question to a peer that reconnects.
+ * Maximum number of peers for which the node remembers the time of the last request. The transport allows fewer
+ * connections than this number, so the node still knows the last request to a peer that reconnects.
  */
 const PEERS_MAX = 20_000;
 /** Maximum number of remembered ids that the node asked for. */
@@ -41,9 +41,9 @@ const ASKED_FORGOTTEN_MS = 60_000;
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * If new transactions always wait, every fourth question asks for refused transactions. In a network with much traffic,
- * new transactions always wait. Without these fourth questions, the node might never ask again for a good transaction
- * of which it got a damaged copy.
+ * If new transactions always wait, every fourth request asks for refused transactions. In a network with much traffic,
+ * new transactions always wait. Without these fourth requests, the node might never ask again for a good transaction of
+ * which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**
@@ -75,7 +75,7 @@ export interface FetcherOptions {
    * @returns ids, as the peer states them, of the transactions that the pool examined
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
-  /** Called when a question failed. */
+  /** Called when a request failed. */
   readonly failed: (peerId: PeerId, error: unknown) => void;
 }
 
@@ -94,17 +94,17 @@ interface Announcer {
   readonly bucket: TokenBucket;
   readonly wanted: Set<TransactionId>;
   /**
-   * Largest number of ids that the peer announced at once. One question to the peer has at most this number of ids. A
+   * Largest number of ids that the peer announced at once. One request to the peer has at most this number of ids. A
    * node of lisk-sdk bans peers that ask for more ids than it is configured to announce.
    */
   largest: number;
   /**
-   * Maximum number of ids in the next question. The node halves this maximum after a failed question, because a single
+   * Maximum number of ids in the next request. The node halves this maximum after a failed request, because a single
    * transaction may make an answer unreadable.
    */
   batchMax: number;
   isAsked: boolean;
-  /** Number of questions to this peer so far. */
+  /** Number of requests to this peer so far. */
   questions: number;
   timer: Timer | undefined;
 }
@@ -155,7 +155,7 @@ export class TransactionFetcher {
   /**
    * Asks a peer for the transactions of its pool.
    *
-   * @throws ProtocolError `REQUEST_FAILED` if the question failed, or if the node asked this peer a moment ago
+   * @throws ProtocolError `REQUEST_FAILED` if the request failed, or if the node asked this peer a moment ago
    */
   async pool(peerId: PeerId): Promise<void> {
     const { clock, transport, take } = this.#options;
@@ -202,7 +202,7 @@ export class TransactionFetcher {
     } catch (error) {
       failed(peerId, error);
       announcer.batchMax = Math.max(1, Math.floor(ids.length / 2));
-      // If the failed question had only one id, the node leaves this id to other peers.
+      // If the failed request had only one id, the node leaves this id to other peers.
       if (ids.length > 1 && this.#announcers.get(peerId) === announcer) for (const id of ids) announcer.wanted.add(id);
     }
   }
@@ -245,10 +245,10 @@ export class TransactionFetcher {
   }
 
   /**
-   * Chooses the ids for the next question to a peer. If no id is due, returns the time until the next attempt. The
-   * method drops ids of transactions that have arrived in the meantime. Refused transactions get separate questions,
+   * Chooses the ids for the next request to a peer. If no id is due, returns the time until the next attempt. The
+   * method drops ids of transactions that have arrived in the meantime. Refused transactions get separate requests,
    * because the answers may be large and the node does not read them completely. The node asks for refused transactions
-   * only if it has no new ids, or in one of `AGAIN_EVERY` questions.
+   * only if it has no new ids, or in one of `AGAIN_EVERY` requests.
    */
   #due(
     peerId: PeerId,

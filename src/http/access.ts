@@ -236,7 +236,7 @@ function isWhollyFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * Caches the answers of a list. A look-up in a `BlockList` takes about 10 µs, and most look-ups are for the same few
+ * Caches the answers of a list. A lookup in a `BlockList` takes about 10 µs, and most lookups are for the same few
  * addresses.
  */
 function listOf(list: BlockList): AddressList {

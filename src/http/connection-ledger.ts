@@ -39,9 +39,9 @@ export class ConnectionLedger {
   }
 
   /**
-   * Counts a connection of a stranger. If there is no place, the address with the most connections loses an idle
-   * connection. No connection is closed if the address of the new connection would then have at least as many
-   * connections. The caller may call again after a moment.
+   * Counts a connection of a stranger. If strangers already have all connections that are open to them, the address
+   * with the most connections loses an idle connection. No connection is closed if the address of the new connection
+   * would then have at least as many connections. The caller may call again after a moment.
    *
    * @returns the reason to close the connection; undefined when it is counted
    */
@@ -81,8 +81,8 @@ export class ConnectionLedger {
     const [holder] = holders?.keys() ?? [];
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
-    // All connections of the address to this process may be busy. So the next request for a place goes to the next
-    // process, and to the next address with as many connections.
+    // All connections of the address to this process may be busy. So the next request to close an idle connection goes
+    // to the next process, and to the next address with as many connections.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

@@ -8,7 +8,7 @@ export interface SortedCursor extends Cursor {
   readonly sort: string;
 }
 
-/** Maximum length of the text: values are numbers, names and keys. */
+/** Maximum length of the text of a cursor. The values in cursors are short: numbers, names and keys. */
 const TEXT_CHARACTERS_MAX = 400;
 
 /** Returns the text of a cursor: letters, digits, `-` and `_`, which need no escaping in a URL. */

@@ -168,7 +168,9 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
   return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
-/** Joins the answers of a route and its refusals. A status may belong to both, for example the 503 of a health check. */
+/**
+ * Joins the answers of a route and its refusals. A status may belong to both, for example the 503 of a health check.
+ */
 function joined(
   answers: Record<string, ResponseObject>,
   refusals: Record<string, ResponseObject>,

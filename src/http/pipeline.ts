@@ -115,8 +115,8 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
 }
 
 /**
- * Returns the readers of bodies for routes that have a body. The body readers refuse compressed bodies, because a
- * compressed body may have any size when unpacked.
+ * Returns the body readers of a path if one of its routes has a body. The body readers refuse compressed bodies,
+ * because a compressed body may have any size when unpacked.
  */
 function bodyReaders(path: string, routes: readonly Route[]): readonly RequestHandler[] {
   const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));

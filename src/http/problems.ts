@@ -129,7 +129,10 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   STORE_CLOSED: 503,
 };
 
-/** Codes that the body has as `reason`, because a client acts by them: `bloomery doctor` tells a node that hangs from a busy one. */
+/**
+ * Codes that the body contains as `reason`, because clients use them: with the code, `bloomery doctor` distinguishes a
+ * node that hangs from a busy node.
+ */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
 /** Description of the 503 on routes that promise to keep accepted transactions. */

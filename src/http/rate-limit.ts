@@ -84,7 +84,7 @@ export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): r
   return ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
 }
 
-/** Sends the limit and the remaining requests in headers, and delays the request when its allowance says so. */
+/** Sends the limit and the remaining requests in headers, and delays the request if its allowance requires a delay. */
 export function tellRate(allowances: Allowances, isStrict: boolean): RequestHandler {
   return (request, response, next) => {
     const allowance = allowances.get(request) ?? UNLIMITED;

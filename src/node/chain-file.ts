@@ -38,8 +38,8 @@ export interface ChainFile {
   /**
    * Reads all lines except blank lines, several lines at a time.
    *
-   * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file is cut off, is not a gzip file, or does not consist of
-   *   lines
+   * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file is truncated, is not a gzip file, or does not consist
+   *   of lines
    */
   lines(): AsyncIterable<readonly FileLine[]>;
 }

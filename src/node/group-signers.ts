@@ -18,7 +18,7 @@ import type { PublicKey, Signature, SignatureOracle, Transaction } from '../prot
  * of the pool.
  */
 const REMEMBERED_MAX = 1_000;
-/** Checks in one turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
+/** Checks in one turn of the event loop: 2 ms with the native backend, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
 /**
  * Time, in milliseconds, for making and hashing the signed bytes of a check. The node charges this time in addition to

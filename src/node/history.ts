@@ -1,4 +1,7 @@
-/** Counts blocks, transactions, missed slots and reorgs of the last hour and day in bounded memory, for the charts of the dashboard. */
+/**
+ * Counts blocks, transactions, missed slots and reorgs of the last hour and day in bounded memory, for the charts of
+ * the dashboard.
+ */
 
 import type { BlockOrigin } from '../engine/chain-listeners.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -366,7 +366,7 @@ interface Lines {
 }
 
 /**
- * Reads all lines. An incomplete last line is cut off. A crash interrupted the write of this line, so the block of this
+ * Reads all lines. An incomplete last line is removed. A crash interrupted the write of this line, so the block of this
  * line never left the node.
  */
 function load(file: string, marked: string | undefined): Lines {

@@ -71,7 +71,7 @@ export interface NodeControl {
   readonly chainClock: Clock;
   /** True while delegates forge only on command and leave all other slots empty. */
   isForgingHeld(): boolean;
-  /** Ed25519 implementation for the rules, instead of the process's back end. */
+  /** Ed25519 implementation for the rules, instead of the process's backend. */
   readonly ed25519: Ed25519;
   /** Wraps the verifier of signatures. */
   verifier(over: Verifier): Verifier;

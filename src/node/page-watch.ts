@@ -29,8 +29,8 @@ const LOOK_MS = 1000;
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**
- * Maximum of undo records that the watch checks, in one step of about 5 ms. The watch checks the undo records of the
- * highest blocks. Only a chain without finality for hours has more undo records.
+ * Maximum number of undo records that the watch checks, in one step of about 5 ms. The watch checks the undo records of
+ * the highest blocks. Only a chain without finality for hours has more undo records.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Number of pages that hold `UNDO_RECORDS_MAX` undo records. */

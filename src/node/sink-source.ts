@@ -22,11 +22,11 @@ export interface StoreSourceOptions {
 }
 
 /**
- * Maximum of blocks in one read of the store. The number is small, because the node cannot reuse freed pages during a
- * read.
+ * Maximum number of blocks in one read of the store. The number is small, because the node cannot reuse freed pages
+ * during a read.
  */
 const BLOCKS_AT_ONCE = 200;
-/** Maximum of blocks in one read during a backfill. Between two reads, the sink inserts the previous range. */
+/** Maximum number of blocks in one read during a backfill. Between two reads, the sink inserts the previous range. */
 const FINAL_BLOCKS_AT_ONCE = 25;
 
 /** File of the store in its folder. A restored copy is another file of this name. */

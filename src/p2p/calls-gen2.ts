@@ -1,4 +1,4 @@
-/** Packs and reads the questions and answers of generation 2. */
+/** Packs and reads the requests and answers of generation 2. */
 
 import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -21,7 +21,7 @@ import {
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
-/** Error code for a question that asks for blocks without a valid block id. */
+/** Error code for a request that asks for blocks without a valid block id. */
 const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {
@@ -29,11 +29,12 @@ export function call(procedure: string, data?: object): Outgoing {
   return { event: CALL, data: data === undefined ? packet : { ...packet, data }, call: true };
 }
 
-// ---- questions of ours -------------------------------------------------------------------------------------------------
+// ---- requests of ours
+// --------------------------------------------------------------------------------------------------
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
-  // Each branch of `converse` returns the answer type of its own kind of question. TypeScript cannot infer this from
-  // the union type.
+  // Each branch of `converse` returns the answer type of its own kind of request. TypeScript cannot infer this from the
+  // union type.
   return (yield* converse(request)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 
@@ -56,7 +57,7 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 }
 
 /**
- * Asks for the highest common block. A peer looks up only one id of each question. If a peer has a block, it also has
+ * Asks for the highest common block. A peer looks up only one id of each request. If a peer has a block, it also has
  * all blocks below this block. The node can therefore use a binary search, with at most twelve calls. It first asks for
  * the highest id, because the peer has the highest block in most cases.
  */
@@ -152,7 +153,8 @@ function unsupported(kind: string): ProtocolError {
   return new ProtocolError('REQUEST_UNSUPPORTED', { kind }, `generation 2 peers have no answer to ${kind}`);
 }
 
-// ---- questions of the peer -----------------------------------------------------------------------------------------------
+// ---- requests of the peer
+// ------------------------------------------------------------------------------------------------
 
 export function readCall(data: unknown): IncomingCall {
   const asked = parseCall(data);

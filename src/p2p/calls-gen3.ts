@@ -1,4 +1,4 @@
-/** Packs and reads the questions and answers of generation 3. */
+/** Packs and reads the requests and answers of generation 3. */
 
 import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -30,7 +30,7 @@ import {
   portOf,
 } from './packets.ts';
 
-/** Asks a question with one call, and reads the answer. */
+/** Sends a request as one call, and reads the answer. */
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
   return readAnswer(request, yield packRequest(request));
 }
@@ -127,7 +127,7 @@ function packPeer(peer: PeerInfo): object {
 // ---- answers ----------------------------------------------------------------------------------------------------------
 
 export function readAnswer<R extends PeerRequest>(request: R, answer: unknown): AnswerVerdict<PeerAnswers[R['kind']]> {
-  // Each branch returns the answer type of its own kind of question. TypeScript cannot infer this from the union type.
+  // Each branch returns the answer type of its own kind of request. TypeScript cannot infer this from the union type.
   return readResult(request, resultOf(answer)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 

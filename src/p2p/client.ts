@@ -15,8 +15,8 @@ export interface DialOptions {
   readonly info: NodeInfo;
   readonly clock: Clock;
   /**
-   * Time-out for the TCP connection and the WebSocket upgrade together. The handshake has a second time-out of the same
-   * length.
+   * Timeout of the TCP connect and the WebSocket upgrade together. The protocol handshake has a second timeout of the
+   * same length.
    */
   readonly timeoutMs: number;
   readonly crowd: SharedUnsolicitedBytesBudget;

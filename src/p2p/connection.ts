@@ -1,6 +1,6 @@
 /**
- * Manages the connection with one peer, inbound or outbound: questions, answers, messages, pushes of node infos, and
- * the latency probe.
+ * Manages the connection with one peer, inbound or outbound: requests, answers, messages, pushes of node infos, and the
+ * latency probe.
  */
 
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -134,7 +134,7 @@ export class PeerConnection implements Connection {
     this.#fault('MESSAGE_RATE', detail);
   }
 
-  /** Penalises a peer that sent far too many frames. Its connection has been cut for this reason. */
+  /** Penalises a peer that sent far too many frames. Its connection has been closed for this reason. */
   flooded(detail: string): void {
     this.#fault('MESSAGE_FLOOD', detail);
   }
@@ -293,8 +293,8 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * Kind of a question, for the budgets of answers. Only peers whose chain the node follows are asked for blocks and
- * block ids. However, any peer can make the node ask for its pool or its peer list.
+ * Kind of a request, for the budgets of answers. Only peers whose chain the node follows are asked for blocks and block
+ * ids. However, any peer can make the node ask for its pool or its peer list.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -54,10 +54,10 @@ export interface WireDialect {
   openInfoAnswer(answer: unknown): unknown;
 
   /**
-   * Asks a question, which may take several calls. The generator yields each call, and is resumed with the answer to
+   * Sends a request, which may take several calls. The generator yields each call, and is resumed with the answer to
    * the call. It returns the result.
    *
-   * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation has no such question
+   * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation has no such request
    */
   ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]>;
   /** Reads a call of the peer and determines its kind. */
@@ -95,7 +95,7 @@ export type InfoVerdict =
 export type AnswerVerdict<A> =
   | { readonly kind: 'answer'; readonly answer: A }
   | { readonly kind: 'malformed'; readonly fault: PeerFaultCode; readonly reason: string }
-  /** The peer cannot or will not answer the question. */
+  /** The peer cannot or will not answer the request. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 export type AnsweredCall =

@@ -25,8 +25,8 @@ import { RateWindow } from './rate.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * A connection with this many frames in a second is cut at once, even before the engine decides about the peer. Honest
- * peers send far fewer frames.
+ * A connection with this many frames in a second is closed at once, even before the engine decides about the peer.
+ * Honest peers send far fewer frames.
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
 /** Number of dropped frames in a window for which a peer is penalised once. */
@@ -43,7 +43,7 @@ const HANDSHAKE_RID = 1;
 export interface FrameFilterEvents {
   /** Called when the peer sent many more frames than its rate limit allows the node to read. */
   overused(detail: string): void;
-  /** Called when the peer sent far too many frames; the handler must cut the connection. */
+  /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;
   /**
    * Called when the peer sent more bytes than attackers can make an honest peer send. The handler must close the
@@ -107,7 +107,8 @@ export class FrameFilter {
   }
 
   /**
-   * Drops all frames from now on. If the frames were passed on, the library would still act on frames of a closed connection.
+   * Drops all frames from now on. If the frames were passed on, the library would still act on frames of a closed
+   * connection.
    */
   close(): void {
     this.#closed = true;
@@ -171,8 +172,8 @@ export class FrameFilter {
   }
 
   /**
-   * Passes one handshake only. The library would perform a second handshake on an open connection, and report the connection
-   * twice.
+   * Passes one handshake only. The library would perform a second handshake on an open connection, and report the
+   * connection twice.
    */
   #handshake(cid: unknown): Frame | null {
     if (this.#role === 'dialer' || this.#handshaken || typeof cid !== 'number' || !Number.isSafeInteger(cid)) {
@@ -204,8 +205,8 @@ export class FrameFilter {
 }
 
 /**
- * Maximum of frames of one peer that are read in a burst. The burst is a multiple of the number of frames that an
- * honest node can send, so no honest peer loses points.
+ * Maximum number of frames of one peer that are read in a burst. The burst is a multiple of the number of frames that
+ * an honest node can send, so no honest peer loses points.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));
@@ -219,7 +220,10 @@ function welcomeOf(data: unknown): object {
   return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
 }
 
-/** The facts about a received message that are known before it is decoded. The socket delivers each message as one buffer. */
+/**
+ * The facts about a received message that are known before it is decoded. The socket delivers each message as one
+ * buffer.
+ */
 export function arrivalOf(data: unknown): Arrival {
   if (!Buffer.isBuffer(data)) return { bytes: 0, seemsAnswer: false };
   return { bytes: data.length, seemsAnswer: seemsAnswer(data.toString('latin1', 0, ANSWER_HEAD.length)) };

@@ -30,7 +30,7 @@ export const STATE = 2;
 const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height'] as const;
 
-/** Reads the known members with possible values. The address of an info is always the address of the socket. */
+/** Reads the known members of a node info, and omits impossible values. The result has the address of the socket. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   return readMembers(said, address, TEXTS, COUNTS);
 }

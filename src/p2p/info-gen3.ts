@@ -24,7 +24,7 @@ export const INFO_MEMBERS = [
 const TEXTS = ['os', 'version', 'protocolVersion', 'networkId', 'lastBlockId', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as const;
 
-/** Reads the known members with possible values. The address of an info is always the address of the socket. */
+/** Reads the known members of a node info, and omits impossible values. The result has the address of the socket. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(said, address, TEXTS, COUNTS);
   const advertise = own(said, 'advertiseAddress');

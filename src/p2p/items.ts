@@ -8,16 +8,16 @@ import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText,
 
 /** Name of the event that carries every call. */
 export const CALL = 'rpc-request';
-/** Maximum of items in one message, and of ids in one request. */
+/** Maximum number of items in one message, and of ids in one request. */
 export const ITEMS_MAX = 25;
-/** Maximum of blocks that are accepted in one answer. No node of the reference sends as many blocks. */
+/** Maximum number of blocks that are accepted in one answer. No node of the reference sends as many blocks. */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum of ids in a question for a common block. Current releases of both protocol generations send at most 202 ids.
- * Earlier releases send up to 1000 ids.
+ * Maximum number of ids in a request for a common block. Current releases of both protocol generations send at most 202
+ * ids. Earlier releases send up to 1000 ids.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
-/** Maximum of transactions of the pool, or of transactions with pending signatures, in one answer. */
+/** Maximum number of transactions of the pool, or of transactions with pending signatures, in one answer. */
 const SHARED_PER_ANSWER_MAX = 100;
 const SIGNATURES_PER_TRANSACTION_MAX = 64;
 

@@ -10,12 +10,13 @@ import { type LibrarySocket, takeCallId } from './socket-cluster.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
- * Maximum of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent bytes
- * reads its messages too slowly.
+ * Maximum number of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent
+ * bytes reads its messages too slowly.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Maximum of unsent bytes of all peers together. Above this maximum, peers with more than `UNSENT_BYTES_FREE` are disconnected.
+ * Maximum number of unsent bytes of all peers together. Above this maximum, peers with more than `UNSENT_BYTES_FREE`
+ * are disconnected.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
@@ -63,7 +64,7 @@ export class Link {
         settle();
       });
     });
-    // On a time-out, the library reports the end of the connection much earlier than the socket.
+    // On a timeout, the library reports the end of the connection much earlier than the socket.
     void this.#awaitLibraryClose();
   }
 
@@ -94,7 +95,7 @@ export class Link {
    *
    * @param answerBytes maximum size of the answer in bytes, which does not count against the budget for unsolicited
    *   bytes; one frame by default
-   * @param what kind of the question; blocks by default
+   * @param what kind of the request; blocks by default
    * @throws ProtocolError `CALL_FAILED`
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {
@@ -192,7 +193,7 @@ export class Link {
   }
 }
 
-/** Cuts a text to the size of a close frame, without breaking a character. */
+/** Truncates a text to the size of a close frame, without breaking a character. */
 function truncated(reason: string): string {
   let text = reason.slice(0, CLOSE_REASON_BYTES_MAX);
   while (Buffer.byteLength(text) > CLOSE_REASON_BYTES_MAX) text = text.slice(0, -1);

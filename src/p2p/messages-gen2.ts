@@ -18,7 +18,7 @@ export interface Gen2DialectOptions {
   readonly protocolVersion: string;
   /** Oldest accepted application version of peers that send no protocol version. Default `1.0.0`. */
   readonly minVersion?: string;
-  /** Nonce that marks the sender of messages: 16 characters. */
+  /** Nonce that identifies this node in its messages: 16 characters. */
   readonly nonce: string;
 }
 

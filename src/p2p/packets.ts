@@ -18,24 +18,24 @@ const CONTAINER_BYTES = 8;
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
- * Maximum of WebSocket frames that one message may consist of. Nodes send each message in one frame. A proxy may split
- * the largest message into fragments of 48 kilobytes. No other limit counts fragments before their message ends, and
- * fragments may be empty. Without this maximum, a peer could make the node handle a million fragments in a second.
+ * Maximum number of WebSocket frames that one message may consist of. Nodes send each message in one frame. A proxy may
+ * split the largest message into fragments of 48 kilobytes. No other limit counts fragments before their message ends,
+ * and fragments may be empty. Without this maximum, a peer could make the node handle a million fragments in a second.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
-/** Maximum of bytes of a node info as JSON. */
+/** Maximum number of bytes of a node info as JSON. */
 export const INFO_BYTES_MAX = 20_480;
-/** Maximum of entries in a peer list. */
+/** Maximum number of entries in a peer list. */
 export const PEER_LIST_MAX = 1_000;
-/** Maximum of frames in one batch (a JSON array of frames). */
+/** Maximum number of frames in one batch (a JSON array of frames). */
 export const BATCH_FRAMES_MAX = 100;
 /**
- * Maximum of nested arrays and objects in a frame. Usual frames need 10 levels. But assets of generation 3 may contain
- * any JSON, and real nodes store up to about 3,100 levels (`protocol/tx/written.ts`). The stack of this node suffices
- * for 4,000 levels of recursion.
+ * Maximum depth of nested arrays and objects in a frame. Usual frames need 10 levels. But assets of generation 3 may
+ * contain any JSON, and real nodes store up to about 3,100 levels (`protocol/tx/written.ts`). The stack of this node
+ * suffices for 4,000 levels of recursion.
  */
 const NESTING_MAX = 3_420;
-/** Maximum of characters of a text in a node info; longer texts are left out. */
+/** Maximum number of characters of a text in a node info; longer texts are left out. */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
 const PLAIN_NUMBER = /^(?:0|[1-9][0-9]{0,15})$/;
@@ -91,7 +91,7 @@ export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | un
   return { rid, error: errorOf(error) };
 }
 
-/** Beginning of every answer: all releases of both generations write the number of the question first. */
+/** Beginning of every answer: all releases of both generations write the number of the request first. */
 export const ANSWER_HEAD = '{"rid":';
 
 /** Whether a frame may be an answer; only its beginning is checked. */

@@ -1,5 +1,6 @@
 /**
- * Answers the calls of a peer on one connection, in the dialect of the generation. The number of calls at a time is limited.
+ * Answers the calls of a peer on one connection, in the dialect of the generation. The number of calls at a time is
+ * limited.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -8,9 +9,9 @@ import { PeerFault, type PeerFaultCode, type PeerId, type TransportHandlers } fr
 import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect.ts';
 import type { Answer } from './link.ts';
 
-/** Maximum of questions of one peer that the node answers at the same time. */
+/** Maximum number of requests of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
-/** Time without a question after which both counts are reset. */
+/** Time without a request after which both counts are reset. */
 const QUESTIONS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {
@@ -40,7 +41,7 @@ export interface AskingPeer {
 export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
-  /** Number of recent questions, and number of recent questions that got an answer. */
+  /** Number of recent requests, and number of recent requests that got an answer. */
   #questions = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
 
@@ -49,7 +50,7 @@ export class PeerCalls {
     this.#peer = peer;
   }
 
-  /** Share of recent questions that this node answered, 0 to 1; undefined if there was none. */
+  /** Share of recent requests that this node answered, 0 to 1; undefined if there was none. */
   get responsiveness(): number | undefined {
     const { asked, answered, lastMs } = this.#questions;
     if (asked === 0 || this.#context.clock.nowMs() - lastMs > QUESTIONS_REMEMBERED_MS) return undefined;

@@ -17,10 +17,11 @@ interface Cuttable {
 
 interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
-  /** Maximum of connections without handshake at a time. */
+  /** Maximum number of connections that have not finished their handshake. */
   readonly strangersMax: number;
   /**
-   * Maximum of new connections from one address in ten seconds. Further connections are cut before anything is read.
+   * Maximum number of new connections from one address in ten seconds. Further connections are closed before anything
+   * is read.
    */
   readonly arrivalsPerIpMax: number;
 }
@@ -77,7 +78,7 @@ export class PreHandshakeLimiter {
   /**
    * Registers a new connection.
    *
-   * @returns false if the connection was cut at once
+   * @returns false if the connection was closed at once
    */
   enter(socket: Cuttable, ip: string): boolean {
     let arrivals = this.#arrivals.get(ip);
@@ -127,7 +128,7 @@ export class PreHandshakeLimiter {
   }
 
   /**
-   * Cuts the oldest connection of the address that has the most connections without a handshake. Honest connections
+   * Closes the oldest connection of the address that has the most connections without a handshake. Honest connections
    * finish their handshake quickly.
    */
   #makeRoom(): void {

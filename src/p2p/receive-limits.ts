@@ -23,8 +23,8 @@ export class ReceiveLimits {
   }
 
   /**
-   * Counts a use of a name. A name that is not in the table has no limit of its own. The frame filter still counts its
-   * frames.
+   * Counts one message or call with this name. A name that is not in the table has no limit of its own. The frame
+   * filter still counts frames with such a name.
    */
   use(name: string, nowMs: number): UseVerdict {
     const limits = this.#limits.get(name);

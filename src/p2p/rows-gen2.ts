@@ -63,8 +63,8 @@ const ASSET_COLUMNS = [
 ] as const;
 
 /**
- * Maximum of rows in one answer: a hundred blocks, each with the largest number of transactions that a network may
- * allow.
+ * Maximum number of rows in one answer: a hundred blocks, each with the largest number of transactions that a network
+ * may allow.
  */
 const ROWS_MAX = 15_000;
 const LIST_ENTRIES_MAX = 200;
@@ -148,8 +148,8 @@ function cell(value: unknown, writing: Writing): unknown {
 
 function valueOf(value: unknown, writing: Writing): unknown {
   if (writing === 'number' && typeof value === 'string' && INTEGER.test(value)) return Number(value);
-  // Longer lists are cut to this length. All lists that the protocol allows are shorter, so the codec refuses a cut
-  // list as too long.
+  // Longer lists are truncated to this length. All lists that the protocol allows are shorter, so the codec refuses a
+  // truncated list as too long.
   if (writing === 'list' && typeof value === 'string') return value.split(',', LIST_ENTRIES_MAX);
   return value;
 }

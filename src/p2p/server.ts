@@ -33,13 +33,13 @@ export interface ListenOptions {
   /** Time without an answer to a heartbeat after which a connection is closed. */
   readonly pongTimeoutMs: number;
   /**
-   * Maximum of connections without a handshake at a time. At the maximum, a new connection replaces one connection of
-   * the address with the most connections without a handshake.
+   * Maximum number of connections without a handshake at a time. At the maximum, a new connection replaces one
+   * connection of the address with the most connections without a handshake.
    */
   readonly strangersMax: number;
-  /** Maximum of new connections from one address in ten seconds. */
+  /** Maximum number of new connections from one address in ten seconds. */
   readonly arrivalsPerIpMax: number;
-  /** Maximum of TCP connections at a time, in any state. */
+  /** Maximum number of TCP connections at a time, in any state. */
   readonly socketsMax: number;
   /** The nonce of this node, to recognise a connection to itself. */
   readonly nonce: string;
@@ -61,7 +61,7 @@ interface ListenerEvents {
   refused(ip: string, verdict: Refusal['close']): void;
   /** Called when the peer sent more frames than its rate limit allows the node to read. */
   overused(link: Link | undefined, ip: string, detail: string): void;
-  /** Called when the peer sent so many frames that the connection was cut. */
+  /** Called when the peer sent so many frames that the connection was closed. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
    * Called when the peer sent more bytes than attackers can make an honest peer send. The connection is already closed,
@@ -72,7 +72,7 @@ interface ListenerEvents {
 
 export interface Listener {
   readonly wsPort: number;
-  /** Stops listening, and cuts all open connections. */
+  /** Stops listening, and closes all open connections. */
   close(): Promise<void>;
 }
 
@@ -281,7 +281,7 @@ class Lines implements ServerEvents {
   }
 }
 
-/** Cuts a connection without sending a close frame. */
+/** Destroys a connection without sending a close frame. */
 function cutLine({ filter }: Line, webSocket: WebSocket): void {
   filter.close();
   webSocket.removeAllListeners('message');

@@ -13,7 +13,7 @@ import { type ClientOptions, type ServerOptions, type WebSocket, WebSocketServer
 
 import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
 
-/** Time after which the connection is cut if the peer does not answer the close frame. */
+/** Time after which the TCP connection is destroyed if the peer does not answer the close frame. */
 const CLOSE_TIMEOUT_MS = 2_000;
 /**
  * Protocol version whose heartbeats are the frames `#1` and `#2`. Both generations use this protocol version of the
@@ -42,7 +42,7 @@ interface CommonSocket {
 export interface LibraryCall {
   readonly data: unknown;
   end(data: unknown): void;
-  /** Sends the own members of the error. */
+  /** Sends the error's own members. */
   error(error: object): void;
 }
 
@@ -163,7 +163,10 @@ export interface ClientOptionsOfNode {
   readonly port: number;
   readonly path: string;
   readonly query: Record<string, string>;
-  /** Time-out of the TCP connection with the upgrade. The handshake has a second time-out of the same length. */
+  /**
+   * Timeout of the TCP connect and the WebSocket upgrade together. The protocol handshake has a second timeout of the
+   * same length.
+   */
   readonly timeoutMs: number;
   /** Decodes each frame. Must not throw: the library calls it inside a socket event. */
   decode(frame: unknown): unknown;

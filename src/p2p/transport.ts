@@ -34,9 +34,9 @@ export interface TransportOptions {
   readonly wsPort: number;
   /** The info of this node. If it is absent, `announce` must be called before `start`. */
   readonly info?: NodeInfo;
-  /** Maximum of inbound connections at a time. */
+  /** Maximum number of inbound connections at a time. */
   readonly inboundMax: number;
-  /** Maximum of new connections from one address in ten seconds. Default 100. */
+  /** Maximum number of new connections from one address in ten seconds. Default 100. */
   readonly arrivalsPerIpMax?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -46,7 +46,7 @@ export interface TransportOptions {
 
 interface TransportTimeouts {
   /**
-   * Time-out for opening an outbound connection. The answer to its handshake has a second time-out of the same length.
+   * Time-out for opening an outbound connection. The answer to its handshake has a second timeout of the same length.
    * Default 2 000, as in the reference.
    */
   readonly dialMs: number;
@@ -73,14 +73,14 @@ const TIMEOUTS: TransportTimeouts = {
   pongMs: 20_000,
   leaveMs: 500,
 };
-/** Maximum of inbound connections without handshake at a time. */
+/** Maximum number of inbound connections that have not finished their handshake. */
 const STRANGERS_MAX = 64;
 /**
- * Default maximum of new connections from one address in ten seconds. If all nodes of a devnet start at one address,
- * they need fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
+ * Default maximum number of new connections from one address in ten seconds. If all nodes of a devnet start at one
+ * address, they need fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
-/** Maximum of connections that this node has begun to close and that are still open. */
+/** Maximum number of connections that this node has begun to close and that are still open. */
 const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };
 
@@ -308,7 +308,7 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * Frees a place for an inbound connection if all places are taken.
+   * If the maximum number of inbound connections is reached, disconnects one of them to make room for another peer.
    *
    * @returns false if the engine evicts no peer
    */

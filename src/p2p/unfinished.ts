@@ -18,19 +18,19 @@
 import type { Clock, Timer } from '../ports/clock.ts';
 import { FRAME_BYTES_MAX } from './packets.ts';
 
-/** Maximum of large messages that are received at a time. */
+/** Maximum number of large messages that are received at a time. */
 export const TURNS_MAX = 8;
 /** Size up to which an unfinished message needs no turn. Most blocks and transactions are smaller. */
 export const BYTES_FREE = 64_000;
-/** Maximum of bytes that a socket may deliver in one chunk before it can be paused. */
+/** Maximum number of bytes that a socket may deliver in one chunk before it can be paused. */
 const PIECE_BYTES_MAX = 65_536;
 /** Memory that a chunk with a single byte takes. */
 const PIECE_BYTES_MIN = 512;
-/** Maximum of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
+/** Maximum number of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
 /**
- * Maximum of bytes of all connections that have lost a turn and wait for another turn. The maximum has room for two of
- * the largest messages, or for many messages that have just begun.
+ * Maximum number of bytes of all connections that have lost a turn and wait for another turn. The maximum has room for
+ * two of the largest messages, or for many messages that have just begun.
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
 /** Time between two checks of the turns while connections wait. */
@@ -41,8 +41,8 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Number of slow checks in a row after which a connection loses its turn. Most connections recover from packet loss in less
- * time.
+ * Number of slow checks in a row after which a connection loses its turn. Most connections recover from packet loss in
+ * less time.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
@@ -53,8 +53,8 @@ const SLOW_LOOKS_MAX = 3;
 const TURN_LOOKS_MAX = 8;
 
 /**
- * Maximum of memory for all unfinished messages with this number of connections. For each connection, two chunks count
- * in addition to the free bytes. The first is the chunk that ends a message, because it may contain the uncounted
+ * Maximum memory for all unfinished messages with this number of connections. For each connection, two chunks count in
+ * addition to the free bytes. The first is the chunk that ends a message, because it may contain the uncounted
  * beginning of another message. The second is the chunk that arrives before the connection pauses.
  */
 export function unfinishedBytesMax(lines: number): number {

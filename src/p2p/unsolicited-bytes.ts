@@ -1,7 +1,7 @@
 /**
  * Limits the bytes that are read from a peer, and how fast they are taken from the connection. A frame must be received
  * completely before its kind is known, so each frame counts by its size. One frame can count as the answer to each open
- * question. All other frames count against the budgets of the peer and of all peers together.
+ * request. All other frames count against the budgets of the peer and of all peers together.
  *
  * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
  * on blocks of three megabytes, and a delegate decides the number of these blocks. Bytes that arrive faster than an
@@ -9,7 +9,7 @@
  * but only up to a limit. A connection that delivers more small frames than this limit is closed. Large frames never
  * close a connection, because they may be blocks that an honest node passes on. Dropping a large frame costs nothing.
  *
- * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an
+ * Nodes write the number of the request first in an answer, so the beginning of a frame shows whether it may be an
  * answer (`seemsAnswer`). An event that begins like an answer takes the place of the answer. The frame filter drops
  * every event that begins like an answer.
  *
@@ -22,8 +22,8 @@ import { FRAME_BYTES_MAX } from './packets.ts';
 import { ByteBucket, type ByteRate, RateWindow } from './rate.ts';
 
 /**
- * Maximum weight of a small frame. Small and heavy frames have separate budgets, so that a heavy block does not use up the
- * budget for its sender's other messages.
+ * Maximum weight of a small frame. Small and heavy frames have separate budgets, so that a heavy block does not use up
+ * the budget for its sender's other messages.
  */
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
@@ -49,13 +49,13 @@ const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
- * Budget for heavy frames of all peers together: one of the heaviest blocks in four seconds. If a block is dropped, the node
- * gets it by synchronisation.
+ * Budget for heavy frames of all peers together: one of the heaviest blocks in four seconds. If a block is dropped, the
+ * node gets it by synchronisation.
  */
 const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
  * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any
- * peer can make our node ask it a question every five seconds.
+ * peer can make our node send it a request every five seconds.
  */
 export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
@@ -73,8 +73,8 @@ export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more bytes is
- * closed, without a penalty for the address.
+ * Maximum number of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more
+ * bytes is closed, without a penalty for the address.
  *
  * Strangers can make an honest node pass on messages. In the minute after a connection was blocked, an honest node can
  * send 100 blocks, 91 messages of transactions and 91 messages of signatures (`ports/rates.ts`). If all these messages
@@ -92,10 +92,10 @@ export const FLOOD_WINDOW_MS = 60_000;
 /** Maximum pause of a connection. The pause is short, because heartbeats end a connection that is silent for 20 s. */
 const PAUSE_MS_MAX = 5_000;
 /**
- * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is
- * the sum of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers.
- * One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy answers. Answers
- * with blocks are counted where they are kept (`engine/sync/download.ts`).
+ * Maximum number of bytes of messages that have been read and not handled yet, for this number of connections. This
+ * maximum is the sum of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for
+ * heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy
+ * answers. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
  */
 export function readAtOnceBytesMax(lines: number): number {
   const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
@@ -104,7 +104,7 @@ export function readAtOnceBytesMax(lines: number): number {
 }
 
 /**
- * Kind of a question. Only the peer that we sync from and its helper peers are asked for blocks. For other data, we may
+ * Kind of a request. Only the peer that we sync from and its helper peers are asked for blocks. For other data, we may
  * ask any peer.
  */
 export type RequestKind = 'blocks' | 'other';
@@ -117,7 +117,7 @@ export class SharedUnsolicitedBytesBudget {
   readonly arriving = new ByteBucket(ARRIVING_OF_CROWD);
 }
 
-/** A question that waits for its answer. */
+/** A request that waits for its answer. */
 interface OpenQuestion {
   readonly answerBytes: number;
   readonly what: RequestKind;
@@ -138,7 +138,7 @@ export class UnsolicitedBytesBudget {
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
   readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
-  /** The open questions; their number is limited by the number of calls that may wait for a peer. */
+  /** The open requests; their number is limited by the number of calls that may wait for a peer. */
   readonly #questions: OpenQuestion[] = [];
 
   /** @param isDialled true for a peer that we dialled */
@@ -148,22 +148,22 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Adds an open question to the peer.
+   * Adds an open request to the peer.
    *
-   * @param answerBytes maximum of bytes of the answer
+   * @param answerBytes maximum number of bytes of the answer
    */
   asked(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
     this.#questions.push({ answerBytes, what, isArrived: false, isRead: false });
   }
 
-  /** Removes a question that was answered or has timed out. */
+  /** Removes a request that was answered or has timed out. */
   settled(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
     const ofKind = this.#questions.filter((each) => each.answerBytes === answerBytes && each.what === what);
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#questions.splice(this.#questions.indexOf(settled), 1);
-    // Frames do not show which question they answer. If the frame that answers this question was assigned to another
-    // question, the other question becomes open again.
+    // Frames do not show which request they answer. If the frame that answers this request was assigned to another
+    // request, the other request becomes open again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#questions.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -237,7 +237,7 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds the open question with the smallest maximum into which a frame fits. Therefore small acknowledgements do not
+   * Finds the open request with the smallest maximum into which a frame fits. Therefore small acknowledgements do not
    * take the place of large answers.
    */
   #questionFor(bytes: number, step: Step): OpenQuestion | undefined {

@@ -7,13 +7,13 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../ports/clock.ts';
 
 /**
- * Maximum of bytes of the request. The request contains the headers and a query with a percent-encoded info, which may
- * have the largest size. The HTTP parser has the same limit.
+ * Maximum number of bytes of the request. The request contains the headers and a query with a percent-encoded info,
+ * which may have the largest size. The HTTP parser has the same limit.
  */
 export const HEAD_BYTES_MAX = 65_536;
 /**
- * Maximum of reads in which the request may arrive. The maximum limits the work for a connection that sends one byte at
- * a time.
+ * Maximum number of reads in which the request may arrive. The maximum limits the work for a connection that sends one
+ * byte at a time.
  */
 const HEAD_READS_MAX = 64;
 const HEAD_END = Buffer.from('\r\n\r\n');

@@ -69,8 +69,8 @@ export interface Watermark {
   /** Unix time in whole seconds at which the delegate was handed over to another node. */
   readonly movedAtS?: number;
   /**
-   * Id of block 2, the first block after genesis, of the chain for which the header was signed. A network that is started again from its genesis block
-   * has the same name but another block 2.
+   * Id of block 2, the first block after genesis, of the chain for which the header was signed. A network that is
+   * started again from its genesis block has the same name but another block 2.
    */
   readonly firstBlockId?: string;
 }

@@ -79,8 +79,8 @@ export const SAFETY = 1.5;
 const CHARGED_FROM = 2;
 
 /**
- * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us
- * for a signature, 45 us for a transaction that is already known. The sender's verification budget pays for this time
+ * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 µs
+ * for a signature, 45 µs for a transaction that is already known. The sender's verification budget pays for this time
  * (`engine/pool/verification-budget.ts`). Without a charge for items, peers could keep a core busy with many items in
  * few messages, within the rates of messages.
  */
@@ -100,18 +100,18 @@ export const CALLS_PER_SECOND_MAX = 40;
 /** Number of frames in a second that no release of lisk-sdk penalises. */
 export const FRAMES_PER_SECOND = 100;
 
-/** Total rate of all questions of a synchronisation. */
+/** Total rate of all requests of a synchronisation. */
 const PACED: Sending = {
   burst: CALLS_PER_SECOND_MAX,
   everyMs: 1_000 / CALLS_PER_SECOND_MAX,
   piledMax: REQUESTS_PER_PEER_MAX * Math.ceil(STALL_MS / REQUEST_TIMEOUT_MS),
 };
 /**
- * Rate of lisk-sdk's questions during a synchronisation. The reference (lisk-sdk) applies each batch before it asks for
+ * Rate of lisk-sdk's requests during a synchronisation. The reference (lisk-sdk) applies each batch before it asks for
  * the next one, and its calls time out after 2 s at the earliest.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
-/** Rate of a question that a node asks once after connecting, and repeats a few times at most. */
+/** Rate of a request that a node sends once after connecting, and repeats a few times at most. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
  * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s. A tie or a change of branch
@@ -153,7 +153,7 @@ const ROWS: readonly Row[] = [
   ['blocksQuestion', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
   ['commonBlockQuestion', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
   // The reference (lisk-sdk) asks once for each announcement with an unknown id. Our rate of announcements is limited,
-  // so these questions are limited, too.
+  // so these requests are limited, too.
   ['transactionsQuestion', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesQuestion', ['getSignatures', 'getSignatures'], ONCE, ONCE],
   // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks.
@@ -201,7 +201,7 @@ export function limitsOf(row: RateRow): { readonly takenMax: number; readonly ch
 
 /**
  * Maximum number of frames from one honest peer that can arrive in one second: its calls and messages, its answers to
- * our calls, and its heartbeats. All questions of a synchronisation share one rate.
+ * our calls, and its heartbeats. All requests of a synchronisation share one rate.
  */
 export function honestFramesMax(generation: Generation): number {
   const isPaced = ({ own }: RateRow): boolean => own === PACED;

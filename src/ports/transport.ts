@@ -67,12 +67,12 @@ export interface Connection {
   /** The last measured round trip; undefined before the first measurement. */
   readonly latencyMs: number | undefined;
   /**
-   * Share of the peer's recent questions that this node answered, from 0 to 1; undefined if there were no questions.
+   * Share of the peer's recent requests that this node answered, from 0 to 1; undefined if there were no requests.
    */
   readonly responsiveness?: number | undefined;
 }
 
-/** Questions to a peer. */
+/** Requests to a peer. */
 export type PeerRequest =
   | { readonly kind: 'peers' }
   | { readonly kind: 'tip' }
@@ -83,19 +83,19 @@ export type PeerRequest =
   | { readonly kind: 'transactions'; readonly ids?: readonly string[] }
   | { readonly kind: 'signatures' };
 
-/** Questions about the chain and the pool, which the engine answers. */
+/** Requests for data of the chain and the pool. The engine answers these requests. */
 export type ChainQuestion = Exclude<PeerRequest, { kind: 'peers' }>;
 
 /**
- * The answer to each kind of question. The transport has checked the form of the answers, but not the JSON of blocks
- * and transactions in them.
+ * The answer to each kind of request. The transport has checked the form of the answers, but not the JSON of blocks and
+ * transactions in them.
  */
 export interface PeerAnswers {
   readonly peers: readonly PeerInfo[];
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
   /**
-   * The highest block of the peer's chain that has one of the ids in the question; undefined if the peer's chain has
+   * The highest block of the peer's chain that has one of the ids in the request; undefined if the peer's chain has
    * none of the ids.
    */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
@@ -119,7 +119,7 @@ export type PeerMessage =
  */
 export interface TransportHandlers {
   /**
-   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer. In generation 2,
+   * Answers a peer's request. If this method throws a `ProtocolError`, the peer gets an error answer. In generation 2,
    * some failures are sent as ordinary answers instead. If this method throws a `PeerFault`, the asking peer also loses
    * points.
    */
@@ -140,7 +140,7 @@ export interface TransportHandlers {
    */
   isNamed?(ip: string): boolean;
   /**
-   * Called when the maximum of inbound connections is reached.
+   * Called when the maximum number of inbound connections is reached.
    *
    * @returns the peer to disconnect for the new peer; undefined to disconnect none
    */
@@ -184,9 +184,9 @@ export interface Transport {
   disconnect(peerId: PeerId, reason: CloseReason): void;
   connections(): readonly Connection[];
   /**
-   * Sends a question to a peer, and resolves with the answer.
+   * Sends a request to a peer, and resolves with the answer.
    *
-   * @throws ProtocolError `REQUEST_FAILED` with the reason: time-out, closed, refused or malformed
+   * @throws ProtocolError `REQUEST_FAILED` with the reason: timeout, closed, refused or malformed
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /**

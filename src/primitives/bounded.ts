@@ -9,7 +9,7 @@ import { assert } from './errors.ts';
  * Map of at most `entriesMax` entries. The map drops entries that were not used recently. Time is divided into spans. A
  * span ends when `entriesMax / 2` entries were used in it. At the end of a span, the map drops each entry that was
  * neither used nor added in that span. An entry therefore survives at least `entriesMax / 2` uses of other entries.
- * Each use of an entry costs one look-up. A strict least-recently-used order would cost a removal and an insertion for
+ * Each use of an entry costs one lookup. A strict least-recently-used order would cost a removal and an insertion for
  * each use.
  */
 export class LruMap<K, V> {

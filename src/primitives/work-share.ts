@@ -1,6 +1,6 @@
 /**
  * Limits the time of the main thread that all work for other parties may take together. Work for other parties means
- * HTTP requests, event streams and questions of peers. All work for other parties shares one budget, because two
+ * HTTP requests, event streams and requests of peers. All work for other parties shares one budget, because two
  * separate budgets of one half each would leave no time for blocks. Work that exceeds the budget must wait.
  */
 
@@ -66,7 +66,7 @@ export class WorkShare {
   }
 
   /**
-   * Starts to measure the time of a piece of work. @returns a function that charges the time since the call of `begin`
+   * Starts to measure the time of some work. @returns a function that charges the time since the call of `begin`
    */
   begin(): () => void {
     const startMs = this.#credit();

@@ -14,7 +14,7 @@ export type Generation = 2 | 3;
 export const ACTIVE_DELEGATES = 101;
 /** Maximum number of bytes of a block's payload, as the header states it. */
 export const PAYLOAD_BYTES_MAX = 1_048_576;
-/** Maximum of votes by one account. */
+/** Maximum number of votes by one account. */
 export const VOTES_PER_ACCOUNT_MAX = 101;
 /** The supply, in beddows, that the genesis block pays out. */
 export const GENESIS_SUPPLY = 10_000_000_000_000_000n;

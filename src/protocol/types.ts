@@ -153,7 +153,10 @@ export interface MemberSignature {
   readonly signature: Signature;
 }
 
-/** An Ed25519 check: whether `signature` (64 bytes) was made with `publicKey` (32 bytes) over `message` (a 32-byte digest). */
+/**
+ * An Ed25519 check: whether `signature` (64 bytes) was made with `publicKey` (32 bytes) over `message` (a 32-byte
+ * digest).
+ */
 export interface SignatureCheck {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;

@@ -66,8 +66,8 @@ export async function runSink(run: SinkRun): Promise<void> {
     genesisBlockId: params.genesisBlockId,
     rangeBlocks: run.rangeBlocks,
   };
-  // The source is read first. If it cannot be read, for example because the flags name another network, nothing has been
-  // created in the sink.
+  // The source is read first. If it cannot be read, for example because the flags name another network, nothing has
+  // been created in the sink.
   await source.finalHeight();
   const place = await sink.begin(identity);
   const maker = new RowMaker(source.rules);

@@ -47,9 +47,9 @@ export interface RangeDraft {
   /** Adds the rows of the next block. */
   add(rows: Rows): void;
   /**
-   * Stores the range above the final part, as a whole or not at all. A draft is stored once; after an error, a new draft
-   * is needed. Drops the blocks of the tail that are in the
-   * range. A range that already exists (for example after a crash) stays as it is.
+   * Stores the range above the final part, as a whole or not at all. A draft is stored once; after an error, a new
+   * draft is needed. Drops the blocks of the tail that are in the range. A range that already exists (for example after
+   * a crash) stays as it is.
    *
    * @param lastBlockId block at `toHeight`
    */

@@ -56,7 +56,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
         const bytes = Buffer.from(lines, 'utf8');
         const isFull = sizeBytes > 0 && sizeBytes + bytes.length > (rotation?.bytesMax ?? Infinity);
         if (rotation !== undefined && isRotated && isFull) rotate(rotation);
-        // If the file could not be opened again after a rotation, the next line tries again.
+        // If the file could not be opened again after a rotation, the sink tries again at the next line.
         descriptor ??= openLog(file);
         const written = writeSync(descriptor, bytes);
         sizeBytes += written;

@@ -1,6 +1,6 @@
 /**
  * Connects nodes in one process. Messages pass through JSON text, like on a real wire, and arrive in a later turn of
- * the event loop. During a partition, messages to the other side do not arrive and questions fail. The connections stay
+ * the event loop. During a partition, messages to the other side do not arrive and requests fail. The connections stay
  * open, as they do for some time when a real cable is cut.
  */
 

@@ -165,8 +165,8 @@ export interface TestDevnet {
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
    * Delays each message between nodes by a duration: a number of milliseconds, or a text such as `150ms` or `2s`. A
-   * link has the greater delay of its two nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass blocks
-   * to all nodes at once.
+   * link has the greater delay of its two nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass
+   * blocks to all nodes at once.
    *
    * @param nodes nodes whose links get the delay; default: all
    */

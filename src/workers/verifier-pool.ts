@@ -21,7 +21,7 @@ export interface VerifierPoolOptions {
    * thread.
    */
   readonly threads: number;
-  /** Preferred back end. The default is the fastest back end that loads. */
+  /** Preferred backend. The default is the fastest backend that loads. */
   readonly backend?: Ed25519Backend;
   /**
    * Maximum number of results in the cache; the least recently used results are removed first. Each result takes about
@@ -64,7 +64,7 @@ export const THREAD_CHECKS_MAX = 20_000;
  * Creates the verifier. If a worker thread ends unexpectedly, the calling thread makes the checks of that thread. If no
  * worker thread is left, the calling thread makes all checks.
  *
- * @throws ProtocolError `ED25519_BACKEND_WRONG` when the back end fails the published edge cases
+ * @throws ProtocolError `ED25519_BACKEND_WRONG` when the backend fails the published edge cases
  */
 export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   const { threads, cacheEntriesMax, observer } = options;

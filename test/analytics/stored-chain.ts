@@ -1,6 +1,7 @@
 /**
- * A chain of a data folder that is too long to compare row by row. For every range of heights the node and the tables must have the
- * same number of transactions, sums of amounts and fees, and XOR of ids; every account must have the same balance.
+ * A chain of a data folder that is too long to compare row by row. For every range of heights the node and the tables
+ * must have the same number of transactions, sums of amounts and fees, and XOR of ids; every account must have the same
+ * balance.
  */
 
 import { createQueries } from '../../src/store/query/queries.ts';

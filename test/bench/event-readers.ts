@@ -16,7 +16,10 @@ export interface ReaderFigures {
    * of the last block.
    */
   readonly missedSlots: number;
-  /** Time from the start of a block's slot until the last reader has the block: the median and the maximum of all blocks. */
+  /**
+   * Time from the start of a block's slot until the last reader has the block: the median and the maximum of all
+   * blocks.
+   */
   readonly lastToldMs: { readonly median: number; readonly worst: number };
   /** Number of missing deliveries: pairs of a reader and a block that did not reach it. */
   readonly untold: number;

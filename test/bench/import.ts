@@ -170,7 +170,9 @@ function makeChecks(): readonly SignatureCheck[] {
   });
 }
 
-/** Returns checks per second of all cores, in batches of the size of a download, and the processor time of one check. */
+/**
+ * Returns checks per second of all cores, in batches of the size of a download, and the processor time of one check.
+ */
 async function signaturesPerSecond(
   checks: readonly SignatureCheck[],
 ): Promise<{ readonly perSecond: number; readonly cpuMs: number }> {

@@ -31,7 +31,9 @@ import { TRANSFERS_PER_BLOCK } from './chains.ts';
  */
 const ACCOUNTS = 500;
 const BLOCKS_PER_COMMIT = 500;
-/** Index lag after which the index entries are written, as in an import. The lag is counted in blocks and transactions. */
+/**
+ * Index lag after which the index entries are written, as in an import. The lag is counted in blocks and transactions.
+ */
 const INDEX_LAG_MAX = 100_000;
 
 export interface LongChain {

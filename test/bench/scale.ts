@@ -136,7 +136,9 @@ function memoryOf(node: ServedNode): { readonly node: Memory; readonly reader: M
   return { node: memoryOfProcess(node.pid), reader: memoryOfProcess(node.readers()[0]) };
 }
 
-/** Every second request is for a page at any depth of a list. The other requests are for an account or its transactions. */
+/**
+ * Every second request is for a page at any depth of a list. The other requests are for an account or its transactions.
+ */
 function randomTarget(request: number, lists: readonly List[], addresses: readonly string[]): string {
   // The multiplication mixes only the high bits, but the kind of a request depends on the low bits.
   const mixed = Math.imul(request, 0x9e3779b1) >>> 0;

@@ -1,4 +1,7 @@
-/** Measures how soon a devnet forges, on a new chain and on an existing chain, and how soon a node of the test kit is ready. */
+/**
+ * Measures how soon a devnet forges, on a new chain and on an existing chain, and how soon a node of the test kit is
+ * ready.
+ */
 
 import { packageDirectory } from '../../src/config/package.ts';
 import { measureDevnetStart, type StartFigures } from './devnet-start.ts';

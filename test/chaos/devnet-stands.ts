@@ -31,7 +31,10 @@ export interface NodeFigures {
   /** How often the node was suspended, and how often it was killed. */
   readonly stopped: number;
   readonly killed: number;
-  /** Longest time from the end of a fault until the node had the height that the other nodes had at the end of the fault. */
+  /**
+   * Longest time from the end of a fault until the node had the height that the other nodes had at the end of the
+   * fault.
+   */
   readonly backMs: number;
   readonly height: number;
   readonly blockId: string;
@@ -60,7 +63,10 @@ const JOIN_PART = { from: 0.1, to: 0.3 };
 const DOWN_MS_MAX = 5000;
 /** Time limit for a node to reach the height of the others, on a machine that is busy with other work. */
 const BACK_MS_MAX = 150_000;
-/** If a timer of this process is late by more than this time, the test assumes that the nodes got no processor time either. */
+/**
+ * If a timer of this process is late by more than this time, the test assumes that the nodes got no processor time
+ * either.
+ */
 const MACHINE_PAUSE_MS = 1000;
 const TICK_MS = 100;
 const PAGE_BLOCKS = 100;

@@ -180,7 +180,9 @@ async function lookAtHealthy(flags: ChaosFlags): Promise<boolean> {
   return alarms.length === 0;
 }
 
-/** Runs nodes on simulated hosts. The run needs the permission to create network namespaces, and a kernel with VXLAN. */
+/**
+ * Runs nodes on simulated hosts. The run needs the permission to create network namespaces, and a kernel with VXLAN.
+ */
 async function runOnHosts(flags: ChaosFlags): Promise<boolean> {
   say(`${flags.hosts} hosts, 20 to 150 ms from one another, for ${flags.minutes} minutes`);
   const { hosts, minutes, generation } = flags;

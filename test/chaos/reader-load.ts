@@ -50,7 +50,10 @@ export class ReaderLoad {
     this.#isDying = true;
   }
 
-  /** The test calls this method when the killed process is gone. Before the call, the process may still accept connections. */
+  /**
+   * The test calls this method when the killed process is gone. Before the call, the process may still accept
+   * connections.
+   */
   gone(): void {
     this.#isDying = false;
   }

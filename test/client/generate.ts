@@ -107,7 +107,10 @@ class Writer {
     ];
   }
 
-  /** A body whose properties are not described may have any properties, because they depend on the type of the transaction. */
+  /**
+   * A body whose properties are not described may have any properties, because they depend on the type of the
+   * transaction.
+   */
   #bodyType(schema: Schema): string {
     return schema.properties === undefined ? 'Readonly<Record<string, unknown>>' : `${this.#type(schema)}`;
   }

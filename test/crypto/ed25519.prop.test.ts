@@ -24,7 +24,7 @@ function integerOf(digest: Uint8Array): bigint {
   return BigInt(`0x${Buffer.from(digest).reverse().toString('hex')}`);
 }
 
-test('both back ends agree on signatures whose points have parts of small order', (t) => {
+test('both backends agree on signatures whose points have parts of small order', (t) => {
   let accepted = 0;
   fc.assert(
     fc.property(scalar, scalar, small, small, bytes(32), fc.boolean(), (a, r, tA, tR, message, above) => {
@@ -51,7 +51,7 @@ test('both back ends agree on signatures whose points have parts of small order'
   t.true(accepted > 0);
 });
 
-test('both back ends agree on honest signatures with one bit changed', (t) => {
+test('both backends agree on honest signatures with one bit changed', (t) => {
   fc.assert(
     fc.property(bytes(32), bytes(32), fc.integer({ min: 0, max: 128 * 8 - 1 }), (seed, message, bit) => {
       const { publicKey, privateKey } = sodium.keyPairOfSeed(seed);
@@ -71,7 +71,7 @@ test('both back ends agree on honest signatures with one bit changed', (t) => {
   t.pass();
 });
 
-test('both back ends agree on points of small order, non-canonical points and random bytes', (t) => {
+test('both backends agree on points of small order, non-canonical points and random bytes', (t) => {
   const p = 2n ** 255n - 19n;
   const odd = fc.oneof(
     small.map((k) => Buffer.from(TORSION.multiply(BigInt(k), false).toBytes())),
@@ -90,7 +90,7 @@ test('both back ends agree on points of small order, non-canonical points and ra
   t.pass();
 });
 
-test('both back ends derive the same keys and make the same signatures', (t) => {
+test('both backends derive the same keys and make the same signatures', (t) => {
   fc.assert(
     fc.property(bytes(32), bytes(32), (seed, message) => {
       const [one, other] = [noble.keyPairOfSeed(seed), sodium.keyPairOfSeed(seed)];

@@ -67,7 +67,7 @@ for (const ed25519 of backends) {
   });
 }
 
-test('a back end that answers a test vector differently is not used', (t) => {
+test('a backend that answers a test vector differently is not used', (t) => {
   const lenient: Ed25519 = { ...createNoble(), verify: () => true };
   const error = t.throws(() => checkBackend(lenient), { code: 'ED25519_BACKEND_WRONG' });
   t.regex(error.message, /noble/);
@@ -76,7 +76,7 @@ test('a back end that answers a test vector differently is not used', (t) => {
   t.throws(() => checkBackend(strict), { code: 'ED25519_BACKEND_WRONG' });
 });
 
-test('the native back end is used where it loads, the portable one on request', (t) => {
+test('the native backend is used where it loads, the portable one on request', (t) => {
   t.is(selectEd25519().backend, native === undefined ? 'noble' : 'sodium');
   t.is(selectEd25519('noble').backend, 'noble');
   t.is(defaultEd25519(), defaultEd25519());

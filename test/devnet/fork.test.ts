@@ -251,7 +251,7 @@ test('an impossible fork is refused with its reason', async (t) => {
   t.regex(told, /its state is not what was written/);
 });
 
-test('with the stand-in a signature of a real key passes only for that key', (t) => {
+test('in a forked devnet, a signature by a real key is valid only for that key', (t) => {
   const real = defaultEd25519();
   const [a, b] = [1, 2].map((fill) => real.keyPairOfSeed(new Uint8Array(32).fill(fill)));
   const message = new Uint8Array(8);

@@ -15,7 +15,10 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 
 const EXAMPLES = join(packageDirectory(), 'docs', 'examples', 'scenarios');
-/** A generous limit. Each step waits for the state that it expects, and the scenario is not at fault if the machine is busy. */
+/**
+ * A generous limit. Each step waits for the state that it expects, and the scenario is not at fault if the machine is
+ * busy.
+ */
 const RUN_MS_MAX = 400_000;
 
 async function portFlags(file: string): Promise<{ readonly http: number; readonly flags: readonly string[] }> {

@@ -11,7 +11,9 @@ interface Place {
   readonly key: string | number;
 }
 
-/** Numbers in forms that the reference's number library may or may not accept, and other values that are not amounts. */
+/**
+ * Numbers in forms that the reference's number library may or may not accept, and other values that are not amounts.
+ */
 export const AMOUNTS: readonly unknown[] = [
   ...[
     '0e99999',

@@ -36,7 +36,7 @@ export interface Report {
 /** Largest number of classes that are kept for a target. */
 const CLASSES_MAX = 200;
 
-/** @param told called at intervals with the number of finished cases */
+/** @param told function that is called at intervals with the number of finished cases */
 export async function runTarget(
   target: Target,
   cases: number,

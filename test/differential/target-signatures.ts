@@ -93,7 +93,10 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
   }
 }
 
-/** Keeps only the first error about a signature that belongs to no member, because this node stops at the first such error. */
+/**
+ * Keeps only the first error about a signature that belongs to no member, because this node stops at the first such
+ * error.
+ */
 function sought(messages: readonly string[]): readonly string[] {
   const isOfNobody = (message: string): boolean => message.startsWith('failed to validate signature');
   return messages.filter((message, index) => !isOfNobody(message) || messages.findIndex(isOfNobody) === index);

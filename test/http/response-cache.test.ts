@@ -87,7 +87,10 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-/** Removes `Vary`. Short answers are not compressed and need no `Vary`, so the slow path omits the header for a short answer. */
+/**
+ * Removes `Vary`. Short answers are not compressed and need no `Vary`, so the slow path omits the header for a short
+ * answer.
+ */
 function withoutVary(headers: RawAnswer['headers']): object {
   const { vary: _vary, ...told } = headers;
   return told;

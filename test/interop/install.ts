@@ -131,7 +131,10 @@ function npm(args: readonly string[], cwd: string): Promise<{ stdout: string }> 
   return run('npm', args, { cwd, maxBuffer: OUTPUT_BYTES_MAX });
 }
 
-/** Release 2.3.8 depends on this package by a git URL. The release loads the package only with a licence key of New Relic. */
+/**
+ * Release 2.3.8 depends on this package by a git URL. The release loads the package only with a licence key of New
+ * Relic.
+ */
 function writeMissingPackage(folder: string): void {
   mkdirSync(folder);
   writeFileSync(join(folder, 'package.json'), '{"name":"lisk-newrelic","version":"0.0.1","main":"index.js"}\n');

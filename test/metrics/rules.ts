@@ -11,7 +11,10 @@ import { packageDirectory } from '../../src/config/package.ts';
 
 export const RULES_FILE = join(packageDirectory(), 'docs', 'deploy', 'prometheus-rules.yml');
 
-/** Series with one value for each minute, in promtool's notation: `1x3` is 1 and three repetitions, `_` is a missing value. */
+/**
+ * Series with one value for each minute, in promtool's notation: `1x3` is 1 and three repetitions, `_` is a missing
+ * value.
+ */
 type Figures = Readonly<Record<string, string>>;
 
 export interface RuleCase {

@@ -35,7 +35,10 @@ export const clock: Clock = {
   },
 };
 
-/** A clock with real timers, but whose time only the test advances. On a slow machine, no rate window ends during a test. */
+/**
+ * A clock with real timers, but whose time only the test advances. On a slow machine, no rate window ends during a
+ * test.
+ */
 export function handClock(): Clock & { pass(ms: number): void } {
   let nowMs = Date.now();
   return { nowMs: () => nowMs, after: clock.after, pass: (ms) => void (nowMs += ms) };

@@ -1,7 +1,9 @@
 import test from 'ava';
 import { isPortBlocked } from '../../src/primitives/blocked-ports.ts';
 
-/** Whether `fetch` refuses the port. No program needs to listen on the port, because `fetch` refuses before it connects. */
+/**
+ * Whether `fetch` refuses the port. No program needs to listen on the port, because `fetch` refuses before it connects.
+ */
 async function isRefused(port: number): Promise<boolean> {
   const error: unknown = await fetch(`http://127.0.0.1:${port}`).catch((reason: unknown) => reason);
   return error instanceof Error && (error.cause as Error | undefined)?.message === 'bad port';

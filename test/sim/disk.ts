@@ -11,7 +11,10 @@ import { STATE_TABLES, TABLES } from '../../src/store/tables/layout.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { decodeAccount } from '../../src/store/tables/records.ts';
 
-/** Thrown by a write of a dead process. The code of the process may run on for a moment, but has no effect on other nodes. */
+/**
+ * Thrown by a write of a dead process. The code of the process may run on for a moment, but has no effect on other
+ * nodes.
+ */
 export class ProcessDied extends Error {
   constructor() {
     super('the process has died');
@@ -70,7 +73,10 @@ export class Disk {
     return this.#writes;
   }
 
-  /** Lets the process die in the middle of a transaction, at the write with the given number. The next write has number 1. */
+  /**
+   * Lets the process die in the middle of a transaction, at the write with the given number. The next write has number
+   * 1.
+   */
   dieAtWrite(number: number, onDeath: () => void): void {
     this.#dieAtWrite = this.#writes + number;
     this.#onDeath = onDeath;

@@ -108,7 +108,10 @@ export class Faults {
     if (plan.hasStrangers) this.#nowAndThen(5 * minuteMs, () => this.#stranger());
   }
 
-  /** Ends all faults except those of dishonest nodes. After the call, the wire, the clocks and the processes work correctly. */
+  /**
+   * Ends all faults except those of dishonest nodes. After the call, the wire, the clocks and the processes work
+   * correctly.
+   */
   async heal(): Promise<void> {
     this.#isStopped = true;
     const { wire, nodes } = this.#world;

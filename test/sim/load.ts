@@ -1,4 +1,7 @@
-/** Sends random transactions to random nodes, as clients do. Many transactions are invalid, and the pools must reject them. */
+/**
+ * Sends random transactions to random nodes, as clients do. Many transactions are invalid, and the pools must reject
+ * them.
+ */
 
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyPair, Payload, Transaction } from '../../src/protocol/types.ts';

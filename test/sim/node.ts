@@ -20,7 +20,10 @@ import { type Misbehaviour, tampered } from './dishonest.ts';
 import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
 
-/** Minimum share of a node's peers, in percent, that must have the same tip as the node before it forges in generation 2. */
+/**
+ * Minimum share of a node's peers, in percent, that must have the same tip as the node before it forges in generation
+ * 2.
+ */
 const CONSENSUS_MIN = 51;
 
 export interface SimNodeOptions {

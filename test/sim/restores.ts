@@ -206,7 +206,10 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
   return node.journal.signed.length + elsewhere.journal.signed.length - signedBefore;
 }
 
-/** Removes the records of other delegates, so that each machine starts with the records and watermarks of its own delegates. */
+/**
+ * Removes the records of other delegates, so that each machine starts with the records and watermarks of its own
+ * delegates.
+ */
 function keepOwnLines(world: World): void {
   for (const { keys, journal, watermarks } of world.nodes) {
     const own = new Set(keys.map(publicKeyOf));
@@ -218,7 +221,9 @@ function keepOwnLines(world: World): void {
   }
 }
 
-/** Moves the delegates as `forging export` and `forging import` do. The target machine then forges for the delegates. */
+/**
+ * Moves the delegates as `forging export` and `forging import` do. The target machine then forges for the delegates.
+ */
 async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
   const nowS = Math.floor(world.time.nowMs / 1000);
   for (const keyPair of from.keys) {

@@ -102,7 +102,9 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   return result;
 }
 
-/** The network has more delegates than a round, so that votes change who forges. Rewards start with the second round. */
+/**
+ * The network has more delegates than a round, so that votes change who forges. Rewards start with the second round.
+ */
 const NETWORK = {
   blockTimeS: 10,
   delegates: 104,

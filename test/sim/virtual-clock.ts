@@ -1,4 +1,6 @@
-/** Virtual time. Events run in the order of their due time, then of their creation. Nothing happens between two events. */
+/**
+ * Virtual time. Events run in the order of their due time, then of their creation. Nothing happens between two events.
+ */
 
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 

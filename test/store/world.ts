@@ -173,7 +173,9 @@ function randomAccount(dice: Dice, state: StateWriter): Account {
   };
 }
 
-/** Extends a store from any height to the given height of one fixed history. Each block is one transaction of the store. */
+/**
+ * Extends a store from any height to the given height of one fixed history. Each block is one transaction of the store.
+ */
 export function followHistory(
   store: ChainStore,
   upTo: number,

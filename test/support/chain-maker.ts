@@ -109,7 +109,10 @@ export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
   return { params, genesis: block, genesisJson: json, generator, funder, delegates, accounts };
 }
 
-/** The transaction types that both generations accept. No current network accepts the other types, which belong to dapps. */
+/**
+ * The transaction types that both generations accept. No current network accepts the other types, which belong to
+ * dapps.
+ */
 export type LiveKind = Exclude<Payload['kind'], 'dapp' | 'inTransfer' | 'outTransfer'>;
 const EACH_LIVE_KIND: Readonly<Record<LiveKind, true>> = {
   transfer: true,

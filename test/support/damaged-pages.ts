@@ -1,4 +1,7 @@
-/** Reads the pages of a store file that its newest tree uses, with a reader independent of the store, and damages the pages. */
+/**
+ * Reads the pages of a store file that its newest tree uses, with a reader independent of the store, and damages the
+ * pages.
+ */
 
 export interface PageInUse {
   readonly number: number;

@@ -1,4 +1,6 @@
-/** Runs devnets of real processes: starts, kills and restarts nodes, sends HTTP requests, and waits with time limits. */
+/**
+ * Runs devnets of real processes: starts, kills and restarts nodes, sends HTTP requests, and waits with time limits.
+ */
 
 import { existsSync, readFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,7 +50,10 @@ export interface TestDevnetOptions {
   /** Folder of a network, instead of a packaged network. */
   readonly networkFolder?: string;
   readonly nodes: number;
-  /** Number of nodes that do not forge and that are not started; default: 0. Spectators are the last nodes in the result. */
+  /**
+   * Number of nodes that do not forge and that are not started; default: 0. Spectators are the last nodes in the
+   * result.
+   */
   readonly spectators?: number;
   /** Number of delegates of each forging node; default: even shares. */
   readonly shares?: readonly number[];

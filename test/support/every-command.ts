@@ -1,4 +1,6 @@
-/** Arguments with which each command of the program runs successfully, for tests that check one rule for all commands. */
+/**
+ * Arguments with which each command of the program runs successfully, for tests that check one rule for all commands.
+ */
 
 import type { Command } from 'commander';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -41,7 +43,9 @@ const SIGNED = { blockId: '17', height: 7, timestamp: 70, maxHeightPrevoted: 3, 
 const HEIGHT = 12;
 const DELEGATE = 'aa'.repeat(32);
 
-/** Makes everything that commands read: a network, a chain, a signing record, a snapshot, a chain file and other files. */
+/**
+ * Makes everything that commands read: a network, a chain, a signing record, a snapshot, a chain file and other files.
+ */
 export async function makeWorkplace(folder: string): Promise<Workplace> {
   const { maker, network: made, blocks } = madeChain(HEIGHT);
   const network = writeNetworkFolder(join(folder, 'net'), made);

@@ -1,4 +1,6 @@
-/** Measures how soon the doctor names faults of real nodes, and whether the machine was fast enough for the measurement. */
+/**
+ * Measures how soon the doctor names faults of real nodes, and whether the machine was fast enough for the measurement.
+ */
 
 import type { ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';

@@ -1,4 +1,6 @@
-/** Checks whether this machine has spare processor time. On a busy machine, a measured time says nothing about the node. */
+/**
+ * Checks whether this machine has spare processor time. On a busy machine, a measured time says nothing about the node.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +30,9 @@ function isMachineFree(): boolean {
   return loadPerProcessor() <= LOAD_PER_PROCESSOR_MAX;
 }
 
-/** Measures how long a new process takes, in the scheduling class of this process, because some systems report no load. */
+/**
+ * Measures how long a new process takes, in the scheduling class of this process, because some systems report no load.
+ */
 async function isTrialQuick(): Promise<boolean> {
   const startedMs = performance.now();
   await once(spawn(process.execPath, ['-e', ''], { stdio: 'ignore' }), 'exit');

@@ -7,7 +7,7 @@ import type { ConfigShowFlags } from '../flags.ts';
 import { printJson, printLine } from '../output.ts';
 
 /**
- * @throws ProtocolError like a start with the same flags
+ * @throws ProtocolError for the same reasons as a start with the same flags
  */
 export function configShow(flags: ConfigShowFlags): void {
   const network = loadNetwork(findNetworkDirectory(flags.network, bloomeryHome(process.env)));

@@ -46,7 +46,7 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
   return run(flags, { chosen, pace }).finally(() => chosen.dispose());
 }
 
-/** Choices for a devnet that its flags make. */
+/** Settings of a devnet that follow from its flags. */
 interface Choice {
   readonly chosen: ChosenNetwork;
   readonly pace: Pace;

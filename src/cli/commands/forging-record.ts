@@ -40,7 +40,7 @@ const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Writes the record first, and then ends signing on this machine. If the command fails between these two steps, the
- * record may be in both places. Only this node can then sign.
+ * record may be in both places. Until the written record is imported, only this node can sign.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
  */

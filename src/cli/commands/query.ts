@@ -12,8 +12,8 @@ import { embeddedEngine } from '../sink/embedded-engine.ts';
 const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
 
 /**
- * @throws ProtocolError like `embeddedEngine` and `readManifest`; `USAGE` for an empty query, or for `--json` with a query that is
- *   not one SELECT without FORMAT; `QUERY_REFUSED` with the error of the engine
+ * @throws ProtocolError like `embeddedEngine` and `readManifest`; `USAGE` for an empty query, or for `--json` with a
+ *   query that is not one SELECT without FORMAT; `QUERY_REFUSED` with the error of the engine
  */
 export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
   if (sql.trim() === '') throw usageError('the query is empty: give a SELECT');

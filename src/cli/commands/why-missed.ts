@@ -63,7 +63,8 @@ interface Header {
 }
 
 /**
- * @throws ProtocolError `USAGE` for a place without a missed slot, `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`
+ * @throws ProtocolError `USAGE` for a height or slot number without a missed slot, `NODE_UNREACHABLE` or
+ *   `NODE_ANSWER_UNEXPECTED`
  */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));
@@ -83,7 +84,10 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
   return orderOfHeight === undefined ? name : `perhaps ${name} by the order of height ${orderOfHeight}`;
 }
 
-/** The missed slots at a place, with their reasons. @throws ProtocolError like `whyMissed` */
+/**
+ * The missed slots directly before the block at a height, or the missed slot with a number, with their reasons. @throws
+ * ProtocolError like `whyMissed`
+ */
 export async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
   const [status, constants, forgers, configured] = await Promise.all([
     ask<{ height: number; secondsSinceEpoch: number }>('node/status'),

@@ -13,7 +13,7 @@ export class DelayLine {
   #entries: Entry[] = [];
   #timer: Timer | undefined;
 
-  /** @param entriesMax maximum number of waiting pieces of work; further work is dropped */
+  /** @param entriesMax maximum number of waiting callbacks; further callbacks are dropped */
   constructor(clock: Clock, entriesMax: number) {
     this.#clock = clock;
     this.#entriesMax = entriesMax;

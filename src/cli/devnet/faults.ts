@@ -6,7 +6,7 @@ export interface LinkFaults {
   readonly isCut: boolean;
   /** Delay of a message in one direction, in milliseconds. */
   readonly delayMs: number;
-  /** Probability from 0 to 1 that a message, question or answer is lost. */
+  /** Probability from 0 to 1 that a message, request or answer is lost. */
   readonly loss: number;
 }
 

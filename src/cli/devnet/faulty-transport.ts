@@ -2,10 +2,9 @@
  * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates this
  * transport. `bloomery start` does not even load this file.
  *
- * Both ends of a link know the faults of the link. The sender applies the faults to messages and questions. The
- * receiver applies the faults to answers and to the peer's information about itself, because the sender sends its
- * information to all peers at once. Faults do not affect handshakes, heartbeats and the measured round trip, so
- * connections stay open.
+ * Both ends of a link know the faults of the link. The sender applies the faults to messages and requests. The receiver
+ * applies the faults to answers and to the peer's information about itself, because the sender sends its information to
+ * all peers at once. Faults do not affect handshakes, heartbeats and the measured round trip, so connections stay open.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -52,7 +51,7 @@ interface Question {
 interface Line {
   readonly outgoing: DelayLine;
   readonly incoming: DelayLine;
-  /** Questions that wait for an answer. */
+  /** Requests that wait for an answer. */
   readonly asked: Set<Question>;
   /** Last information that the peer sent about itself. A delay may still keep it from the engine. */
   latest: PeerInfo | undefined;
@@ -74,7 +73,7 @@ export class FaultyTransport implements Transport {
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
     for (const [peerId, line] of this.#lines) {
-      // The new faults may lose answers, so open questions need a time limit.
+      // The new faults may lose answers, so open requests need a time limit.
       if (this.#faultsOf(peerId) !== NONE) for (const question of line.asked) question.limit();
       if (line.latest !== line.delivered && this.#faultsOf(peerId).loss === 0) this.#deliver(peerId, line);
     }
@@ -109,7 +108,7 @@ export class FaultyTransport implements Transport {
     refuseCut();
     const { delayMs } = this.#faults.get(address.wsPort) ?? NONE;
     if (delayMs > 0) {
-      // A question and its answer are both delayed.
+      // A request and its answer are both delayed.
       await new Promise<void>((resolve) => void this.#options.clock.after(2 * delayMs, resolve));
       refuseCut();
     }

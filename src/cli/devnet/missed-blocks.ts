@@ -1,5 +1,5 @@
 /**
- * Counts missed blocks without the missed block that the genesis block causes. The genesis block takes one place of the
+ * Counts missed blocks without the missed block that the genesis block causes. The genesis block uses one slot of the
  * first round, so one delegate has no block in the first round. The chain counts a missed block for this delegate, like
  * the reference.
  */
@@ -15,7 +15,7 @@ export class FirstRound {
   }
 
   /**
-   * The delegate without a place in the first round; undefined before the first round is over.
+   * The delegate without a slot in the first round; undefined before the first round is over.
    *
    * @param height height of the node that answers
    */
@@ -28,8 +28,8 @@ export class FirstRound {
     if (height < this.#activeDelegates) return undefined;
     this.#forgers ??= blocks === 0 ? [] : await client.firstForgers(blocks);
     const forged = new Set(this.#forgers);
-    // If several delegates have no block in the first round, one of them had no place and the others missed their
-    // slots. The result is the first of these delegates.
+    // If several delegates have no block in the first round, one of them had no slot and the others missed their slots.
+    // The result is the first of these delegates.
     return delegates.find(({ publicKey, missed }) => missed > 0 && !forged.has(publicKey))?.publicKey;
   }
 }

@@ -42,7 +42,7 @@ export async function performForPage(
   }
 }
 
-/** Maximum of waiting operations. A page requests one operation at a time, so a larger number shows a fault. */
+/** Maximum number of waiting operations. A page requests one operation at a time, so a larger number shows a fault. */
 const WAITING_MAX = 16;
 /**
  * Time limit of an answer in milliseconds. The HTTP interface closes a connection without data only after a longer

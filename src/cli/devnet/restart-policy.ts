@@ -22,7 +22,7 @@ const RESTART_DELAY_MS_MAX = 30_000;
  * again.
  */
 export const STABLE_MS = 60_000;
-/** Maximum of ends in a row, each before `STABLE_MS`. A node that reaches the maximum is not restarted. */
+/** Maximum number of ends in a row, each before `STABLE_MS`. A node that reaches the maximum is not restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;
 
 export class RestartPolicy {

@@ -48,16 +48,16 @@ export interface MinedSlots {
 }
 
 /**
- * Maximum of ids of transactions that were handed to other nodes. With these ids, each transaction is handed on only
- * once. The maximum is several times the size of a pool.
+ * Maximum number of ids of transactions that were handed to other nodes. With these ids, each transaction is handed on
+ * only once. The maximum is several times the size of a pool.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 /** Default of `peersWaitMs`. Nodes on one machine connect within a fraction of a second. */
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
- * Maximum of consecutive blocks that the arrival of transactions causes. The blocks end at the first block without
- * transactions.
+ * Maximum number of consecutive blocks that the arrival of transactions causes. The blocks end at the first block
+ * without transactions.
  */
 const INSTANT_BLOCKS_MAX = 1_000;
 
@@ -243,8 +243,8 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that a node accepted. In the modes `instant` and `on-demand`, all nodes get the transaction at
-   * once, so the next block has it, whichever node forges. In the mode `instant`, a block is mined.
+   * Handles a transaction that a node accepted. In the modes `instant` and `on-demand`, all nodes get the transaction
+   * at once, so the next block has it, whichever node forges. In the mode `instant`, a block is mined.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     const key = knownAs(id, transaction);

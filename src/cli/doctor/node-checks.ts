@@ -92,7 +92,8 @@ const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOU
 const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
 /**
- * Minimum time of failed deliveries that counts as a fault. A receiver that restarts is unreachable for a shorter time.
+ * Time in milliseconds for which deliveries must fail before the doctor reports a fault. A receiver that restarts is
+ * unreachable for a shorter time.
  */
 const UNDELIVERED_MS_MIN = 60_000;
 /** Faults that follow when a node cannot store blocks. */
@@ -309,7 +310,7 @@ function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
   });
 }
 
-/** A reader that was replaced is missing in one look, and up in the next. */
+/** A reader that was replaced is missing at the first read, and up at the second. */
 function judgeReaders({ looks }: Seen): readonly Finding[] {
   const missing = looks.map(({ readers }) => {
     const up = readers?.each.filter(({ state }) => state === 'up').length ?? 0;

@@ -28,7 +28,7 @@ const CHANCE = 1e-4;
  * and two neighbouring forgers may be absent.
  */
 const UNUSED_SLOTS_MIN = 3;
-/** Maximum of empty slots for very irregular networks. */
+/** Maximum number of empty slots for very irregular networks. */
 const UNUSED_SLOTS_MAX = 10;
 /** The genesis block has no slot of its own. */
 const FIRST_FORGED_HEIGHT = 2;

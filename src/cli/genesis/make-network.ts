@@ -66,7 +66,7 @@ export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles
     generation,
     epoch: EPOCH,
     blockTimeS,
-    // With fewer delegates than places in a round, some slots would have no forger, and the network would have no
+    // With fewer delegates than slots in a round, some slots would have no forger, and the network would have no
     // finality. Therefore the round is shortened.
     ...(delegates.length === ACTIVE_DELEGATES ? {} : { activeDelegates: delegates.length }),
     transactionsPerBlockMax: 25,

@@ -85,7 +85,7 @@ export type RequestState<Data> =
 
 /**
  * Asks the node, and asks again when `version` changes. Until the new answer arrives, the earlier answer to the same
- * question is shown.
+ * request is shown.
  *
  * @param path below `/api`
  */
@@ -94,8 +94,8 @@ export function useAnswer<Data>(path: string, version: string | number = ''): Re
 }
 
 /**
- * Like `useAnswer`, for a question that may not be valid. For an invalid question, the result is the reason instead of
- * an answer.
+ * Like `useAnswer`, for a request that may not be valid. For an invalid request, the result is the reason instead of an
+ * answer.
  */
 export function useQuestion<Data>(question: Question, version: string | number = ''): RequestState<Data> {
   const path = 'path' in question ? question.path : '';
@@ -106,8 +106,8 @@ export function useQuestion<Data>(question: Question, version: string | number =
 /**
  * Like `useAnswer`, for an answer that needs several requests.
  *
- * @param name name of the question; an earlier answer is shown only under the same name; with an empty name, no request
- *   is sent
+ * @param name name of the query; an earlier answer is shown only under the same name; with an empty name, no request is
+ *   sent
  */
 export function useAsked<Data>(
   question: () => Promise<Answer<Data>>,

@@ -50,7 +50,7 @@ export interface LiveState {
   readonly consensus: number | undefined;
   /** This node and its peers on the same machine. */
   readonly nodes: readonly NodeRow[];
-  /** The node's clock minus the reader's clock, in milliseconds. */
+  /** The node's clock minus the browser's clock, in milliseconds. */
   readonly clockAheadMs: number;
   readonly blockTimeS: number;
 }

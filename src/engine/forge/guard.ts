@@ -2,8 +2,8 @@
  * Decides whether a delegate can sign on this node without contradicting a header that it signed on another node. The
  * journal has the headers that the delegate signed on this node. The chain shows headers that the delegate signed on
  * other nodes. If the chain has a block that the delegate signed on another node, the other node may still be forging
- * for the delegate. This node assumes so until one slot of the delegate has passed without a block. In a generation
- * with finality, the delegate must wait longer (`Rules.handOver`).
+ * for the delegate. This node assumes that the other node still forges, until one slot of the delegate has passed
+ * without a block. In a generation with finality, the delegate must wait longer (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';

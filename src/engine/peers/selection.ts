@@ -18,7 +18,7 @@ const LISTED_MIN = 100;
 const NETGROUP_SHARE = 0.034;
 /**
  * Share of inbound connections that are safe from eviction because of short round trips. The same share is safe because
- * this node could answer most questions of these peers.
+ * this node could answer most requests of these peers.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -37,10 +37,10 @@ export interface Spread<P> {
  * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals the
  * share of tried peers, but is at least one half.
  *
- * A netgroup gets a second place only when the netgroup of each candidate has a place. A netgroup gets a third place
- * only when the netgroup of each candidate has two places, and so on. Addresses in one network are cheap for an
- * attacker. By this rule, an attacker with many addresses in one netgroup only gets places that no other candidate
- * needs. The nodes of a network with a single netgroup can still connect to each other.
+ * A netgroup gets a second connection only when the netgroup of each candidate has one connection. A netgroup gets a
+ * third connection only when the netgroup of each candidate has two connections, and so on. Addresses in one network
+ * are cheap for an attacker. By this rule, an attacker with many addresses in one netgroup only gets connections that
+ * no other candidate needs. The nodes of a network with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -79,7 +79,7 @@ interface Candidate<P> {
   readonly group: number | undefined;
 }
 
-/** Counts the outbound places of each netgroup. */
+/** Counts the outbound connections of each netgroup. */
 class GroupPlaces {
   readonly #counts = new Map<number, number>();
 
@@ -87,7 +87,7 @@ class GroupPlaces {
     for (const group of taken) this.take(group);
   }
 
-  /** Number of places of a netgroup; 0 for a peer without a netgroup. */
+  /** Number of connections of a netgroup; 0 for a peer without a netgroup. */
   of(group: number | undefined): number {
     return group === undefined ? 0 : (this.#counts.get(group) ?? 0);
   }
@@ -143,8 +143,8 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
  * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
  * attacker cannot get into these groups at will. The first group has connections of the netgroups with the highest
  * secret numbers. The second group has the connections with the shortest round trips. The third group has the
- * connections of the peers for whom this node could answer the largest share of questions. The fourth group is the
- * older half of the remaining connections. The function chooses a random connection of the largest netgroup among the
+ * connections of the peers for whom this node could answer the largest share of requests. The fourth group is the older
+ * half of the remaining connections. The function chooses a random connection of the largest netgroup among the
  * connections that are not safe. An attacker with many connections therefore usually loses one of its own connections.
  * If all connections are safe, the function chooses the youngest connection.
  *

@@ -42,7 +42,7 @@ const SLICE_MS = 5;
  * because their clock stands still during the checks.
  */
 const SLICE_COUNT = 25;
-/** Time in milliseconds after which the node checks a transaction again that was not valid in the state. */
+/** Time in milliseconds after which the node again checks a transaction that was not valid in the state. */
 const RETRY_MS = 10_000;
 /** Time in milliseconds over which the node collects dropped transactions into one log line. */
 const TELL_MS = 1_000;

@@ -34,7 +34,7 @@ export interface Payer {
   wasUseful(): void;
 }
 
-/** The payer for work of the node itself. This payer charges nothing. */
+/** The payer for work of the node itself. This payer has no limit and charges nothing. */
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Records the backoff of each peer that failed. The node sends a peer no questions during the peer's backoff. Each
+ * Records the backoff of each peer that failed. The node sends a peer no requests during the peer's backoff. Each
  * further failure in a row makes the backoff longer.
  */
 

@@ -52,8 +52,8 @@ export class Blame {
       return;
     }
     // If our clock is slow, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
-    // does not count as a failure of the peer. A peer at our height has not claimed a better chain. The peer may
-    // therefore have a branch that is not better without a counted failure.
+    // does not count as a failure of the peer. A peer at our height has not claimed a better chain. If the branch of
+    // such a peer is not better, this does not count as a failure either.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);

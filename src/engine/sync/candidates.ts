@@ -58,7 +58,10 @@ export class Candidates {
     return largest?.[this.#dependencies.random.below(largest.length)];
   }
 
-  /** Returns peers that announce the same tip as the leader. The peers that we dialled come first. */
+  /**
+   * Returns peers that announce the same tip as the leader, which is the followed peer. The peers that we dialled come
+   * first.
+   */
   helpersOf(leader: PeerId): readonly PeerId[] {
     const { transport, backoff } = this.#dependencies;
     const connections = transport.connections();
@@ -73,15 +76,17 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /** Whether the leader is an inbound peer, and a peer that we dialled also claims a better chain. */
+  /**
+   * Whether the leader (the followed peer) is an inbound peer, and a peer that we dialled also claims a better chain.
+   */
   isStrangerInTheWay(leader: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
     return connection?.direction !== 'outbound' && this.#better(new Set([leader]), isOutbound).length > 0;
   }
 
   /**
-   * Whether a peer that this run has not tried yet also claims a better chain. If we dialled the leader, only peers
-   * that we dialled count.
+   * Whether a peer that this run has not tried yet also claims a better chain. If we dialled the leader (the followed
+   * peer), only peers that we dialled count.
    */
   isAnotherWaiting(leader: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([leader, ...tried]);

@@ -1,8 +1,8 @@
 /**
- * Downloads the blocks of one peer's chain in batches, before the caller needs them. A question for a batch names the
- * id of the block before the batch, so the node asks for one batch after another. Any peer that announces the same tip
- * may send a batch. The node first asks the peer that has answered fastest so far. If this peer does not answer within
- * `PATIENCE_MS`, the node also asks another peer.
+ * Downloads the blocks of one peer's chain in batches, before the caller needs them. This peer is the leader. A request
+ * for a batch names the id of the block before the batch, so the node asks for one batch after another. Any peer that
+ * announces the same tip may send a batch. The node first asks the peer that has answered fastest so far. If this peer
+ * does not answer within `PATIENCE_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -54,7 +54,7 @@ export interface Batch {
 }
 
 /**
- * Names the block before a batch. The question contains the id of the block. The first block of the answer must be a
+ * Names the block before a batch. The request contains the id of the block. The first block of the answer must be a
  * child of the block.
  */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;

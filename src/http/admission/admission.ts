@@ -34,8 +34,8 @@ type Obstacle = SharedObstacle | 'uncounted';
 const STILL_MS = 2 * SWEEP_MS;
 
 /**
- * Times that a stranger's new connection waits for a place, in milliseconds. A process closes an idle connection within
- * a few milliseconds, unless it is busy.
+ * Times that a stranger's new connection waits for another connection to close, in milliseconds. A process closes an
+ * idle connection within a few milliseconds, unless it is busy.
  */
 const ROOM_WAITS_MS = [20, 100];
 
@@ -239,8 +239,8 @@ export class Admission implements ConnectionHost {
     this.clock.after(SWEEP_MS, () => {
       if (this.#isClosed) return;
       const nowMs = this.clock.nowMs();
-      // If the process was suspended or blocked, it reads the waiting input before it checks time limits. Otherwise
-      // clients would be closed for the node's own delay.
+      // If the process was suspended or blocked, it reads the waiting input before it checks time limits. Otherwise the
+      // node would close connections because of its own delay.
       const wasStill = nowMs - this.#sweptMs > STILL_MS;
       this.#sweptMs = nowMs;
       if (!wasStill) for (const connection of this.#connections.all()) connection.checkTime(nowMs);

@@ -141,7 +141,7 @@ export class ClientConnection implements Place, Holder {
 
   /**
    * Allows reading the body of the present request. @param start starts the handler; called when the body is complete,
-   * or at once for a body in chunks
+   * or at once for a chunked body
    */
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);
@@ -259,7 +259,7 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Reads a stranger's connection for the first time, in its turn. Until its turn, the bytes of a stranger's connection
+   * Reads a stranger's connection for the first time, in its turn. Until the turn of the connection, the received bytes
    * stay in the kernel. If no bytes have arrived at its turn, the connection waits for another turn when its first
    * bytes arrive.
    */

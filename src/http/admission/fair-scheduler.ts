@@ -47,7 +47,7 @@ export class FairScheduler {
     this.#accepting.accepted();
   }
 
-  /** Adds work for a stranger that was done outside the scheduler to the used time. */
+  /** Charges the time of work for a stranger that ran outside the scheduler. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }

@@ -56,8 +56,8 @@ export const PIPELINED_BYTES_MAX = 16 * 1024;
 export const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Time to read an answer, in milliseconds: enough for a megabyte at 140 kbit/s. A client that reads nothing is closed
- * much earlier.
+ * Time to read an answer, in milliseconds: enough for a megabyte at 140 kbit/s. The connection of a client that reads
+ * nothing is closed much earlier.
  */
 export const READING_TIMEOUT_MS = 60_000;
 

@@ -58,8 +58,8 @@ export class RequestGate {
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
     if (request.complete) return true;
-    // Bytes after an unwanted body count as bytes beyond the request, too. The gate does not know the end of a body in
-    // chunks.
+    // Bytes after an unwanted body count as bytes beyond the request, too. The gate does not know where a chunked body
+    // ends.
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
@@ -96,8 +96,8 @@ export class RequestGate {
 
   /**
    * Returns the function that starts the handler of a request with a body, once the body is complete. An incomplete
-   * body thus causes no work. The handler itself reads a body in chunks, because only the parser finds the end of such
-   * a body.
+   * body thus causes no work. The handler itself reads a chunked body, because only the parser finds the end of such a
+   * body.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;
@@ -146,7 +146,7 @@ export class RequestGate {
 
   #bytesToPass(held: Buffer): number {
     if (this.#exchange === undefined) return upToHeadEnd(held);
-    // The end of a body in chunks looks like the end of a head. If the same bytes occur inside a chunk, they only split
+    // The end of a chunked body looks like the end of a head. If the same bytes occur inside a chunk, they only split
     // the data into more parts.
     return isChunked(this.#exchange.request) ? upToHeadEnd(held) : Math.min(held.length, this.#exchange.bodyBytesLeft);
   }

@@ -1,6 +1,6 @@
 /**
  * Limits for addresses that several processes share. One process counts, and the other processes ask that process. Each
- * process first applies its own limits, so that a flood of requests does not become a flood of questions between the
+ * process first applies its own limits, so that a flood of requests does not become a flood of messages between the
  * processes.
  */
 
@@ -12,7 +12,7 @@ export interface SharedLimitsListener {
   shutOut(key: string): void;
   /** All connections of all processes reach the maximum (true), or no longer reach it (false). */
   full(isFull: boolean): void;
-  /** Another process needs a place: an idle connection of this address must be closed for it. */
+  /** Another process has a new connection: an idle connection of this address must be closed to make room. */
   makeRoom(key: string): void;
 }
 
@@ -23,7 +23,7 @@ export interface SharedLimits {
    * Counts a request.
    *
    * @param cost number of requests that this request counts for
-   * @throws ProtocolError `NODE_BUSY` when too many questions wait, `NODE_SILENT` when no answer comes in time
+   * @throws ProtocolError `NODE_BUSY` when too many limit checks wait, `NODE_SILENT` when no answer comes in time
    */
   take(client: string, cost: number): Promise<Allowance>;
   /**

@@ -25,7 +25,7 @@ import { Replays, type LiveReplays } from './replays.ts';
 export interface EventClient {
   /** Key under which the limits count the client. */
   readonly key: string;
-  /** True for a client that may use the reserved places and need not wait for a turn. */
+  /** True for a client that may use the reserved streams and need not wait for a turn. */
   readonly isTrusted: boolean;
 }
 
@@ -78,7 +78,7 @@ export interface EventHubOptions {
 const SERVING_MS = 5;
 /** Number of records that one reader gets before the next reader is served. */
 const RECORDS_PER_READER = 20;
-/** Share of the places that is reserved for trusted readers. */
+/** Share of the streams that is reserved for trusted readers. */
 const RESERVED_SHARE = 0.1;
 /**
  * Number of records that are cached with their texts, because most readers want the same records. A reader that is
@@ -253,7 +253,8 @@ class Hub implements EventHub {
     const { sequence } = reader.place;
     const past = (reader.past ??= new ChainAsOf(this.#api, sequence));
     const last = lastPastHeight(past, reader.filter.finality);
-    // No block at this height was in the chain at that time. Blocks at this height have their events in the log.
+    // At the reader's place in the log, the chain had no block at this height. The log has the events of each later
+    // block at this height.
     if (height > last) return this.#beginLog(reader);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);

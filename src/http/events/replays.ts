@@ -39,7 +39,7 @@ export interface LiveReplays {
 
 /**
  * Limits replays for all processes together. One process counts the replays of all processes. The limit of this process
- * comes first, so that a flood of requests does not become a flood of questions.
+ * comes first, so that a flood of requests does not become a flood of messages between the processes.
  */
 export function createSharedReplays(shared: SharedLimits): LiveReplays {
   const own = new Replays();

@@ -18,8 +18,8 @@ const LAG_BLOCKS_MAX = 2;
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * Maximum age of the tip, in slots, at which a node that does not forge counts as ready without the heights of peers. In
- * so many slots, the network can forge as many blocks as a ready node may lag behind.
+ * Maximum age of the tip, in slots, at which a node that does not forge counts as ready without the heights of peers. A
+ * ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network forges at most one block in each slot.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 
@@ -71,7 +71,7 @@ async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | unde
     const connected = (await api.peers()).filter(({ state }) => state === 'connected');
     if (connected.length === 0) return `The node has no peers, and its last block is ${ageS} s old.`;
     // The whole network may have stopped making blocks. The heights of the peers show this, but a peer that has just
-    // connected may not have told its height.
+    // connected may not have announced its height.
     const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
     if (heights.length === 0) {
       return `No connected peer has told its height yet, and the last block is ${ageS} s old.`;

@@ -160,7 +160,7 @@ export const HISTORY_SHAPE: Schema = shape.objectOf({
           description: 'Start of the interval. An interval in which nothing happened has no point.',
         },
         blocks: shape.COUNT,
-        transactions: { ...shape.COUNT, description: 'In these blocks.' },
+        transactions: { ...shape.COUNT, description: 'Number of transactions in these blocks.' },
         missedSlots: { ...shape.COUNT, description: 'Slots without a block between these blocks.' },
         reorgs: shape.COUNT,
         delayMs: {
@@ -177,9 +177,9 @@ export const HISTORY_SHAPE: Schema = shape.objectOf({
 });
 
 export const DIAGNOSTIC_SHAPE: Schema = shape.objectOf({
-  number: { type: 'integer', minimum: 1, description: 'In the order of the diagnostics since the start.' },
+  number: { type: 'integer', minimum: 1, description: 'Number of the diagnostic since the start of the node.' },
   time: shape.INSTANT,
-  module: { type: 'string', description: 'The part of the node that decided.' },
+  module: { type: 'string', description: 'Module that logged the diagnostic.' },
   code: { type: 'string', description: 'Stable name of the reason.' },
   message: shape.TEXT,
   fields: shape.ANY_OBJECT,
@@ -189,17 +189,17 @@ const FORGER_SHAPE: Schema = {
   ...shape.objectOf({
     publicKey: shape.PUBLIC_KEY,
     username: shape.TEXT,
-    height: { ...shape.COUNT, description: 'Height whose order tells it.' },
+    height: { ...shape.COUNT, description: 'Height whose order of forgers determines the owner of the slot.' },
     isCertain: {
       ...shape.FLAG,
-      description: 'False where others may have begun a round since, whose order is not known here.',
+      description: 'False if other nodes may have begun another round, whose order of forgers this node does not know.',
     },
   }),
-  description: 'Whose the slot is; absent where its order is not known any more, or nobody owns it.',
+  description: 'Owner of the slot; absent if the order of forgers is no longer stored, or if the slot has no owner.',
 };
 
 export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
-  since: { ...shape.INSTANT, description: 'From when on every fact was kept.' },
+  since: { ...shape.INSTANT, description: 'Time since which all events of slots are stored.' },
   slots: shape.listOf(
     shape.objectOf(
       {
@@ -208,8 +208,8 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
         facts: shape.listOf(
           shape.objectOf({
             time: shape.INSTANT,
-            module: { type: 'string', description: 'The part of the node that tells it.' },
-            code: { type: 'string', description: 'Stable name of the fact.' },
+            module: { type: 'string', description: 'Module that logged the event.' },
+            code: { type: 'string', description: 'Stable name of the event.' },
             message: shape.TEXT,
             fields: shape.ANY_OBJECT,
           }),
@@ -221,29 +221,30 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
   switches: shape.listOf(
     shape.objectOf({
       time: shape.INSTANT,
-      delegate: { type: 'string', description: 'Public key.' },
+      delegate: { type: 'string', description: 'Public key of the delegate.' },
       on: shape.FLAG,
     }),
   ),
   branches: shape.listOf(
     shape.objectOf(
       {
-        time: { ...shape.INSTANT, description: 'When the node left the branch.' },
+        time: { ...shape.INSTANT, description: 'Time when the node left the branch.' },
         fromSlot: shape.COUNT,
         toSlot: shape.COUNT,
         forHeight: shape.COUNT,
-        forBlockId: { type: 'string', description: 'First block of the branch that took its place.' },
+        forBlockId: { type: 'string', description: 'First block of the branch that replaced it.' },
       },
       ['forHeight', 'forBlockId'],
     ),
   ),
   looks: {
     ...shape.listOf(shape.objectOf({ fromSlot: shape.COUNT, toSlot: shape.COUNT })),
-    description: 'Slots in which the node ran and looked at the clock.',
+    description: 'Ranges of slots in which the forging scheduler ran.',
   },
   oldOrders: {
     ...shape.listOf(shape.objectOf({ fromSlot: shape.COUNT, toSlot: shape.COUNT, height: shape.COUNT })),
-    description: 'Slots in which the node went by the order of a height while others may have begun another round.',
+    description:
+      'Slots in which the node used the order of forgers at `height`, but other nodes may have begun another round.',
   },
 });
 
@@ -266,13 +267,13 @@ const STATUS_SHAPES_2: Readonly<Record<string, Schema>> = {
 
 const CLOCK_SHAPE: Schema = {
   type: 'integer',
-  description: "By how much the peers' clocks are ahead of this node's, in milliseconds, when it is much.",
+  description: "Time in milliseconds by which the peers' clocks are ahead of this node's clock; absent if it is small.",
 };
 
 const CLOCKS_SHAPE: Schema = {
   ...shape.objectOf({ peer: shape.TEXT, offsetMs: shape.INTEGER }),
   description:
-    "A peer whose clock is ahead of this node's by so many milliseconds, when it is much and it is not known which is wrong.",
+    "A peer whose clock is ahead of the node's clock; absent unless the offset is large and either clock may be wrong.",
 };
 
 const BRANCH_CHANGES_SHAPE: Schema = {
@@ -286,35 +287,36 @@ const BRANCH_CHANGES_SHAPE: Schema = {
       }),
     ),
   }),
-  description: 'Times that blocks were reverted since the node started, newest first; absent while there were none.',
+  description: 'Reverts of blocks since the start of the node, newest first; absent if there were none.',
 };
 
 const ALONE_SHAPE: Schema = {
   type: 'boolean',
   description:
-    'True, and told only then, when the node has no peers and is short of none: it was started without (`p2p.enabled: false`, ' +
-    '`--no-peers`), or no peer is named to it and all delegates of the round forge here, as in a devnet of one node.',
+    'True if the node has no peers and needs none; otherwise absent. A node needs no peers if it was started without ' +
+    'them (`p2p.enabled: false`, `--no-peers`), or if no option names a peer and all delegates of the round forge on ' +
+    'this node, as in a devnet of one node.',
 };
 
 const READERS_SHAPE: Schema = {
   ...shape.objectOf({
-    wanted: { type: 'integer', minimum: 1, description: 'Of `http.processes`.' },
-    restarts: { ...shape.COUNT, description: 'Times that one was begun in the place of another.' },
+    wanted: { type: 'integer', minimum: 1, description: 'Value of `http.processes`.' },
+    restarts: { ...shape.COUNT, description: 'Number of readers that were started to replace another reader.' },
     each: shape.listOf(
       shape.objectOf({
         reader: { type: 'integer', minimum: 1 },
         state: {
           type: 'string',
           enum: ['starting', 'up', 'silent'],
-          description: '`silent`: it does not react, and another one is begun beside it.',
+          description: '`silent`: the reader does not respond, and the node starts another reader beside it.',
         },
         since: shape.INSTANT,
-        memoryBytes: { ...shape.COUNT, description: 'Of its own, without pages of the store.' },
-        requests: { ...shape.COUNT, description: 'That came to it since it began.' },
+        memoryBytes: { ...shape.COUNT, description: "The reader's own memory, without pages of the store." },
+        requests: { ...shape.COUNT, description: 'Number of requests to the reader since its start.' },
       }),
     ),
   }),
-  description: 'Processes that answer HTTP beside the node; absent where it answers itself.',
+  description: 'Processes that answer HTTP beside the node; absent if the node itself answers.',
 };
 
 const STATUS_SHAPES_3: Readonly<Record<string, Schema>> = { chainMaxHeightFinalized: shape.COUNT };
@@ -339,10 +341,10 @@ export function statusShape(dialect: HttpDialect): Schema {
 const ACTIVE_DELEGATES_SHAPE: Schema = {
   type: 'integer',
   minimum: 1,
-  description: `Delegates of a round, told when they are not ${ACTIVE_DELEGATES}.`,
+  description: `Number of delegates in a round; absent if the number is ${ACTIVE_DELEGATES}.`,
 };
 
-const NETWORK_NAME_SHAPE: Schema = { type: 'string', description: 'Name of the network at this node.' };
+const NETWORK_NAME_SHAPE: Schema = { type: 'string', description: 'Name by which this node knows the network.' };
 
 const BUILD_SHAPES: Readonly<Record<string, Schema>> = { build: shape.TEXT, commit: shape.TEXT };
 const CONSTANTS_SHAPES_2: Readonly<Record<string, Schema>> = {

@@ -67,7 +67,8 @@ function signatureOf(body: string, secret: string, nowMs: number): string {
 }
 
 /**
- * Runs a program, without a shell, with the notice as JSON on its standard input. Exit code 0 accepts the notice.
+ * Runs a program, without a shell, with the notice as JSON on its standard input. The program accepts the notice with
+ * exit code 0.
  *
  * @param command the program and its arguments
  */

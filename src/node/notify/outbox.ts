@@ -14,7 +14,7 @@ import { makeFolder } from '../../store/disk/folder.ts';
 import { checkedLine, contentOf } from '../checked-lines.ts';
 
 /**
- * Maximum of waiting events. Beyond this maximum, the outbox drops the oldest event, because a receiver that is
+ * Maximum number of waiting events. Beyond this maximum, the outbox drops the oldest event, because a receiver that is
  * unreachable for weeks must not fill the disk.
  */
 export const EVENTS_MAX = 1000;

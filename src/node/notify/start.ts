@@ -18,11 +18,11 @@ import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
 /**
- * Maximum of diagnostics that are read at the start: all that are kept, because diagnostics from before the notifier
- * started are sent too.
+ * Maximum number of diagnostics that are read at the start: all that are kept, because diagnostics from before the
+ * notifier started are sent too.
  */
 const DIAGNOSTICS_MAX = 10_000;
-/** Maximum of blocks that are examined again after a run was killed before it saved its position. */
+/** Maximum number of blocks that are examined again after a run was killed before it saved its position. */
 const BLOCKS_AGAIN_MAX = 1000;
 
 export interface NotifierSources {

@@ -1,8 +1,8 @@
 /**
- * A reader's connection to the limits that all readers share. The node counts for all readers. Questions go to the node
- * in batches. Each batch waits for the answers to the batch before it, so that a flood of requests takes only a small
- * part of the node's time. While the node does not answer, open questions fail after `LIMIT_ANSWER_MS_MAX`, and new
- * questions fail at once.
+ * A reader's connection to the limits that all readers share. The node counts for all readers. The reader sends its
+ * limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a flood of
+ * requests takes only a small part of the node's time. While the node does not answer, open limit checks fail after
+ * `LIMIT_ANSWER_MS_MAX`, and new limit checks fail at once.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -28,7 +28,7 @@ interface Waiting {
   readonly ask: LimitAsk;
   readonly timer: Timer;
   readonly settle: (answer: LimitAnswer) => void;
-  /** True after the caller of this question got an error because no answer came in time. */
+  /** True after the caller of this limit check got an error because no answer came in time. */
   isGivenUp: boolean;
 }
 
@@ -37,7 +37,7 @@ export class LimitChannel implements SharedLimits {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #waiting = new Set<Waiting>();
   #asked: readonly Waiting[] | undefined;
-  /** True when a question was not answered in time and the node has not answered since. */
+  /** True when a limit check was not answered in time and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
   /** Number of closed connections by key. The number of keys never exceeds the number of connections. */
@@ -151,7 +151,7 @@ export class LimitChannel implements SharedLimits {
 
   #giveUp(waiting: Waiting): void {
     waiting.isGivenUp = true;
-    // A question that was not sent yet is dropped. If the question was sent, the node counts as silent.
+    // A limit check that was not sent yet is dropped. If the limit check was sent, the node counts as silent.
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }
 

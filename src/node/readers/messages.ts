@@ -15,8 +15,8 @@ import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
 /**
- * Questions about the present state, which change nothing. If several requests need the same answer, a reader sends
- * only one question.
+ * Reads of the present state, which change nothing. If several HTTP requests need the same answer, a reader sends only
+ * one read.
  */
 export const READS = [
   'status',
@@ -53,18 +53,17 @@ export const WRITES_AT_ONCE = 100;
 export const NEWS_WAITING_MAX = 10_000;
 
 /**
- * Maximum number of questions about shared limits in one message. A reader has only one unanswered message with
- * questions about limits.
+ * Maximum number of checks of shared limits in one message. A reader has only one unanswered message with limit checks.
  */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**
- * Maximum number of questions about limits that wait in a reader. By default, a reader has fewer connections, each with
- * one question at most.
+ * Maximum number of limit checks that wait in a reader. By default, a reader has fewer connections, each with one limit
+ * check at most.
  */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
- * Milliseconds after which a question about limits fails because the node is busy. The client then gets an error. The
- * reader must not count alone instead, because each reader would grant the full limit while the node is overloaded.
+ * Milliseconds after which a limit check fails because the node is busy. The client then gets an error. The reader must
+ * not count by itself instead, because each reader would grant the full limit while the node is overloaded.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read fails. For the largest reads, a busy node needs a second. */
@@ -79,7 +78,7 @@ export const LIMIT_REPORTED_MAX = 1_000;
 /** A request of a client, a new connection with its key, or a replay of events with the key of its client. */
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
-/** The answer to a question: the allowance of the client, or the reason for a refusal. */
+/** The answer to a limit check: the allowance of the client, or the reason for a refusal. */
 export type LimitAnswer = Allowance | SharedObstacle | 'replays' | null;
 
 export interface LimitReport {
@@ -213,7 +212,7 @@ export function busy(): ProtocolError {
   );
 }
 
-/** The error for a client whose question the node does not answer in time. The node may hang. */
+/** The error when the node does not answer a limit check or a read in time. The node may hang. */
 export function silent(): ProtocolError {
   return new ProtocolError('NODE_SILENT', {}, 'The node does not answer its HTTP processes: ask again later.');
 }

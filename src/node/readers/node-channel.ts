@@ -1,7 +1,7 @@
 /**
  * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has.
- * The number of open questions is limited. A read fails if no answer comes in time. A write fails only if the node
- * answers so, because only the node knows whether the write was done.
+ * The number of unanswered reads and writes is limited. A read fails if no answer comes in time. A write fails only if
+ * the node answers that it failed, because only the node knows whether the write was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -37,7 +37,7 @@ interface Waiting {
 export class NodeChannel {
   readonly #send: (message: FromReader) => void;
   readonly #clock: Pick<Clock, 'after'>;
-  /** Reads that were not sent yet, by their question. */
+  /** Reads that were not sent yet, by name and arguments. */
   readonly #reads = new Map<string, Waiting>();
   /** Reads that were sent and not answered yet. */
   #asked: readonly Waiting[] = [];

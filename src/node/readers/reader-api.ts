@@ -55,8 +55,8 @@ interface View {
 
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
-  // Like the transaction pool of the node, this map has only confirmed transactions. All chain data of a reader are
-  // confirmed.
+  // Times of arrival of confirmed transactions. The pool of the node keeps the same times. All transactions in the
+  // chain data of a reader are confirmed.
   const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });

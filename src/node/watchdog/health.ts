@@ -1,4 +1,4 @@
-/** Judges from the samples of the watchdog whether a node can still do its work. */
+/** Decides from the samples of the watchdog whether a node can still do its work. */
 
 import type { PulseReading } from './pulse.ts';
 
@@ -42,7 +42,9 @@ const COLLECT_SHARE = 0.8;
  * collecting a large heap takes half a second.
  */
 const COLLECT_INTERVAL_MS = 120_000;
-/** Time in milliseconds after a requested collection at which the process is ended if memory is still above the ceiling. */
+/**
+ * Time in milliseconds after a requested collection at which the process is ended if memory is still above the ceiling.
+ */
 const COLLECT_GRACE_MS = 2000;
 /**
  * Share of the ceiling above which the process is ended at once, because its memory grows faster than collections free

@@ -1,4 +1,4 @@
-/** Measures the own memory of the process. */
+/** Measures the process's own memory. */
 
 import { readFileSync } from 'node:fs';
 

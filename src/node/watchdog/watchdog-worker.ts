@@ -1,4 +1,4 @@
-/** The thread of a watchdog: it takes samples, judges them, and ends the process. */
+/** The thread of a watchdog: it takes samples, evaluates them, and ends the process if a limit is exceeded. */
 
 import { close, open, write } from 'node:fs';
 import { performance } from 'node:perf_hooks';

@@ -11,14 +11,14 @@ const U32_MAX = 0xffff_ffff;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Maximum of transactions in a received block. No network may allow more transactions in a block. The limit bounds the
- * work that a malicious list can cause.
+ * Maximum number of transactions in a received block. No network may allow more transactions in a block. The limit
+ * bounds the work that a malicious list can cause.
  */
 const TRANSACTIONS_MAX = 150;
 
 /**
- * Maximum of transactions in a genesis block. A genesis block may fund thousands of accounts. A position in a block is
- * stored in 16 bits.
+ * Maximum number of transactions in a genesis block. A genesis block may fund thousands of accounts. A position in a
+ * block is stored in 16 bits.
  */
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 

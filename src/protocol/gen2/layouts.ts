@@ -241,8 +241,8 @@ export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Maximum of digits in a recipient. An address has at most twenty digits, but live networks have exceptions with more
- * digits.
+ * Maximum number of digits in a recipient. An address has at most twenty digits, but live networks have exceptions with
+ * more digits.
  */
 const RECIPIENT_DIGITS_MAX = 100;
 
@@ -254,7 +254,7 @@ export function beddowsOf(amount: string): bigint | undefined {
   return beddows <= U64_MAX ? beddows : undefined;
 }
 
-/** Maximum of characters in the recipient column of lisk-sdk's database. */
+/** Maximum number of characters in the recipient column of lisk-sdk's database. */
 const RECIPIENT_COLUMN_MAX = 22;
 
 /**

@@ -220,8 +220,8 @@ export function isPlainDocument(document: Document): boolean {
 }
 
 /**
- * The only path at which an exception may excuse an error of the base schema: a list of signatures that is too long or has
- * duplicates.
+ * The only path at which an exception may excuse an error of the base schema: a list of signatures that is too long or
+ * has duplicates.
  */
 const EXCEPTABLE_PATH = '.signatures';
 

@@ -24,8 +24,8 @@ export interface BftLimits {
    */
   readonly range: number;
   /**
-   * Maximum of headers in the ledger, 5N. The number is part of consensus, because a block that refers to a header
-   * outside the ledger gets only a quarter of the reward.
+   * Maximum number of headers in the ledger, 5N. The number is part of consensus, because a block that refers to a
+   * header outside the ledger gets only a quarter of the reward.
    */
   readonly headersMax: number;
 }

@@ -11,8 +11,8 @@ import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
 import { finalityOf } from './ledger.ts';
 
 /**
- * Builds and signs the block after `tip`. A header that contradicts the journal, or that `applyBlock` would refuse, is never
- * signed.
+ * Builds and signs the block after `tip`. A header that contradicts the journal, or that `applyBlock` would refuse, is
+ * never signed.
  *
  * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict the journal or the chain; or an error of
  *   `buildBlock`

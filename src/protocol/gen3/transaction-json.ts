@@ -48,8 +48,8 @@ export function isExceptedShape(transaction: Transaction, types: Types, exceptio
 }
 
 /**
- * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked. The fee
- * is 0.
+ * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked.
+ * The fee is 0.
  *
  * @throws TransactionRejected
  */
@@ -137,8 +137,8 @@ interface Reading {
 }
 
 /**
- * The only path at which an exception may excuse an error of the base schema: a list of signatures that is too long or has
- * duplicates.
+ * The only path at which an exception may excuse an error of the base schema: a list of signatures that is too long or
+ * has duplicates.
  */
 const EXCEPTABLE_PATH = '.signatures';
 

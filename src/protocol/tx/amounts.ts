@@ -7,7 +7,7 @@ import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/deci
 import type { Transaction } from '../types.ts';
 import { member } from './json.ts';
 
-/** Maximum of decimal digits that lisk-sdk accepts in an amount given as a number. */
+/** Maximum number of decimal digits that lisk-sdk accepts in an amount given as a number. */
 const SIGNIFICANT_DIGITS_MAX = 15;
 
 /** Number of beddows that a transaction moves besides its fee; 0 if the transaction moves only its fee. */

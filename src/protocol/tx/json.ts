@@ -19,13 +19,13 @@ export function numberIn(value: unknown, name: string): number {
 }
 
 /**
- * Maximum length of a list in a check. A longer list is cut to this length before the check, so that a list with a
- * million entries costs little time. The longest list that any rule allows has 101 entries (a genesis vote), so a cut
- * list remains invalid.
+ * Maximum length of a list in a check. A longer list is truncated to this length before the check, so that a list with
+ * a million entries costs little time. The longest list that any rule allows has 101 entries (a genesis vote), so a
+ * truncated list remains invalid.
  */
 const LIST_ITEMS_MAX = 200;
 
-/** Cuts a list to a length that limits the work of checking it. Other values are returned unchanged. */
+/** Truncates a list to a length that limits the work of checking it. Other values are returned unchanged. */
 export function boundedList(value: unknown): unknown {
   return Array.isArray(value) && value.length > LIST_ITEMS_MAX ? (value.slice(0, LIST_ITEMS_MAX) as unknown) : value;
 }

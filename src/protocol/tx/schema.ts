@@ -49,8 +49,9 @@ export function createShapeCompiler(
     ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
     ajv.addFormat('uri', LOOSE_URI);
     ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
-    // The keyword of this program needs no validation. To validate a keyword, Ajv would compile another meta-schema,
-    // which takes as long as compiling a transaction type.
+    // Ajv need not validate the definition of the keyword below, because the definition is part of this program. To
+    // validate the definition, Ajv would compile another meta-schema, which takes as long as compiling a transaction
+    // type.
     ajv.validateKeyword = () => true;
     ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
     return ajv;

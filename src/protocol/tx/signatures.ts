@@ -203,8 +203,8 @@ export function* searchSigners(
 }
 
 /**
- * Maximum of members that are tried at once for one signature. The maximum is small, because at most one of these
- * checks can succeed.
+ * Maximum number of members that are tried at once for one signature. The maximum is small, because at most one of
+ * these checks can succeed.
  */
 const CANDIDATES_AT_ONCE_MAX = 8;
 

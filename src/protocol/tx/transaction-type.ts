@@ -82,7 +82,7 @@ export function bytesInvalid(reason: string, bytes: Uint8Array): ProtocolError {
 
 const SIGNED_KEY_CHARACTERS = 65;
 
-/** Splits the bytes of concatenated votes or keys. Each has `+` or `-` and 64 characters. */
+/** Splits the bytes of concatenated votes or keys. Each vote or key has `+` or `-` and 64 characters. */
 export function signedKeysIn(bytes: Buffer): string[] {
   if (bytes.length % SIGNED_KEY_CHARACTERS !== 0) throw bytesInvalid('keys of a wrong length', bytes);
   const text = bytes.toString('latin1');

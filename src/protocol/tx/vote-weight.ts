@@ -159,7 +159,9 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   return weight;
 }
 
-/** The account that receives the amount. For a transfer to an application, the receiver is the owner of the application. */
+/**
+ * The account that receives the amount. For a transfer to an application, the receiver is the owner of the application.
+ */
 function receiverOf(state: StateReader, payload: Payload): Address | undefined {
   if (payload.kind === 'inTransfer') return ownerOfApplication(state, payload.dappId);
   return recipientOf({ payload });

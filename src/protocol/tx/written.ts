@@ -11,23 +11,24 @@ import { integerOf, type Decimal } from '../../primitives/decimal.ts';
 import { countedAmount } from './amounts.ts';
 
 /**
- * Maximum of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies assets
- * recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has compiled.
- * This depth is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This
- * node must accept every asset that any lisk-sdk node can store. V8 in this node writes JSON of some 4,000 levels.
+ * Maximum depth of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies
+ * assets recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has
+ * compiled. This depth is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for
+ * long. This node must accept every asset that any lisk-sdk node can store. V8 in this node writes JSON of some 4,000
+ * levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
 /**
- * Maximum of nested arrays and objects in an asset that this node accepts for its pool and for its own blocks. All
- * nodes of lisk-sdk can store an asset of this depth.
+ * Maximum depth of nested arrays and objects in an asset that this node accepts for its pool and for its own blocks.
+ * All nodes of lisk-sdk can store an asset of this depth.
  */
 const POOLED_NESTING_MAX = 256;
 
 /**
- * Maximum of bytes of an asset with unknown members that the pool accepts. The network limits an asset with unknown
- * members only by the maximum size of a message, 3 MB. The queues of the pool have room for 5,000 transactions, and the
- * transactions of a block must fit into a message.
+ * Maximum number of bytes of an asset with unknown members that the pool accepts. The network limits an asset with
+ * unknown members only by the maximum size of a message, 3 MB. The queues of the pool have room for 5,000 transactions,
+ * and the transactions of a block must fit into a message.
  */
 const POOLED_ASSET_BYTES_MAX = 8_192;
 

@@ -1,7 +1,7 @@
 /**
  * Keeps the sums of the balance changes for each day and address. The server computes the sums of a day when all blocks
- * of the day are in complete ranges. The sums carry the id of the attempt to compute them, and the marker of the attempt
- * makes them visible. Sums without a marker are never visible, so they can be removed at any time.
+ * of the day are in complete ranges. The sums carry the id of the attempt to compute them, and the marker of the
+ * attempt makes them visible. Sums without a marker are never visible, so they can be removed at any time.
  */
 
 import { changesPerDay } from '../question-views.ts';

@@ -82,8 +82,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * Renews the lease now. A lease that ended cannot be renewed, so after the call this process has had the lease without
-   * interruption since `take`.
+   * Renews the lease now. A lease that ended cannot be renewed, so after the call this process has had the lease
+   * without interruption since `take`.
    *
    * @throws ProtocolError `SINK_LEASE_LOST`
    */

@@ -42,7 +42,10 @@ export function escaped(text: string): string {
   return SPECIAL.test(text) ? text.replace(/[\\\t\n\r\0]/g, (character) => ESCAPES[character] ?? character) : text;
 }
 
-/** The lines of a range, by table. Bytes outside the heap take less memory than rows, and the garbage collector skips them. */
+/**
+ * The lines of a range, by table. Bytes outside the heap take less memory than rows, and the garbage collector skips
+ * them.
+ */
 export class RangeLines {
   readonly #first: string;
   readonly #chunks = new Map<SinkTable, Uint8Array[]>();

@@ -132,7 +132,8 @@ export function openServer(
     password,
     request_timeout: REQUEST_TIMEOUT_MS,
     max_open_connections: 4,
-    // A server closes idle connections. A request over such a connection would fail, and nobody would know whether it was done.
+    // A server closes idle connections. A request over such a connection would fail, and nobody would know whether it
+    // was done.
     keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });
@@ -223,8 +224,8 @@ async function textOf(stream: Readable): Promise<string> {
 }
 
 /**
- * Returns the exception in an answer with status 200; undefined when there is none. A server that has begun its answer,
- * or a program in front of it, cannot change the status any more when the statement fails.
+ * Returns the exception in an answer with status 200; undefined when there is none. If a statement fails after the
+ * server or a proxy has sent the status, the status cannot change any more.
  */
 function exceptionIn(answer: string): string | undefined {
   return /^Code: [0-9]+.*Exception.*$/m.exec(answer)?.[0];

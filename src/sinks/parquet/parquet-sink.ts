@@ -91,8 +91,8 @@ export class ParquetSink implements Sink {
     const parts = await partsIn(this.#tail);
     const faults = [firstFault(parts, finalHeight), firstWithoutBlocks(this.#tail, parts)];
     const faultyHeight = Math.min(...faults.map((fault) => fault?.height ?? Infinity));
-    // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they can
-    // be written again.
+    // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they
+    // can be written again.
     await this.#removeTail(({ height }) => height >= faultyHeight);
     const tail = await partsIn(this.#tail);
     return {

@@ -63,7 +63,7 @@ export interface StoredChain extends ChainStore {
    */
   snapshot(): StoredChain;
   /**
-   * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, look-ups by id
+   * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, lookups by id
    * work. Queries of all other indexes must wait until the lag is 0.
    */
   readonly indexLag: number;

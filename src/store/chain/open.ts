@@ -187,7 +187,10 @@ export function claimedStore(
   return new KeyValueChainStore(new CountedKeySets(keyValue), codec, shortListMax, directory);
 }
 
-/** Marks an empty store with this network, and refuses a store whose marks differ. */
+/**
+ * Writes the marks of this network (generation, network and parameters) into an empty store, and refuses a store with
+ * other marks.
+ */
 function claim(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);
   if (text === undefined) {

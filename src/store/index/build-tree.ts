@@ -6,7 +6,9 @@ import type { BlockSizes } from './order-statistic-tree.ts';
 
 /** A leaf block: its first key and its number of keys. */
 export interface CountedLeaf {
-  /** First key, with the number of the table in front. The first leaf block of a table has that number only. */
+  /**
+   * First key, preceded by the number of the table. For the first leaf block of a table, only the number of the table.
+   */
   readonly start: Buffer;
   /** Number of keys in the leaf block. */
   readonly size: number;

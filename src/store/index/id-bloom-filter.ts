@@ -5,8 +5,8 @@
  */
 
 /**
- * Number of words; each word has 32 marks. The marks take 4 MB. A chain of five million transactions sets a seventh of
- * the marks.
+ * Number of words with 32 bits each. The words take 4 MB. A chain of five million transactions sets a seventh of the
+ * bits.
  */
 const WORDS = 2 ** 20;
 /** Offset of the second half of the id in its key. */
@@ -29,7 +29,7 @@ export class IdBloomFilter {
   }
 }
 
-/** Index of the word that has the mark. The last five bits of `low` select the bit in the word. */
+/** Index of the word that contains the bit of an id. The last five bits of `low` select the bit in the word. */
 function wordOf(low: number): number {
   return (low >>> 5) & (WORDS - 1);
 }

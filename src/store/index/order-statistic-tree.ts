@@ -39,7 +39,9 @@ export type LeafPath = readonly Step[];
 /** A leaf block and its path. */
 export interface LeafPlace {
   readonly path: LeafPath;
-  /** First key, with the number of the table in front. The first leaf block of a table has that number only. */
+  /**
+   * First key, preceded by the number of the table. For the first leaf block of a table, only the number of the table.
+   */
   readonly start: Buffer;
   readonly size: number;
 }

@@ -50,7 +50,7 @@ interface TransactionFilter<T> {
   /** The list for a value; undefined if the value has no list. */
   readonly list?: (value: T, question: Question) => FilterList | undefined;
   readonly bound?: (value: T) => FilterBound;
-  /** Candidates for a value, which include all matching transactions. */
+  /** Candidates for a value. The candidates include all matching transactions, and may include others. */
   readonly among?: (value: T, question: Question) => Candidates;
 }
 

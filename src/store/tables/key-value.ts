@@ -52,7 +52,7 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
  * The writer of a transaction, which is valid only during the transaction. Reads of the transaction see its own writes.
  */
 export interface KeyValueWriter extends KeyValueReader {
-  /** @param isNew true if the caller knows that the key does not exist, which saves a look-up */
+  /** @param isNew true if the caller knows that the key does not exist, which saves a lookup */
   put(key: Uint8Array, value: Uint8Array, isNew?: boolean): void;
   /** @param isThere true if the caller knows that the key exists */
   remove(key: Uint8Array, isThere?: boolean): void;

@@ -41,9 +41,9 @@ export function isU32(value: number): boolean {
 }
 
 /**
- * Bytes that sort like signed integers of any size. No value is a prefix of another value. A value is one byte with 128
- * plus the number of the bytes, followed by the bytes. A negative value is 128 minus that number, followed by the
- * complement of the bytes.
+ * Bytes that sort like signed integers of any size. No value is a prefix of another value. Let n be the number of bytes
+ * of the absolute value. A value that is not negative is stored as the byte 128 + n, followed by the n bytes. A
+ * negative value is stored as the byte 128 - n, followed by the complement of the n bytes.
  */
 export function orderedBigint(value: bigint): Buffer {
   const magnitude = value < 0n ? -value : value;

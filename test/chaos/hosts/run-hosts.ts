@@ -29,7 +29,10 @@ export interface HostsOptions {
   readonly say: (line: string) => void;
 }
 
-/** Number of the newest blocks that a look skips. The newest blocks may still be reverted, so the next look examines them. */
+/**
+ * Number of the newest blocks that a look skips. The newest blocks may still be reverted, so the next look examines
+ * them.
+ */
 const SETTLED_BLOCKS = 5;
 const REASON_CHARACTERS_MAX = 600;
 /** The parts of the run in which the events happen. The second half of the run is quiet. */
@@ -43,7 +46,9 @@ const CONFIRM_MS_MAX = 240_000;
  * again within 10 s.
  */
 const AFTER_CUT_MS = 45_000;
-/** Time after a restart in which its effects may show. A restarted node signs only after peers have shown it the tip. */
+/**
+ * Time after a restart in which its effects may show. A restarted node signs only after peers have shown it the tip.
+ */
 const AFTER_KILL_MS = 30_000;
 /**
  * Number of accounts that receive transfers. The number is low, so that memory stays flat. A new account for each

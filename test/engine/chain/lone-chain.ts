@@ -1,4 +1,7 @@
-/** A chain without a node: a simulated disk, a clock that the test sets, and records of everything that the chain reports. */
+/**
+ * A chain without a node: a simulated disk, a clock that the test sets, and records of everything that the chain
+ * reports.
+ */
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
 import { BlockImporter } from '../../../src/engine/block-importer.ts';

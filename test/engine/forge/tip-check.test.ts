@@ -1,4 +1,6 @@
-/** Tests the advice of a node whose tip no peer has confirmed: the safe remedy comes first, and the dangerous one last. */
+/**
+ * Tests the advice of a node whose tip no peer has confirmed: the safe remedy comes first, and the dangerous one last.
+ */
 
 import test from 'ava';
 import { TipCheck, type Witnesses } from '../../../src/engine/forge/tip-check.ts';

@@ -82,7 +82,10 @@ export function connection(peerId: PeerId, changes: Partial<Connection> = {}): C
   return { peerId, direction: 'inbound', info: address(peerId), sinceMs: 0, latencyMs: undefined, ...changes };
 }
 
-/** A transport in which a dial succeeds if the peer is in `reachable`. Other dials fail with the error code of their peer. */
+/**
+ * A transport in which a dial succeeds if the peer is in `reachable`. Other dials fail with the error code of their
+ * peer.
+ */
 export class FakeTransport implements Transport {
   readonly reachable = new Set<PeerId>();
   readonly failures = new Map<PeerId, CloseReason>();

@@ -468,7 +468,10 @@ test('a fork deeper than the revert limit is ignored before any block is fetched
   t.deepEqual(b.penalties, []);
 });
 
-/** Makes a branch whose first block states a fee that nobody paid. Each block has the right parent and a valid signature. */
+/**
+ * Makes a branch whose first block states a fee that nobody paid. Each block has the right parent and a valid
+ * signature.
+ */
 function junkBranch(rival: ChainMaker, aboveHeight: number): Block[] {
   let parent: Block | undefined;
   return blocksOf(rival, aboveHeight).map((block) => {

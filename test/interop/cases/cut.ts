@@ -1,4 +1,6 @@
-/** (e) One side is cut off and returns when the other side is thirty blocks ahead. The shorter branch must be reverted. */
+/**
+ * (e) One side is cut off and returns when the other side is thirty blocks ahead. The shorter branch must be reverted.
+ */
 
 import { blockIdAt, statusOf, tipOf, type Tip } from '../http.ts';
 import { blocksMs, type MixedNet } from '../mixed-net.ts';

@@ -118,7 +118,10 @@ class Life {
     this.#judge();
   }
 
-  /** Moves the time forward and takes the samples that are due. Returns the verdict that ends the process, if there is one. */
+  /**
+   * Moves the time forward and takes the samples that are due. Returns the verdict that ends the process, if there is
+   * one.
+   */
   pass(timeMs: number): Verdict | undefined {
     for (const endMs = this.#atMs + timeMs; this.#atMs < endMs;) {
       const verdict = this.#step();

@@ -54,7 +54,10 @@ function isValid(rules: Rules, transaction: Transaction): boolean {
   return rules.validateTransaction(transaction, context, verify).length === 0;
 }
 
-/** Returns whether the codec accepts the document of a transaction, and whether the stored transaction is equal and valid. */
+/**
+ * Returns whether the codec accepts the document of a transaction, and whether the stored transaction is equal and
+ * valid.
+ */
 function isTaken(rules: Rules, transaction: Transaction): boolean {
   const { codec } = rules;
   try {

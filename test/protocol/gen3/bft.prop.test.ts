@@ -7,9 +7,11 @@ import { BftModel } from '../../support/bft-model.ts';
 import { headerWith, keyNumber } from '../../support/fixtures.ts';
 
 interface Step {
-  /** Index of the delegate that forges. An index above the number of delegates selects the next delegate in turn. */
+  /** Index of the delegate that forges. If no delegate has this index, the height selects the delegate. */
   readonly forger: number;
-  /** How the header describes the delegate's previous block. */
+  /**
+   * Value of `maxHeightPreviouslyForged`: the right height, 0, a wrong height, or a height that is not below the block.
+   */
   readonly memory: 'right' | 'none' | 'wrong' | 'above';
   readonly activeForRounds: number;
 }
@@ -50,7 +52,7 @@ function play(
       maxHeightPreviouslyForged: named[memory],
       maxHeightPrevoted: ledger.maxPrevoted,
     });
-    // A delegate that was active for more than four rounds counts as active for four rounds.
+    // The delegate has been active since the start of the present round or of one of the three rounds before it.
     const round = Math.ceil(height / delegates);
     const minHeightActive = Math.max(0, round - 1 - Math.min(activeForRounds, 3)) * delegates + 1;
     lastForged.set(generatorPublicKey, height);

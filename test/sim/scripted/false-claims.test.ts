@@ -63,7 +63,10 @@ async function begin(generation: Generation, blockTimeS: number): Promise<Script
   return scripted;
 }
 
-/** Connects one claimant at a time to each node. A claimant sends its blocks, and leaves when the tip of the node changes. */
+/**
+ * Connects one claimant at a time to each node. A claimant sends its blocks, and leaves when the tip of the node
+ * changes.
+ */
 class Claimants {
   readonly #scripted: ScriptedWorld;
   readonly #signers: number;

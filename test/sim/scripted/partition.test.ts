@@ -5,7 +5,9 @@ import test from 'ava';
 import type { KeyPair } from '../../../src/protocol/types.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
 
-/** Distributes the delegates in runs: the first count to the first node, the second count to the second node, and so on. */
+/**
+ * Distributes the delegates in runs: the first count to the first node, the second count to the second node, and so on.
+ */
 function dealt(...counts: readonly number[]) {
   return (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] => {
     const from = counts.slice(0, node).reduce((sum, count) => sum + count, 0);

@@ -173,7 +173,7 @@ test('the grouping of blocks and reverts into transactions makes no difference',
   );
 });
 
-test('both back ends have the same keys and digest after the same history', async (t) => {
+test('both backends have the same keys and digest after the same history', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       const [memory, lmdb] = await Promise.all(

@@ -15,7 +15,10 @@ import { chainStoreOver } from '../../../src/store/chain/open.ts';
 
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 
-/** An event of a chain. Both stores get the event: one store defers its indexes, and the other writes them with each block. */
+/**
+ * An event of a chain. Both stores get the event: one store defers its indexes, and the other writes them with each
+ * block.
+ */
 const event = fc.oneof(
   {
     weight: 4,
