@@ -83,9 +83,10 @@ export class ClickHouseSink implements Sink {
         cluster,
         beginAttempt: async () => {
           const id = this.#attemptId();
-          await this.#storeAttempt(id);
+          await this.#storeAttempt(id, 0);
           return id;
         },
+        pause: () => this.#pause(),
         keepLease: () => this.#lease.keep(),
         proveLease: () => this.#lease.prove(),
         mark: (table, columns, line) => this.#insert(table, columns, [line]),
@@ -158,7 +159,7 @@ export class ClickHouseSink implements Sink {
     await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
       assert(fromHeight === this.#finalHeight + 1, 'ranges are stored in order');
-      if (id !== undefined) await this.#storeAttempt(id);
+      if (id !== undefined) await this.#storeAttempt(id, lines.changes);
       await this.#losing(this.#insertRange(lines, id !== undefined));
       const rangeId = id === undefined ? [] : [id];
       const written = Math.floor(this.#clock.nowMs() / 1000);
@@ -185,8 +186,9 @@ export class ClickHouseSink implements Sink {
     return rangeIdOf(this.#lease.token, this.#attempts);
   }
 
-  async #storeAttempt(id: string): Promise<void> {
-    await this.#server.insert(ATTEMPTS, [RANGE_ID_COLUMN], [`${id}\n`]);
+  /** @param changes number of balance changes in the range */
+  async #storeAttempt(id: string, changes: number): Promise<void> {
+    await this.#server.insert(ATTEMPTS, [RANGE_ID_COLUMN, 'changes'], [`${id}\t${changes}\n`]);
   }
 
   /**

@@ -203,6 +203,44 @@ export async function dropUnmarkedOnCluster(
   }
 }
 
+/**
+ * Compares the rows that the server reads with the markers. A replica that was down during an insert lacks rows until it
+ * has fetched them, and reads do not say so.
+ *
+ * @param height the ranges that end above this height are compared
+ * @returns true when all blocks and balance changes of the ranges can be read
+ */
+export async function hasRowsAbove(server: ClickHouseServer, height: number): Promise<boolean> {
+  const { database } = server;
+  const ranges = `${database}.sink_ranges WHERE to_height > ${height}`;
+  const attempts = `${database}.${ATTEMPTS} WHERE ${RANGE_ID_COLUMN} IN (SELECT ${RANGE_ID_COLUMN} FROM ${ranges})`;
+  const [marked] = await server.rows<{ readonly first: number; readonly blocks: string }>(
+    `SELECT min(from_height) AS first, sum(to_height + 1 - from_height) AS blocks FROM ${ranges}`,
+  );
+  const [noted] = await server.rows<{ readonly changes: string }>(`SELECT sum(changes) AS changes FROM ${attempts}`);
+  const stored = async (table: string, ids: string): Promise<string | undefined> => {
+    const [found] = await server.rows<{ readonly count: string }>(
+      `SELECT count() AS count FROM ${database}.${table}${FINAL_SUFFIX} ` +
+        `WHERE height >= ${marked?.first ?? 0} AND ${RANGE_ID_COLUMN} GLOBAL IN (SELECT ${RANGE_ID_COLUMN} FROM ${ids})`,
+    );
+    return found?.count;
+  };
+  // The attempts of earlier versions are not noted, so only the blocks of their ranges are counted.
+  return (
+    (await stored('blocks', ranges)) === marked?.blocks &&
+    (await stored('balance_changes', attempts)) === noted?.changes
+  );
+}
+
+export function replicaBehind(cluster: string): ProtocolError {
+  return new ProtocolError(
+    'CLICKHOUSE_REPLICA_BEHIND',
+    { cluster },
+    `a replica of cluster ${cluster} still lacks rows of written ranges: look at its replication in ` +
+      'system.replicas, and start the command again when it has caught up',
+  );
+}
+
 function unfit(cluster: string, setting: string, fault: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
     'CLICKHOUSE_CLUSTER_UNFIT',

@@ -5,7 +5,7 @@
  */
 
 import { changesPerDay } from '../question-views.ts';
-import { unmarkedAttempts } from './cluster.ts';
+import { hasRowsAbove, replicaBehind, unmarkedAttempts } from './cluster.ts';
 import {
   DAY_MARKERS,
   DAYS_SHARD,
@@ -23,6 +23,9 @@ import type { ClickHouseServer } from './server.ts';
  */
 const HEIGHTS_AT_ONCE = 50_000;
 const DAY_S = 86_400;
+/** Number of times that the sink looks for the rows of a replica, with a pause after each. */
+const REPLICA_LOOKS_MAX = 600;
+
 const DAY_OF_BLOCK = "toDate(time, 'UTC')";
 
 /** The parts of a sink that the sums need. */
@@ -31,6 +34,8 @@ export interface DaySumsSink {
   readonly cluster: string | undefined;
   /** Stores and returns the id of a new attempt to write rows. */
   beginAttempt(): Promise<string>;
+  /** Waits for a moment. */
+  pause(): Promise<void>;
   /** @throws ProtocolError `SINK_LEASE_LOST` */
   keepLease(): Promise<void>;
   /** Like `keepLease`, and shows that the process has had the lease since it was taken. */
@@ -84,12 +89,22 @@ export class DaySums {
   }
 
   async #addDays(finalHeight: number): Promise<void> {
+    if (this.#sink.cluster !== undefined) await this.#waitForReplicas(this.#sink.cluster);
     for (;;) {
       await this.#sink.keepLease();
       const toHeight = await this.#endOfDays(finalHeight);
       if (toHeight <= this.#height) return;
       await this.#add(toHeight);
       this.#height = toHeight;
+    }
+  }
+
+  /** A replica without a part of the rows would give sums of a part of the changes. */
+  async #waitForReplicas(cluster: string): Promise<void> {
+    for (let look = 0; !(await hasRowsAbove(this.#sink.server, this.#height)); look += 1) {
+      if (look === REPLICA_LOOKS_MAX) throw replicaBehind(cluster);
+      await this.#sink.pause();
+      await this.#sink.keepLease();
     }
   }
 

@@ -50,6 +50,7 @@ export class RangeLines {
   readonly #first: string;
   readonly #chunks = new Map<SinkTable, Uint8Array[]>();
   #lastTimeS = 0;
+  #changes = 0;
 
   /** @param first first value of each line */
   constructor(first: string) {
@@ -61,6 +62,11 @@ export class RangeLines {
     return this.#lastTimeS;
   }
 
+  /** Number of balance changes. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Adds the rows of the next block. */
   add(rows: Rows): void {
     for (const table of SINK_TABLE_NAMES) {
@@ -70,6 +76,7 @@ export class RangeLines {
       if (chunks === undefined) this.#chunks.set(table, [chunk]);
       else chunks.push(chunk);
     }
+    this.#changes += rows.balance_changes.length;
     this.#lastTimeS = rows.blocks.at(-1)?.time ?? this.#lastTimeS;
   }
 

@@ -59,9 +59,10 @@ const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, addr
 export const DAY_MARKERS = 'sink_days';
 /**
  * Table of the attempts to write a range on a cluster, or sums. The id of an attempt is inserted before its rows, so a
- * sink removes only rows of its own attempts.
+ * sink removes only rows of its own attempts. `changes` is the number of balance changes in the range, 0 for sums.
  */
 export const ATTEMPTS = 'sink_attempts';
+const ATTEMPT_COLUMNS = `${RANGE_ID_COLUMN} UInt64, changes UInt64`;
 const DAY_MARKER_COLUMNS = `to_height UInt32, ${RANGE_ID_COLUMN} UInt64`;
 
 /** The place of a sink's tables. */
@@ -124,7 +125,7 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
       ]),
     ],
     [
-      `CREATE TABLE IF NOT EXISTS ${database}.${ATTEMPTS} (${RANGE_ID_COLUMN} UInt64) ENGINE = MergeTree ORDER BY ${RANGE_ID_COLUMN}`,
+      `CREATE TABLE IF NOT EXISTS ${database}.${ATTEMPTS} (${ATTEMPT_COLUMNS}) ENGINE = MergeTree ORDER BY ${RANGE_ID_COLUMN}`,
     ],
   ];
 }
