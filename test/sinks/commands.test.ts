@@ -1,7 +1,7 @@
 /** Runs `bloomery sink` and `bloomery query` as processes, as a user runs the two commands. */
 
 import test from 'ava';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -102,6 +102,21 @@ if (chdb === undefined) {
     t.deepEqual([row?.['height'], row?.['blocks']], [HEIGHT, `${HEIGHT}`]);
     t.is(typeof row?.['ids'], 'string');
     const refused = await runCli(['query', 'SELECT nothing', ...ask]);
+    t.is(refused.code, 1);
+    t.true(isProblemLine(refused.stderr), refused.stderr);
+  });
+
+  test('bloomery query reads no sink in a folder beside its own', async (t) => {
+    for (const name of ['a[1]', 'a-1-', 'a,1,', 'a*'])
+      t.is((await runCli(['sink', 'parquet', join(folder, name), ...data, '--once'])).code, 0);
+    symlinkSync(join(folder, 'a*'), join(folder, 'link'));
+    const ask = (name: string) =>
+      runCli(['query', 'SELECT count() FROM blocks FORMAT CSV', '--from', join(folder, name), '--engine', chdb]);
+    for (const name of ['a[1]', 'a,1,', 'link']) {
+      const { stdout, stderr } = await ask(name);
+      t.is(stdout, `${HEIGHT}\n`, stderr);
+    }
+    const refused = await ask('a*');
     t.is(refused.code, 1);
     t.true(isProblemLine(refused.stderr), refused.stderr);
   });

@@ -171,6 +171,23 @@ test('a range without its file of blocks is refused, and a block of the tail wit
   }
 });
 
+test('the views of a sink name its folder exactly, and a folder with a character of patterns is refused', async (t) => {
+  const above = temporaryFolder(t);
+  for (const name of ['a[1]', "a,b' \\"]) {
+    await placeOf(join(above, name));
+    makePart(join(above, name, 'ranges/0000000001-0000000010-5'));
+    const statements = (await viewStatements(join(above, name))).join('\n');
+    t.true(statements.includes(`${name.replace(/[\\']/g, '\\$&')}/ranges/`), statements);
+  }
+  for (const character of ['*', '?', '{', '}']) {
+    const folder = join(above, `a${character}1`);
+    await placeOf(folder);
+    const error = await t.throwsAsync(viewStatements(folder), undefined, folder);
+    t.is(codeOf(error), 'SINK_PATH_REFUSED');
+    t.true(error?.message.includes(`the path ${folder} contains ${character}, `), error?.message);
+  }
+});
+
 test('a folder that the system cannot make is refused at once', async (t) => {
   const error = await t.throwsAsync(placeOf('/proc/bloomery-sink'));
   t.is(codeOf(error), 'SINK_UNWRITABLE');

@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { ProtocolError } from '../../primitives/errors.ts';
 import { ENGINE_TYPES } from '../engine-types.ts';
 import { changesPerDay, QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
@@ -12,9 +13,11 @@ import { checkedFinalHeight, RANGES, TAIL } from './parquet-folder.ts';
  * query. No block is counted twice, because a block of the tail counts only above the ranges.
  *
  * @param folder folder of a Parquet sink
- * @throws ProtocolError `SINK_DAMAGED` when a query would miss rows of the ranges or count rows twice
+ * @throws ProtocolError `SINK_DAMAGED` when a query would miss rows of the ranges or count rows twice,
+ *   `SINK_PATH_REFUSED` when the path of the folder is a pattern
  */
 export async function viewStatements(folder: string): Promise<readonly string[]> {
+  refusePattern(folder);
   const finalHeight = await checkedFinalHeight(folder);
   const tables = SINK_TABLE_NAMES.map((table) => {
     const final = filesOf(folder, RANGES, table) ? [selectOf(folder, RANGES, table, `height <= ${finalHeight}`)] : [];
@@ -41,8 +44,9 @@ function selectOf(folder: string, kind: string, table: SinkTable, condition: str
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // The names of complete parts begin with a digit. The names of unfinished parts do not begin with a digit.
-  const pattern = `${escapedPattern(join(folder, kind))}/{0,1,2,3,4,5,6,7,8,9}*/${table}.parquet`;
+  // The names of complete parts begin with a digit. The names of unfinished parts do not begin with a digit. A list such
+  // as {0,1} would make the engine refuse a path with a comma.
+  const pattern = `${join(folder, kind)}/{0..9}*/${table}.parquet`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
   );
@@ -60,7 +64,14 @@ function text(value: string): string {
   return `'${value.replace(/[\\']/g, (character) => `\\${character}`)}'`;
 }
 
-/** Replaces pattern characters in a path by `?`, because the engine has no way to escape them. */
-function escapedPattern(path: string): string {
-  return path.replace(/[*?{}[\]]/g, '?');
+/** Refuses a path that the engine would read as a pattern for several paths. The engine has no way to escape characters. */
+function refusePattern(folder: string): void {
+  const [character] = /[*?{}]/.exec(folder) ?? [];
+  if (character === undefined) return;
+  throw new ProtocolError(
+    'SINK_PATH_REFUSED',
+    { folder },
+    `the path ${folder} contains ${character}, which the engine reads as a pattern: rename the folder, or name a symbolic ` +
+      'link whose path does not contain * ? { }',
+  );
 }
