@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf } from '../../src/primitives/errors.ts';
+import { codeOf, messageOf } from '../../src/primitives/errors.ts';
 import { ParquetSink, type TakeFolderLock } from '../../src/sinks/parquet/parquet-sink.ts';
 import { joinedRows, SINK_TABLE_NAMES, columnsOf, type Rows } from '../../src/sinks/tables.ts';
 import { sinkInUse } from '../../src/sinks/lease.ts';
 import type { SinkPlace } from '../../src/sinks/sink.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { viewStatements } from '../../src/sinks/parquet/views.ts';
-import { IDENTITY, sinkContract } from './contract.ts';
+import { blocksOf, IDENTITY, putRange, sinkContract } from './contract.ts';
 
 /** Reads all rows of the Parquet files under a folder, with a library that shares no code with the writer. */
 async function rowsIn(folder: string): Promise<Rows> {
@@ -169,6 +169,49 @@ test('a range without its file of blocks is refused, and a block of the tail wit
     t.is(codeOf(error), 'SINK_DAMAGED');
     t.regex(error?.message ?? '', /0000000001-0000000010-5 has no blocks\.parquet/);
   }
+});
+
+/** Fills a sink with the range 1 to 10 and the tail 11 to 14. */
+async function fillSink(folder: string): Promise<void> {
+  const sink = openSink(folder);
+  await sink.begin(IDENTITY);
+  await putRange(sink, 1);
+  await sink.putTail(blocksOf(11, 14));
+  await sink.end();
+}
+
+test('a part with a missing or shortened file is refused in the ranges, and written again in the tail', async (t) => {
+  const folder = temporaryFolder(t);
+  await fillSink(folder);
+  const [range = ''] = readdirSync(join(folder, 'ranges'));
+  const files = readdirSync(join(folder, 'ranges', range));
+  t.true(files.length > 3, files.join());
+  for (const file of files) {
+    const path = join(folder, 'ranges', range, file);
+    const bytes = readFileSync(path);
+    const damages: Readonly<Record<string, () => void>> = {
+      removed: () => rmSync(path),
+      shortened: () => writeFileSync(path, bytes.subarray(0, -1)),
+    };
+    for (const [what, damage] of Object.entries(damages)) {
+      damage();
+      // A part without sizes is from an earlier version.
+      const isRefused = what === 'shortened' || file !== 'files.json';
+      for (const read of [placeOf, viewStatements]) {
+        const error: unknown = await read(folder).catch((thrown: unknown) => thrown);
+        t.is(codeOf(error), isRefused ? 'SINK_DAMAGED' : undefined, `${file} ${what}`);
+        if (isRefused) t.true(messageOf(error).includes(file), messageOf(error));
+      }
+      writeFileSync(path, bytes);
+    }
+  }
+  t.is((await placeOf(folder)).tail.length, 4);
+  const [, twelve = ''] = readdirSync(join(folder, 'tail'));
+  rmSync(join(folder, 'tail', twelve, 'balance_changes.parquet'));
+  const unread = await t.throwsAsync(viewStatements(folder));
+  t.regex(unread?.message ?? '', /has no balance_changes\.parquet: run bloomery sink parquet/);
+  t.is((await placeOf(folder)).tail.length, 1);
+  t.true((await viewStatements(folder)).length > 0);
 });
 
 test('the views of a sink name its folder exactly, and a folder with a character of patterns is refused', async (t) => {

@@ -6,7 +6,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { ENGINE_TYPES } from '../engine-types.ts';
 import { changesPerDay, QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
-import { checkedFinalHeight, RANGES, TAIL } from './parquet-folder.ts';
+import { checkedFinalHeight, fileOf, RANGES, TAIL } from './parquet-folder.ts';
 
 /**
  * Statements that create the views, in order. The answer to a query may lack rows that the sink writes during the
@@ -35,9 +35,7 @@ export async function viewStatements(folder: string): Promise<readonly string[]>
 /** True when a part has rows of the table. The engine refuses a pattern that matches no file. */
 function filesOf(folder: string, kind: string, table: SinkTable): boolean {
   const parts = join(folder, kind);
-  return readdirSync(parts).some(
-    (name) => !name.startsWith('draft-') && existsSync(join(parts, name, `${table}.parquet`)),
-  );
+  return readdirSync(parts).some((name) => !name.startsWith('draft-') && existsSync(join(parts, name, fileOf(table))));
 }
 
 function selectOf(folder: string, kind: string, table: SinkTable, condition: string): string {
@@ -46,7 +44,7 @@ function selectOf(folder: string, kind: string, table: SinkTable, condition: str
   );
   // The names of complete parts begin with a digit. The names of unfinished parts do not begin with a digit. A list such
   // as {0,1} would make the engine refuse a path with a comma.
-  const pattern = `${join(folder, kind)}/{0..9}*/${table}.parquet`;
+  const pattern = `${join(folder, kind)}/{0..9}*/${fileOf(table)}`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
   );
