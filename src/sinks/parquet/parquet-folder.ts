@@ -113,27 +113,6 @@ function sizesIn(part: string): Sizes | 'missing' | 'damaged' {
   }
 }
 
-/**
- * Checks the folder for a reader, which reads all folders whose names begin with a digit.
- *
- * @returns the last height of the ranges; 0 when there are none
- * @throws ProtocolError `SINK_DAMAGED` when a reader would miss rows of the ranges or count rows twice
- */
-export async function checkedFinalHeight(folder: string): Promise<number> {
-  const finalHeight = (await wholeRanges(folder)).at(-1)?.height ?? 0;
-  for (const kind of [RANGES, TAIL]) {
-    const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
-    if (other !== undefined) throw foreign(join(folder, kind, other));
-  }
-  const tail = (await partsIn(join(folder, TAIL))).filter(({ height }) => height > finalHeight);
-  const twice = tail.find(({ height }, index) => tail[index - 1]?.height === height);
-  if (twice !== undefined) throw repeatedBlock(join(folder, TAIL), twice);
-  const incomplete = firstIncomplete(join(folder, TAIL), tail);
-  if (incomplete !== undefined)
-    throw incompletePart(incomplete, 'run bloomery sink parquet, which writes the block again');
-  return finalHeight;
-}
-
 /** A place in a list of parts where a part is missing, or where two parts have the same heights. */
 export interface Fault {
   /** Lowest height at which the parts are wrong. */
@@ -199,7 +178,8 @@ export async function writeWhole(folder: string, name: string, text: string): Pr
   await syncFolder(folder);
 }
 
-function partOf(name: string): readonly Part[] {
+/** @returns the part of a name; nothing for the name of another folder */
+export function partOf(name: string): readonly Part[] {
   const range = /^([0-9]{10})-([0-9]{10})-([0-9]{1,20})$/.exec(name);
   const block = /^([0-9]{10})-([0-9]{1,20})$/.exec(name);
   if (range !== null) {
@@ -221,31 +201,16 @@ function damaged(folder: string, { height, repeated }: Fault): ProtocolError {
   return new ProtocolError('SINK_DAMAGED', { folder, height }, `${what}: ${REWRITE}`);
 }
 
-function incompletePart({ height, fault }: IncompletePart, remedy: string): ProtocolError {
+export function incompletePart({ height, fault }: IncompletePart, remedy: string): ProtocolError {
   return new ProtocolError('SINK_DAMAGED', { height }, `${fault}: ${remedy}`);
-}
-
-function repeatedBlock(folder: string, { height }: Part): ProtocolError {
-  return new ProtocolError(
-    'SINK_DAMAGED',
-    { folder, height },
-    `two blocks of height ${height} are in ${folder}: run bloomery sink parquet, which removes the wrong one`,
-  );
-}
-
-function foreign(path: string): ProtocolError {
-  return new ProtocolError(
-    'SINK_DAMAGED',
-    { path },
-    `${path} is not of the sink, and its rows would count twice: move it to another folder`,
-  );
 }
 
 export function fileOf(table: SinkTable): string {
   return `${table}.parquet`;
 }
 
-function digits(height: number): string {
+/** A height as names have it. */
+export function digits(height: number): string {
   return height.toString().padStart(HEIGHT_DIGITS, '0');
 }
 
