@@ -8,6 +8,7 @@ import { takeSinkLock, thisHolder } from '../../src/cli/sink/sink-lock.ts';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
+import { withSnapshot } from '../../src/sinks/parquet/snapshot.ts';
 import { viewStatements } from '../../src/sinks/parquet/views.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import { dropDatabase } from '../sinks/drop-database.ts';
@@ -42,7 +43,9 @@ export function parquetEngine(folder: string, chdb: string): Engine {
     async ask() {
       const engine = embeddedEngine(chdb);
       engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
-      for (const statement of await viewStatements(folder)) engine.run(statement, 'CSV');
+      await withSnapshot(folder, (snapshot) => {
+        for (const statement of viewStatements(folder, snapshot)) engine.run(statement, 'CSV');
+      });
       return {
         rows: (sql) => Promise.resolve((JSON.parse(engine.run(sql, 'JSON')) as { data: object[] }).data),
         close: () => Promise.resolve(engine.close()),

@@ -1,15 +1,17 @@
 /** Runs `bloomery sink` and `bloomery query` as processes, as a user runs the two commands. */
 
 import test from 'ava';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { takeSinkLock } from '../../src/cli/sink/sink-lock.ts';
+import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
 import { chdbFolder } from '../analytics/engines.ts';
 import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
+import { blocksOf, IDENTITY, putRange } from './contract.ts';
 
 const HEIGHT = 34;
 const chdb = chdbFolder();
@@ -102,6 +104,57 @@ if (chdb === undefined) {
     t.deepEqual([row?.['height'], row?.['blocks']], [HEIGHT, `${HEIGHT}`]);
     t.is(typeof row?.['ids'], 'string');
     const refused = await runCli(['query', 'SELECT nothing', ...ask]);
+    t.is(refused.code, 1);
+    t.true(isProblemLine(refused.stderr), refused.stderr);
+  });
+
+  test('a query during which the sink writes a range has all blocks of one moment', async (t) => {
+    const [before, after] = [join(folder, 'before-range'), join(folder, 'after-range')];
+    for (const [place, ranges] of [
+      [before, 1],
+      [after, 2],
+    ] as const) {
+      const sink = new ParquetSink(place, takeSinkLock);
+      await sink.begin(IDENTITY);
+      for (let number = 1; number <= ranges; number += 1) await putRange(sink, number);
+      await sink.putTail(blocksOf(ranges * 10 + 1, 24));
+      await sink.end();
+    }
+    // This engine changes the files as the sink does, after the views exist and before the query runs.
+    const project = join(folder, 'engine-with-sink');
+    mkdirSync(join(project, 'node_modules', 'chdb'), { recursive: true });
+    writeFileSync(
+      join(project, 'node_modules', 'chdb', 'index.js'),
+      `const { cpSync, readdirSync, rmSync } = require('node:fs');
+       const { Session } = require(${JSON.stringify(join(chdb, 'node_modules', 'chdb'))});
+       exports.Session = class extends Session {
+         query(sql, format) {
+           if (sql.startsWith('SELECT')) {
+             cpSync('${after}/ranges', '${before}/ranges', { recursive: true });
+             const left = readdirSync('${after}/tail');
+             for (const name of readdirSync('${before}/tail'))
+               if (!left.includes(name)) rmSync('${before}/tail/' + name, { recursive: true });
+           }
+           return super.query(sql, format);
+         }
+       };`,
+    );
+    const sql = 'SELECT count(), max(height) FROM blocks FORMAT CSV';
+    const { stdout, stderr } = await runCli(['query', sql, '--from', before, '--engine', project]);
+    t.is(stdout, '24,24\n', stderr);
+  });
+
+  test('bloomery query reads no sink in a folder beside its own', async (t) => {
+    t.is((await runCli(['sink', 'parquet', join(folder, 'a[1]'), ...data, '--once'])).code, 0);
+    for (const name of ['a-1-', 'a,1,', 'a*']) cpSync(join(folder, 'a[1]'), join(folder, name), { recursive: true });
+    symlinkSync(join(folder, 'a*'), join(folder, 'link'));
+    const ask = (name: string) =>
+      runCli(['query', 'SELECT count() FROM blocks FORMAT CSV', '--from', join(folder, name), '--engine', chdb]);
+    for (const name of ['a[1]', 'a,1,', 'link']) {
+      const { stdout, stderr } = await ask(name);
+      t.is(stdout, `${HEIGHT}\n`, stderr);
+    }
+    const refused = await ask('a*');
     t.is(refused.code, 1);
     t.true(isProblemLine(refused.stderr), refused.stderr);
   });

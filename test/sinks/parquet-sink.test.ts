@@ -4,14 +4,15 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf } from '../../src/primitives/errors.ts';
+import { codeOf, messageOf } from '../../src/primitives/errors.ts';
 import { ParquetSink, type TakeFolderLock } from '../../src/sinks/parquet/parquet-sink.ts';
 import { joinedRows, SINK_TABLE_NAMES, columnsOf, type Rows } from '../../src/sinks/tables.ts';
 import { sinkInUse } from '../../src/sinks/lease.ts';
 import type { SinkPlace } from '../../src/sinks/sink.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
+import { withSnapshot } from '../../src/sinks/parquet/snapshot.ts';
 import { viewStatements } from '../../src/sinks/parquet/views.ts';
-import { IDENTITY, sinkContract } from './contract.ts';
+import { blocksOf, IDENTITY, putRange, sinkContract } from './contract.ts';
 
 /** Reads all rows of the Parquet files under a folder, with a library that shares no code with the writer. */
 async function rowsIn(folder: string): Promise<Rows> {
@@ -138,14 +139,15 @@ test('a folder in which a reader would miss rows or count them twice is refused'
     'ranges/0000000001-0000000010-5.old': ['ranges/0000000001-0000000010-5', 'ranges/0000000001-0000000010-5.old'],
     'begins at height 1 is missing': ['ranges/0000000011-0000000020-5'],
     'ranges/0000000001-0000000010-6': ['ranges/0000000001-0000000010-5', 'ranges/0000000001-0000000010-6'],
+    'no block of height 2': ['tail/0000000001-5', 'tail/0000000003-6'],
     'two blocks of height 2': ['tail/0000000001-5', 'tail/0000000002-6', 'tail/0000000002-7'],
   };
   for (const [named, parts] of Object.entries(faults)) {
     const folder = temporaryFolder(t);
     await placeOf(folder);
-    t.true((await viewStatements(folder)).length > 0);
+    t.true((await statementsOf(folder)).length > 0);
     for (const part of parts) makePart(join(folder, part));
-    const error = await t.throwsAsync(viewStatements(folder), undefined, named);
+    const error = await t.throwsAsync(statementsOf(folder), undefined, named);
     t.is(codeOf(error), 'SINK_DAMAGED');
     t.true(error?.message.includes(named), error?.message);
   }
@@ -158,16 +160,80 @@ test('a range without its file of blocks is refused, and a block of the tail wit
   for (const name of ['0000000011-6', '0000000012-7', '0000000013-8']) makePart(join(folder, 'tail', name));
   t.is((await placeOf(folder)).tail.length, 3);
   rmSync(join(folder, 'tail/0000000012-7/blocks.parquet'));
-  const unread = await t.throwsAsync(viewStatements(folder));
+  const unread = await t.throwsAsync(statementsOf(folder));
   t.is(codeOf(unread), 'SINK_DAMAGED');
   t.regex(unread?.message ?? '', /tail\/0000000012-7 has no blocks\.parquet/);
   t.deepEqual((await placeOf(folder)).tail, [{ height: 11, blockId: '6' }]);
-  t.true((await viewStatements(folder)).length > 0);
+  t.true((await statementsOf(folder)).length > 0);
   rmSync(join(folder, 'ranges/0000000001-0000000010-5/blocks.parquet'));
-  for (const read of [placeOf, viewStatements]) {
+  for (const read of [placeOf, statementsOf]) {
     const error = await t.throwsAsync(read(folder));
     t.is(codeOf(error), 'SINK_DAMAGED');
     t.regex(error?.message ?? '', /0000000001-0000000010-5 has no blocks\.parquet/);
+  }
+});
+
+function statementsOf(folder: string): Promise<readonly string[]> {
+  return withSnapshot(folder, (snapshot) => viewStatements(folder, snapshot));
+}
+
+/** Fills a sink with the range 1 to 10 and the tail 11 to 14. */
+async function fillSink(folder: string): Promise<void> {
+  const sink = openSink(folder);
+  await sink.begin(IDENTITY);
+  await putRange(sink, 1);
+  await sink.putTail(blocksOf(11, 14));
+  await sink.end();
+}
+
+test('a part with a missing or shortened file is refused in the ranges, and written again in the tail', async (t) => {
+  const folder = temporaryFolder(t);
+  await fillSink(folder);
+  const [range = ''] = readdirSync(join(folder, 'ranges'));
+  const files = readdirSync(join(folder, 'ranges', range));
+  t.true(files.length > 3, files.join());
+  for (const file of files) {
+    const path = join(folder, 'ranges', range, file);
+    const bytes = readFileSync(path);
+    const damages: Readonly<Record<string, () => void>> = {
+      removed: () => rmSync(path),
+      shortened: () => writeFileSync(path, bytes.subarray(0, -1)),
+    };
+    for (const [what, damage] of Object.entries(damages)) {
+      damage();
+      // A part without sizes is from an earlier version.
+      const isRefused = what === 'shortened' || file !== 'files.json';
+      for (const read of [placeOf, statementsOf]) {
+        const error: unknown = await read(folder).catch((thrown: unknown) => thrown);
+        t.is(codeOf(error), isRefused ? 'SINK_DAMAGED' : undefined, `${file} ${what}`);
+        if (isRefused) t.true(messageOf(error).includes(file), messageOf(error));
+      }
+      writeFileSync(path, bytes);
+    }
+  }
+  t.is((await placeOf(folder)).tail.length, 4);
+  const [, twelve = ''] = readdirSync(join(folder, 'tail'));
+  rmSync(join(folder, 'tail', twelve, 'balance_changes.parquet'));
+  const unread = await t.throwsAsync(statementsOf(folder));
+  t.regex(unread?.message ?? '', /has no balance_changes\.parquet: run bloomery sink parquet/);
+  t.is((await placeOf(folder)).tail.length, 1);
+  t.true((await statementsOf(folder)).length > 0);
+});
+
+test('the views of a sink name its folder exactly, and a folder with a character of patterns is refused', async (t) => {
+  const above = temporaryFolder(t);
+  for (const name of ['a[1]', "a,b' \\"]) {
+    await placeOf(join(above, name));
+    makePart(join(above, name, 'ranges/0000000001-0000000010-5'));
+    const statements = (await statementsOf(join(above, name))).join('\n');
+    t.true(statements.includes(`${name.replace(/[\\']/g, '\\$&')}/ranges/`), statements);
+  }
+  for (const character of ['*', '?', '{', '}']) {
+    const folder = join(above, `a${character}1`);
+    await placeOf(folder);
+    const error = await t.throwsAsync(statementsOf(folder), undefined, folder);
+    t.is(codeOf(error), 'SINK_PATH_REFUSED');
+    t.true(error?.message.includes(`the path ${folder} contains ${character}, `), error?.message);
   }
 });
 
@@ -209,4 +275,52 @@ test('a part still being written when the lock is lost is not published', async 
     readdirSync(join(folder, 'ranges')).filter((name) => !name.startsWith('draft-')),
     [],
   );
+});
+
+test('work on a snapshot is repeated when the sink removed a block of it, and not when it added blocks', async (t) => {
+  const changes: Readonly<Record<string, (sink: ParquetSink) => Promise<void>>> = {
+    'a range': (sink) => putRange(sink, 2),
+    'a revert': (sink) => sink.revertTail(23),
+    'a block that returns': async (sink) => {
+      await sink.revertTail(23);
+      await sink.putTail(blocksOf(24, 24));
+    },
+    'a new block': (sink) => sink.putTail(blocksOf(25, 25)),
+  };
+  const refusal = new Error('refused');
+  for (const [what, change] of Object.entries(changes)) {
+    const folder = temporaryFolder(t);
+    const sink = openSink(folder);
+    await sink.begin(IDENTITY);
+    await putRange(sink, 1);
+    await sink.putTail(blocksOf(11, 24));
+    const seen: string[] = [];
+    const work = withSnapshot(folder, async ({ ranges, tail }) => {
+      seen.push(`${ranges.length}: ${tail.at(0)?.height} to ${tail.at(-1)?.height}`);
+      if (seen.length > 1) return 'whole';
+      await change(sink);
+      throw refusal;
+    });
+    const again = { 'a range': '2: 21 to 24', 'a revert': '1: 11 to 23', 'a block that returns': '1: 11 to 24' }[what];
+    t.is(await work.catch((error: unknown) => error), again === undefined ? refusal : 'whole', what);
+    t.deepEqual(seen, ['1: 11 to 24', ...(again === undefined ? [] : [again])], what);
+    await sink.end();
+  }
+});
+
+test('work on a snapshot ends with an error when the sink removes blocks during each attempt', async (t) => {
+  const folder = temporaryFolder(t);
+  const sink = openSink(folder);
+  await sink.begin(IDENTITY);
+  let attempts = 0;
+  await sink.putTail(blocksOf(1, 10));
+  const error = await t.throwsAsync(
+    withSnapshot(folder, async () => {
+      attempts += 1;
+      await sink.revertTail(10 - attempts);
+    }),
+  );
+  t.is(codeOf(error), 'SINK_OVERTAKEN');
+  t.is(attempts, 5);
+  await sink.end();
 });

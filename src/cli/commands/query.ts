@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { readManifest } from '../../sinks/parquet/parquet-sink.ts';
+import { withSnapshot } from '../../sinks/parquet/snapshot.ts';
 import { viewStatements } from '../../sinks/parquet/views.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printText } from '../output.ts';
@@ -12,8 +13,9 @@ import { embeddedEngine } from '../sink/embedded-engine.ts';
 const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
 
 /**
- * @throws ProtocolError like `embeddedEngine` and `readManifest`; `USAGE` for an empty query, or for `--json` with a
- *   query that is not one SELECT without FORMAT; `QUERY_REFUSED` with the error of the engine
+ * @throws ProtocolError like `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`; `USAGE` for an empty
+ *   query, or for `--json` with a query that is not one SELECT without FORMAT; `QUERY_REFUSED` with the error of the
+ *   engine
  */
 export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
   if (sql.trim() === '') throw usageError('the query is empty: give a SELECT');
@@ -23,8 +25,10 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   try {
     // JSON output has 64-bit integers as text, because most JSON parsers would round 64-bit numbers.
     engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
-    for (const statement of await viewStatements(folder)) engine.run(statement, 'CSV');
-    const answer = engine.run(sql, json === true ? 'JSON' : format);
+    const answer = await withSnapshot(folder, (snapshot) => {
+      for (const statement of viewStatements(folder, snapshot)) engine.run(statement, 'CSV');
+      return engine.run(sql, json === true ? 'JSON' : format);
+    });
     if (json !== true) return printText(answer.endsWith('\n') || answer === '' ? answer : `${answer}\n`);
     printJson(jsonIn(answer));
   } catch (error) {

@@ -5,19 +5,22 @@
  * folders alone.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { BlockPlace } from '../sink.ts';
-import { SINK_TABLE_NAMES, type Rows } from '../tables.ts';
+import { SINK_TABLE_NAMES, type Rows, type SinkTable } from '../tables.ts';
 import { parquetFile } from './parquet-file.ts';
 
 export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
-/** File that each part has, because each part has a block. A part without this file was copied or changed by hand. */
-const BLOCKS_FILE = 'blocks.parquet';
+/**
+ * File with the size of each Parquet file of a part, in bytes. A part whose files have other sizes was copied
+ * incompletely, or changed by hand. Parts of earlier versions do not have this file.
+ */
+const SIZES_FILE = 'files.json';
 
 /** Number of digits of a height in a name. Leading zeros make names sort in the order of heights. */
 const HEIGHT_DIGITS = 10;
@@ -55,41 +58,59 @@ export async function partsIn(folder: string): Promise<readonly Part[]> {
 /**
  * Lists the ranges of a sink, ascending.
  *
- * @throws ProtocolError `SINK_DAMAGED` when a range is missing or has no blocks, or two ranges have the same heights
+ * @throws ProtocolError `SINK_DAMAGED` when a range is missing or incomplete, or two ranges have the same heights
  */
 export async function wholeRanges(folder: string): Promise<readonly Part[]> {
   const ranges = await partsIn(join(folder, RANGES));
   const fault = firstFault(ranges, 0);
   if (fault !== undefined) throw damaged(join(folder, RANGES), fault);
-  const empty = firstWithoutBlocks(join(folder, RANGES), ranges);
-  if (empty !== undefined) throw withoutBlocks(join(folder, RANGES, empty.name), REWRITE);
+  const incomplete = firstIncomplete(join(folder, RANGES), ranges);
+  if (incomplete !== undefined) throw incompletePart(incomplete, REWRITE);
   return ranges;
 }
 
-/** @returns the lowest part without blocks; undefined when all parts have blocks */
-export function firstWithoutBlocks(folder: string, parts: readonly Part[]): Part | undefined {
-  return parts.find(({ name }) => !existsSync(join(folder, name, BLOCKS_FILE)));
+export interface IncompletePart {
+  readonly height: number;
+  /** The missing or changed file, for an error. */
+  readonly fault: string;
 }
 
-/**
- * Checks the folder for a reader, which reads all folders whose names begin with a digit.
- *
- * @returns the last height of the ranges; 0 when there are none
- * @throws ProtocolError `SINK_DAMAGED` when a reader would miss rows of the ranges or count rows twice
- */
-export async function checkedFinalHeight(folder: string): Promise<number> {
-  const finalHeight = (await wholeRanges(folder)).at(-1)?.height ?? 0;
-  for (const kind of [RANGES, TAIL]) {
-    const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
-    if (other !== undefined) throw foreign(join(folder, kind, other));
+/** @returns the lowest part with a missing or changed file; undefined when all parts are complete */
+export function firstIncomplete(folder: string, parts: readonly Part[]): IncompletePart | undefined {
+  for (const { name, fromHeight } of parts) {
+    const fault = fileFault(join(folder, name));
+    if (fault !== undefined) return { height: fromHeight, fault };
   }
-  const tail = (await partsIn(join(folder, TAIL))).filter(({ height }) => height > finalHeight);
-  const twice = tail.find(({ height }, index) => tail[index - 1]?.height === height);
-  if (twice !== undefined) throw repeatedBlock(join(folder, TAIL), twice);
-  const empty = firstWithoutBlocks(join(folder, TAIL), tail);
-  if (empty !== undefined)
-    throw withoutBlocks(join(folder, TAIL, empty.name), 'run bloomery sink parquet, which writes it again');
-  return finalHeight;
+  return undefined;
+}
+
+function fileFault(part: string): string | undefined {
+  const sizes = sizesIn(part);
+  if (sizes === 'damaged') return `${join(part, SIZES_FILE)} is damaged`;
+  // Each part has a block.
+  if (sizes === 'missing')
+    return existsSync(join(part, fileOf('blocks'))) ? undefined : `${part} has no ${fileOf('blocks')}`;
+  for (const file of SINK_TABLE_NAMES.map(fileOf)) {
+    const size = statSync(join(part, file), { throwIfNoEntry: false })?.size;
+    if (size === sizes[file]) continue;
+    return size === undefined
+      ? `${part} has no ${file}`
+      : `${join(part, file)} has ${size} bytes instead of ${sizes[file] ?? 0}`;
+  }
+  return undefined;
+}
+
+type Sizes = Readonly<Record<string, number>>;
+
+function sizesIn(part: string): Sizes | 'missing' | 'damaged' {
+  const path = join(part, SIZES_FILE);
+  if (!existsSync(path)) return 'missing';
+  const text = readFileSync(path, 'utf8');
+  try {
+    return (JSON.parse(text) as Sizes | null) ?? 'damaged';
+  } catch {
+    return 'damaged';
+  }
 }
 
 /** A place in a list of parts where a part is missing, or where two parts have the same heights. */
@@ -122,8 +143,14 @@ export async function writePart(folder: string, name: string, rows: Rows, mayWri
   const draft = join(folder, `${DRAFT}${name}`);
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft);
-  for (const table of SINK_TABLE_NAMES)
-    if (rows[table].length > 0) await writeDurably(join(draft, `${table}.parquet`), parquetFile(table, rows[table]));
+  const sizes: Record<string, number> = {};
+  for (const table of SINK_TABLE_NAMES) {
+    if (rows[table].length === 0) continue;
+    const bytes = parquetFile(table, rows[table]);
+    await writeDurably(join(draft, fileOf(table)), bytes);
+    sizes[fileOf(table)] = bytes.length;
+  }
+  await writeDurably(join(draft, SIZES_FILE), Buffer.from(JSON.stringify(sizes), 'utf8'));
   await syncFolder(draft);
   mayWrite();
   await rename(draft, join(folder, name));
@@ -151,7 +178,8 @@ export async function writeWhole(folder: string, name: string, text: string): Pr
   await syncFolder(folder);
 }
 
-function partOf(name: string): readonly Part[] {
+/** @returns the part of a name; nothing for the name of another folder */
+export function partOf(name: string): readonly Part[] {
   const range = /^([0-9]{10})-([0-9]{10})-([0-9]{1,20})$/.exec(name);
   const block = /^([0-9]{10})-([0-9]{1,20})$/.exec(name);
   if (range !== null) {
@@ -173,27 +201,16 @@ function damaged(folder: string, { height, repeated }: Fault): ProtocolError {
   return new ProtocolError('SINK_DAMAGED', { folder, height }, `${what}: ${REWRITE}`);
 }
 
-function withoutBlocks(path: string, remedy: string): ProtocolError {
-  return new ProtocolError('SINK_DAMAGED', { path }, `${path} has no ${BLOCKS_FILE}: ${remedy}`);
+export function incompletePart({ height, fault }: IncompletePart, remedy: string): ProtocolError {
+  return new ProtocolError('SINK_DAMAGED', { height }, `${fault}: ${remedy}`);
 }
 
-function repeatedBlock(folder: string, { height }: Part): ProtocolError {
-  return new ProtocolError(
-    'SINK_DAMAGED',
-    { folder, height },
-    `two blocks of height ${height} are in ${folder}: run bloomery sink parquet, which removes the wrong one`,
-  );
+export function fileOf(table: SinkTable): string {
+  return `${table}.parquet`;
 }
 
-function foreign(path: string): ProtocolError {
-  return new ProtocolError(
-    'SINK_DAMAGED',
-    { path },
-    `${path} is not of the sink, and its rows would count twice: move it to another folder`,
-  );
-}
-
-function digits(height: number): string {
+/** A height as names have it. */
+export function digits(height: number): string {
   return height.toString().padStart(HEIGHT_DIGITS, '0');
 }
 

@@ -13,7 +13,7 @@ import { SCHEMA_VERSION, type Rows } from '../tables.ts';
 import {
   blockName,
   firstFault,
-  firstWithoutBlocks,
+  firstIncomplete,
   makeFolder,
   partsIn,
   rangeName,
@@ -89,7 +89,7 @@ export class ParquetSink implements Sink {
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
     const parts = await partsIn(this.#tail);
-    const faults = [firstFault(parts, finalHeight), firstWithoutBlocks(this.#tail, parts)];
+    const faults = [firstFault(parts, finalHeight), firstIncomplete(this.#tail, parts)];
     const faultyHeight = Math.min(...faults.map((fault) => fault?.height ?? Infinity));
     // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they
     // can be written again.

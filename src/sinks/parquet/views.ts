@@ -1,52 +1,58 @@
 /** Views over the files of a Parquet sink, as tables for the embedded engine of ClickHouse. */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { ProtocolError } from '../../primitives/errors.ts';
 import { ENGINE_TYPES } from '../engine-types.ts';
 import { changesPerDay, QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
-import { checkedFinalHeight, RANGES, TAIL } from './parquet-folder.ts';
+import { digits, fileOf, RANGES, TAIL, type Part } from './parquet-folder.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /**
- * Statements that create the views, in order. The answer to a query may lack rows that the sink writes during the
- * query. No block is counted twice, because a block of the tail counts only above the ranges.
+ * Statements that create or replace the views, in order. The views have exactly the rows of the snapshot.
  *
  * @param folder folder of a Parquet sink
- * @throws ProtocolError `SINK_DAMAGED` when a query would miss rows of the ranges or count rows twice
+ * @throws ProtocolError `SINK_PATH_REFUSED` when the path of the folder is a pattern
  */
-export async function viewStatements(folder: string): Promise<readonly string[]> {
-  const finalHeight = await checkedFinalHeight(folder);
+export function viewStatements(folder: string, { ranges, tail }: Snapshot): readonly string[] {
+  refusePattern(folder);
   const tables = SINK_TABLE_NAMES.map((table) => {
-    const final = filesOf(folder, RANGES, table) ? [selectOf(folder, RANGES, table, `height <= ${finalHeight}`)] : [];
-    const tail = filesOf(folder, TAIL, table) ? [selectOf(folder, TAIL, table, `height > ${finalHeight}`)] : [];
-    const parts = final.length + tail.length === 0 ? [emptySelect(table)] : [...final, ...tail];
-    return `CREATE VIEW ${table} AS ${parts.join(' UNION ALL ')}`;
+    const parts = [...selectsOf(join(folder, RANGES), ranges, table), ...selectsOf(join(folder, TAIL), tail, table)];
+    return view(table, parts.length === 0 ? emptySelect(table) : parts.join(' UNION ALL '));
   });
   return [
     ...tables,
-    `CREATE VIEW balance_changes_per_day AS ${changesPerDay('balance_changes')}`,
-    ...Object.entries(QUESTION_VIEWS).map(([name, select]) => `CREATE VIEW ${name} AS ${select('')}`),
+    view('balance_changes_per_day', changesPerDay('balance_changes')),
+    ...Object.entries(QUESTION_VIEWS).map(([name, select]) => view(name, select(''))),
   ];
 }
 
-/** True when a part has rows of the table. The engine refuses a pattern that matches no file. */
-function filesOf(folder: string, kind: string, table: SinkTable): boolean {
-  const parts = join(folder, kind);
-  return readdirSync(parts).some(
-    (name) => !name.startsWith('draft-') && existsSync(join(parts, name, `${table}.parquet`)),
-  );
+function view(name: string, select: string): string {
+  return `CREATE OR REPLACE VIEW ${name} AS ${select}`;
 }
 
-function selectOf(folder: string, kind: string, table: SinkTable, condition: string): string {
+/** @returns nothing when no part has rows of the table, because the engine refuses a pattern that matches no file */
+function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): readonly string[] {
+  const [first] = parts;
+  const last = parts.at(-1);
+  if (first === undefined || last === undefined) return [];
+  if (!parts.some(({ name }) => existsSync(join(folder, name, fileOf(table))))) return [];
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // The names of complete parts begin with a digit. The names of unfinished parts do not begin with a digit.
-  const pattern = `${escapedPattern(join(folder, kind))}/{0,1,2,3,4,5,6,7,8,9}*/${table}.parquet`;
+  // The names of complete parts begin with a digit. The names of unfinished parts do not begin with a digit. A list such
+  // as {0,1} would make the engine refuse a path with a comma.
+  const pattern = `${folder}/{0..9}*/${fileOf(table)}`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
   );
-  return `SELECT ${columns.join(', ')} FROM file(${text(pattern)}, Parquet, ${text(structure.join(', '))}) WHERE ${condition}`;
+  // The engine does not open files that a condition on `_path` excludes. The sink may remove these files during a query.
+  const part = "extract(_path, '([^/]+)/[^/]+$')";
+  const isShown = `${part} >= '${digits(first.fromHeight)}' AND ${part} < '${digits(last.height + 1)}'`;
+  return [
+    `SELECT ${columns.join(', ')} FROM file(${text(pattern)}, Parquet, ${text(structure.join(', '))}) WHERE ${isShown}`,
+  ];
 }
 
 function emptySelect(table: SinkTable): string {
@@ -60,7 +66,14 @@ function text(value: string): string {
   return `'${value.replace(/[\\']/g, (character) => `\\${character}`)}'`;
 }
 
-/** Replaces pattern characters in a path by `?`, because the engine has no way to escape them. */
-function escapedPattern(path: string): string {
-  return path.replace(/[*?{}[\]]/g, '?');
+/** Refuses a path that the engine would read as a pattern for several paths. The engine has no way to escape characters. */
+function refusePattern(folder: string): void {
+  const [character] = /[*?{}]/.exec(folder) ?? [];
+  if (character === undefined) return;
+  throw new ProtocolError(
+    'SINK_PATH_REFUSED',
+    { folder },
+    `the path ${folder} contains ${character}, which the engine reads as a pattern: rename the folder, or name a symbolic ` +
+      'link whose path does not contain * ? { }',
+  );
 }

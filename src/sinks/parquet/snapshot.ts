@@ -1,0 +1,110 @@
+/** The parts of a Parquet sink that a reader shows while another process writes to the sink. */
+
+import { statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProtocolError } from '../../primitives/errors.ts';
+import {
+  firstFault,
+  firstIncomplete,
+  incompletePart,
+  partOf,
+  partsIn,
+  RANGES,
+  TAIL,
+  wholeRanges,
+  type Fault,
+  type Part,
+} from './parquet-folder.ts';
+
+export interface Snapshot {
+  readonly ranges: readonly Part[];
+  /** The blocks above the ranges. */
+  readonly tail: readonly Part[];
+}
+
+const ATTEMPTS = 5;
+
+/**
+ * Runs work that reads the parts of a snapshot. The sink never removes a range. If the sink removed a block of the tail
+ * meanwhile, the work may have missed rows. Its result or error is then dropped, and the work runs again with a new
+ * snapshot.
+ *
+ * @throws ProtocolError `SINK_DAMAGED` when the snapshot lacks rows or has rows twice, `SINK_OVERTAKEN` when the sink
+ *   removed blocks during each attempt, and the errors of the work
+ */
+export async function withSnapshot<T>(folder: string, work: (snapshot: Snapshot) => T | Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const snapshot = await snapshotOf(folder);
+    const before = changeTimes(folder, snapshot);
+    const result = await settled(() => {
+      checkTail(folder, snapshot);
+      return work(snapshot);
+    });
+    const after = changeTimes(folder, snapshot);
+    if (before.every((time, index) => time !== undefined && time === after[index])) return result();
+  }
+  throw new ProtocolError(
+    'SINK_OVERTAKEN',
+    { folder },
+    `the sink replaced blocks in ${folder} during each of ${ATTEMPTS} attempts: repeat the query, or stop the sink first`,
+  );
+}
+
+async function snapshotOf(folder: string): Promise<Snapshot> {
+  // The tail is listed first. If the ranges were listed first, a range that the sink writes between the two lists would
+  // be in neither of them.
+  const tail = await partsIn(join(folder, TAIL));
+  const ranges = await wholeRanges(folder);
+  // A reader reads all folders whose names begin with a digit.
+  for (const kind of [RANGES, TAIL]) {
+    const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
+    if (other !== undefined) throw foreign(join(folder, kind, other));
+  }
+  const finalHeight = ranges.at(-1)?.height ?? 0;
+  return { ranges, tail: tail.filter(({ height }) => height > finalHeight) };
+}
+
+/**
+ * Times at which the folders of the tail changed; undefined for a removed folder. The name alone does not tell that a
+ * block was removed, because the block may have come back.
+ */
+function changeTimes(folder: string, { tail }: Snapshot): readonly (number | undefined)[] {
+  return tail.map(({ name }) => statSync(join(folder, TAIL, name), { throwIfNoEntry: false })?.ctimeMs);
+}
+
+/** @returns a function that returns the result of the work, or throws its error */
+async function settled<T>(work: () => T | Promise<T>): Promise<() => T> {
+  try {
+    const result = await work();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+function checkTail(folder: string, { ranges, tail }: Snapshot): void {
+  const fault = firstFault(tail, ranges.at(-1)?.height ?? 0);
+  if (fault !== undefined) throw faultyTail(join(folder, TAIL), fault);
+  const incomplete = firstIncomplete(join(folder, TAIL), tail);
+  if (incomplete !== undefined)
+    throw incompletePart(incomplete, 'run bloomery sink parquet, which writes the block again');
+}
+
+function faultyTail(folder: string, { height, repeated }: Fault): ProtocolError {
+  const message =
+    repeated === undefined
+      ? `no block of height ${height} is in ${folder}: run bloomery sink parquet, which writes the block again`
+      : `two blocks of height ${height} are in ${folder}: run bloomery sink parquet, which removes the wrong one`;
+  return new ProtocolError('SINK_DAMAGED', { folder, height }, message);
+}
+
+function foreign(path: string): ProtocolError {
+  return new ProtocolError(
+    'SINK_DAMAGED',
+    { path },
+    `${path} is not of the sink, and its rows would count twice: move it to another folder`,
+  );
+}
