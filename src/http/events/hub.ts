@@ -94,8 +94,6 @@ interface Reader {
   readonly client: EventClient;
   /** Place of the last event that was sent or skipped. */
   place: EventPlace;
-  /** The chain as of the record of the reader's place; undefined when that place has no height. */
-  past: ChainAsOf | undefined;
   /** True when the log does not have the requested place, because the log was started again. */
   isAstray: boolean;
   /** True while the reader receives old events. */
@@ -251,7 +249,7 @@ class Hub implements EventHub {
    */
   #sendPast(reader: Reader, height: number): void {
     const { sequence } = reader.place;
-    const past = (reader.past ??= new ChainAsOf(this.#api, sequence));
+    const past = new ChainAsOf(this.#api, sequence);
     const last = lastPastHeight(past, reader.filter.finality);
     // No block at this height was in the chain at that time. Blocks at this height have their events in the log.
     if (height > last) return this.#beginLog(reader);
@@ -268,7 +266,6 @@ class Hub implements EventHub {
 
   #beginLog(reader: Reader): void {
     reader.place = { sequence: reader.place.sequence, index: Number.MAX_SAFE_INTEGER };
-    reader.past = undefined;
   }
 
   /** Sends the wanted events after the reader's place. */
@@ -294,7 +291,6 @@ class Hub implements EventHub {
     });
     this.#send(reader, eventText({ name: 'log/gap', data }, undefined));
     reader.place = { sequence: floor, index: -1 };
-    reader.past = undefined;
     reader.isAstray = false;
   }
 
@@ -403,7 +399,7 @@ class Hub implements EventHub {
     const isBehind = isAstray || place.height !== undefined || place.sequence < last.sequence - RECORDS_CACHED_MAX;
     const isReplaying = isBehind && !client.isTrusted && wantsRecords(filter);
     const tookMs = performance.now();
-    return { response, filter, client, place, past: undefined, isAstray, isReplaying, isFull: false, tookMs };
+    return { response, filter, client, place, isAstray, isReplaying, isFull: false, tookMs };
   }
 }
 
