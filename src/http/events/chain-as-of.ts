@@ -1,9 +1,9 @@
 /** Shows the chain as it was after one record of its log, even if blocks were applied or reverted since then. */
 
-import type { ChainRecord } from '../../ports/chain-log.ts';
+import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { Block } from '../../protocol/types.ts';
-import type { EventPlace } from './event.ts';
+import { tagOf, type EventPlace } from './event.ts';
 import type { Finality } from './expand.ts';
 
 export class ChainAsOf {
@@ -65,10 +65,20 @@ export function placeAtHeight(
   const sequence = api.log.last();
   const last = lastPastHeight(new ChainAsOf(api, sequence), finality);
   if (height > last + 1) return undefined;
-  return height > last ? endOfLog(api) : { sequence, height, index: -1 };
+  return height > last ? endOfLog(api) : { sequence, tag: tagAt(api.log, sequence), height, index: -1 };
 }
 
 /** Returns the place after all events of the log. */
 export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
   return { sequence: log.last(), index: Number.MAX_SAFE_INTEGER };
+}
+
+/** True when the log does not have the record of a place. The id of the place then belongs to another log. */
+export function isOfOtherLog(log: ChainLog, { sequence, tag }: EventPlace): boolean {
+  return sequence > log.last() || (tag !== undefined && tag !== tagAt(log, sequence));
+}
+
+function tagAt(log: ChainLog, sequence: number): number | undefined {
+  const [record] = log.records(sequence, 1);
+  return record?.sequence === sequence ? tagOf(record) : undefined;
 }
