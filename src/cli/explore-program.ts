@@ -134,7 +134,7 @@ function blockName(text: string): string {
 
 function eventId(text: string): string {
   if (/^[0-9]{1,15}(:[0-9]{1,15})?\.[0-9]{1,9}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be the id of an event such as 12.0');
+  throw new InvalidArgumentError('It must be the id of an event such as 483920000000012.0');
 }
 
 function transactionId(text: string): string {

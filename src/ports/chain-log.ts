@@ -32,6 +32,11 @@ export interface ChainLog {
   /** The stored records from a sequence number on, in ascending order, at most `limit`. */
   records(from: number, limit: number): readonly ChainRecord[];
   /**
+   * The first record from a sequence number on that reverted a block of a height. The search reads few records, even in
+   * a long log.
+   */
+  firstRevert(height: number, from: number): ChainRecord | undefined;
+  /**
    * The block of a record, even if the block was reverted after the record was written; undefined if the block is no
    * longer stored.
    */

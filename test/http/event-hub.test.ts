@@ -80,6 +80,7 @@ function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
         const first = Math.max(1, from);
         return Array.from({ length: Math.min(limit, blocks - first + 1) }, (_, index) => recordAt(first + index));
       },
+      firstRevert: () => undefined,
       block: ({ height }) => {
         reads.blocks += 1;
         return { ...TIP, height, transactions: [] };

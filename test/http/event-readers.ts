@@ -90,7 +90,9 @@ export class EventReader {
     this.#lastId = event.id;
     // An event with `:` in its id comes from the chain instead of the log. Such events are ordered by height.
     if (event.id.includes(':')) return this.#rebuild(event);
-    const [sequence = 0, index = 0] = event.id.split('.').map(Number);
+    const [record = 0, index = 0] = event.id.split('.').map(Number);
+    // The last nine digits are the number of the record.
+    const sequence = record % 1_000_000_000;
     const last = this.#last;
     this.#last = { sequence, index };
     if (last !== undefined) {

@@ -145,6 +145,38 @@ test('events that are no longer kept, and a position of another log, are reporte
   }
 });
 
+test('an id of another history of the chain is reported as a gap, even if the log has a record of that number', async (t) => {
+  const query = 'types=blocks/new,log/gap';
+  const [before, same, other] = [await setUpEvents(t), await setUpEvents(t), await setUpEvents(t)];
+  for (const { append } of [before, same]) append(10);
+  other.append(9);
+  other.revert();
+  for (const { append } of [same, other]) append(4);
+  const origin = await before.serve();
+  const [sameOrigin, otherOrigin] = [await same.serve(), await other.serve()];
+  for (const start of ['lastEventId=0.0', 'fromHeight=1']) {
+    const reader = new EventReader(`${query}&${start}`);
+    await reader.connect(origin);
+    await until(() => reader.blocks.size === 10, 'the blocks');
+    reader.disconnect();
+    const id = reader.lastEventId ?? '';
+    const continued = new EventReader(query);
+    await continued.connect(sameOrigin, id);
+    await until(() => continued.blocks.size === 4, 'the later blocks');
+    t.deepEqual([...continued.blocks.keys()], [11, 12, 13, 14]);
+    t.false(namesOf(continued).includes('log/gap'));
+    continued.disconnect();
+    const astray = new EventReader(query);
+    await astray.connect(otherOrigin, id);
+    await until(() => astray.blocks.has(12), 'the later blocks');
+    t.is(astray.told[0]?.name, 'log/gap', `after ${id}`);
+    t.like(astray.told[0]?.data, { after: id, next: 1, height: 1 });
+    astray.disconnect();
+    t.is([...keptEvents(other.fake.api, `${query}&lastEventId=${id}`)][0]?.event, 'log/gap');
+    t.is([...keptEvents(same.fake.api, `${query}&lastEventId=${id}`)].length, 4);
+  }
+});
+
 test('a reader that does not read is disconnected, and finds the missed events in the log', async (t) => {
   const fixture = await setUpEvents(t, { processes: 0 });
   const origin = await fixture.serve({ events: { readersMax: 5, stallMs: 100, heartbeatMs: 1000, lookMs: 20 } });

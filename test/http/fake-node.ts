@@ -269,7 +269,14 @@ export function fakeNode(generation: Generation): Fake {
         nonce: 'abcdefghij012345',
       },
       chain,
-      log: { last: () => 0, floor: () => 1, finalized: () => 1, records: () => [], block: () => undefined },
+      log: {
+        last: () => 0,
+        floor: () => 1,
+        finalized: () => 1,
+        records: () => [],
+        firstRevert: () => undefined,
+        block: () => undefined,
+      },
       listen: () => () => undefined,
       status: () => ({
         height: 2,

@@ -1,29 +1,19 @@
 /** Shows the chain as it was after one record of its log, even if blocks were applied or reverted since then. */
 
-import type { ChainRecord } from '../../ports/chain-log.ts';
+import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { Block } from '../../protocol/types.ts';
-import type { EventPlace } from './event.ts';
+import { tagOf, type EventPlace } from './event.ts';
 import type { Finality } from './expand.ts';
-
-/** Number of records that are read at once. */
-const RECORDS_AT_ONCE = 1_000;
 
 export class ChainAsOf {
   readonly sequence: number;
   readonly #api: Pick<NodeApi, 'chain' | 'log'>;
-  /**
-   * The first record after `sequence` that reverted a block, for each height. That block was in the chain after the
-   * record `sequence`. The map has at most one entry for each record in the log.
-   */
-  readonly #reverted = new Map<number, ChainRecord>();
-  #lookedTo: number;
 
   /** @param sequence number of the record; the log must contain all later records */
   constructor(api: Pick<NodeApi, 'chain' | 'log'>, sequence: number) {
     this.#api = api;
     this.sequence = sequence;
-    this.#lookedTo = sequence;
   }
 
   /** Height of the newest block; 0 when there was none. */
@@ -43,24 +33,14 @@ export class ChainAsOf {
    * enough.
    */
   block(height: number): Block | undefined {
-    this.#look();
-    const reverted = this.#reverted.get(height);
-    return reverted === undefined ? this.#api.chain.blockByHeight(height) : this.#api.log.block(reverted);
+    const { chain, log } = this.#api;
+    const reverted = log.firstRevert(height, this.sequence + 1);
+    return reverted === undefined ? chain.blockByHeight(height) : log.block(reverted);
   }
 
   #next(): ChainRecord | undefined {
     const [record] = this.#api.log.records(this.sequence + 1, 1);
     return record;
-  }
-
-  #look(): void {
-    const { log } = this.#api;
-    while (this.#lookedTo < log.last()) {
-      const records = log.records(this.#lookedTo + 1, RECORDS_AT_ONCE);
-      for (const record of records)
-        if (record.kind === 'reverted' && !this.#reverted.has(record.height)) this.#reverted.set(record.height, record);
-      this.#lookedTo = records.at(-1)?.sequence ?? log.last();
-    }
   }
 }
 
@@ -85,10 +65,20 @@ export function placeAtHeight(
   const sequence = api.log.last();
   const last = lastPastHeight(new ChainAsOf(api, sequence), finality);
   if (height > last + 1) return undefined;
-  return height > last ? endOfLog(api) : { sequence, height, index: -1 };
+  return height > last ? endOfLog(api) : { sequence, tag: tagAt(api.log, sequence), height, index: -1 };
 }
 
 /** Returns the place after all events of the log. */
 export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
   return { sequence: log.last(), index: Number.MAX_SAFE_INTEGER };
+}
+
+/** True when the log does not have the record of a place. The id of the place then belongs to another log. */
+export function isOfOtherLog(log: ChainLog, { sequence, tag }: EventPlace): boolean {
+  return sequence > log.last() || (tag !== undefined && tag !== tagAt(log, sequence));
+}
+
+function tagAt(log: ChainLog, sequence: number): number | undefined {
+  const [record] = log.records(sequence, 1);
+  return record?.sequence === sequence ? tagOf(record) : undefined;
 }

@@ -1,5 +1,7 @@
 /** Defines the events of the stream as readers get them: names, content and text format. */
 
+import { crc32 } from 'node:zlib';
+import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { Schema } from '../schema.ts';
 import { COUNT, FLAG, ID, objectOf, PUBLIC_KEY } from '../views/shapes.ts';
 import { blockShape } from '../views/block.ts';
@@ -39,6 +41,8 @@ export interface NodeEvent {
  */
 export interface EventPlace {
   readonly sequence: number;
+  /** Tag of the record; undefined when the record, or the id that the client sent, has none. */
+  readonly tag?: number | undefined;
   /**
    * The height of a block in the chain as it was after the record `sequence`. Present while the stream sends blocks
    * from a height that the client requested.
@@ -47,17 +51,38 @@ export interface EventPlace {
   readonly index: number;
 }
 
-/** Reads a place from its text: `12.3`, or `12:345.6` with a height. Undefined for any other text. */
+/** The digits of an id above this unit are the tag. The other digits are the number of the record. */
+const TAG_UNIT = 1_000_000_000;
+const TAG_MAX = 999_999;
+
+/**
+ * Returns a number from 1 to `TAG_MAX` that identifies the chain after a record. The id of the block also identifies
+ * all earlier blocks. The tag shows whether a record of the same number is in another log.
+ */
+export function tagOf({ kind, blockId }: ChainRecord): number {
+  return 1 + (crc32(`${kind} ${blockId}`) % TAG_MAX);
+}
+
+/**
+ * Reads a place from its text: `483920000000012.3` for tag 483920 and record 12, or `483920000000012:345.6` with a
+ * height. An id without a tag, such as `12.3`, also names a place. Undefined for any other text.
+ */
 export function placeOf(id: string): EventPlace | undefined {
   const [, sequence, height, index] = /^([0-9]{1,15})(?::([0-9]{1,15}))?\.([0-9]{1,9})$/.exec(id) ?? [];
   if (sequence === undefined) return undefined;
-  const place = { sequence: Number(sequence), index: Number(index) };
+  const tag = Math.floor(Number(sequence) / TAG_UNIT);
+  const place = {
+    sequence: Number(sequence) % TAG_UNIT,
+    ...(tag === 0 ? {} : { tag }),
+    index: Number(index),
+  };
   return height === undefined ? place : { ...place, height: Number(height) };
 }
 
 /** Returns the id of the event at a place. */
-export function idOf({ sequence, height, index }: EventPlace): string {
-  return height === undefined ? `${sequence}.${index}` : `${sequence}:${height}.${index}`;
+export function idOf({ sequence, tag = 0, height, index }: EventPlace): string {
+  const record = tag * TAG_UNIT + sequence;
+  return height === undefined ? `${record}.${index}` : `${record}:${height}.${index}`;
 }
 
 /** @param place undefined for an event that is not in the log; a reader cannot request such an event later */

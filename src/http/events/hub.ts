@@ -12,8 +12,8 @@ import type { FairScheduler } from '../admission/fair-scheduler.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { peerView } from '../views/peer.ts';
 import { receivedView } from '../views/transaction.ts';
-import { ChainAsOf, endOfLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
-import { eventText, idOf, type EventPlace, type NodeEvent } from './event.ts';
+import { ChainAsOf, endOfLog, isOfOtherLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
+import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event.ts';
 import { eventsOf, partiesOf, pastEvents, type Finality } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 import { Moments, type Moment } from './moments.ts';
@@ -94,9 +94,7 @@ interface Reader {
   readonly client: EventClient;
   /** Place of the last event that was sent or skipped. */
   place: EventPlace;
-  /** The chain as of the record of the reader's place; undefined when that place has no height. */
-  past: ChainAsOf | undefined;
-  /** True when the log does not have the requested place, because the log was started again. */
+  /** True when the log does not have the requested place, because the place belongs to another log. */
   isAstray: boolean;
   /** True while the reader receives old events. */
   isReplaying: boolean;
@@ -108,6 +106,7 @@ interface Reader {
 /** An event whose text is made when the first reader wants it. */
 interface LazyEvent {
   readonly event: NodeEvent;
+  readonly place: EventPlace;
   text: string | undefined;
 }
 
@@ -194,10 +193,8 @@ class Hub implements EventHub {
     if (known !== undefined) return known;
     const [record] = this.#api.log.records(sequence, 1);
     if (record?.sequence !== sequence || !mayWant(filter, record, this.#api.params)) return [];
-    const events = eventsOf(this.#api, record, filter.finality, this.#dialect).map((event) => ({
-      event,
-      text: undefined,
-    }));
+    const place = { sequence, tag: tagOf(record) };
+    const events = lazyEvents(eventsOf(this.#api, record, filter.finality, this.#dialect), place);
     this.#cached.set(key, events);
     return events;
   }
@@ -250,35 +247,32 @@ class Hub implements EventHub {
    * log.
    */
   #sendPast(reader: Reader, height: number): void {
-    const { sequence } = reader.place;
-    const past = (reader.past ??= new ChainAsOf(this.#api, sequence));
+    const { sequence, tag } = reader.place;
+    const past = new ChainAsOf(this.#api, sequence);
     const last = lastPastHeight(past, reader.filter.finality);
     // At the reader's place in the log, the chain had no block at this height. The log has the events of each later
     // block at this height.
     if (height > last) return this.#beginLog(reader);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
-    this.#sendWanted(
-      reader,
-      events.map((event) => ({ event, text: undefined })),
-    );
+    this.#sendWanted(reader, lazyEvents(events, reader.place));
     if (reader.isFull) return;
-    if (height < last) reader.place = { sequence, height: height + 1, index: -1 };
+    if (height < last) reader.place = { sequence, tag, height: height + 1, index: -1 };
     else this.#beginLog(reader);
   }
 
   #beginLog(reader: Reader): void {
     reader.place = { sequence: reader.place.sequence, index: Number.MAX_SAFE_INTEGER };
-    reader.past = undefined;
   }
 
   /** Sends the wanted events after the reader's place. */
   #sendWanted(reader: Reader, events: readonly LazyEvent[]): void {
     for (let index = reader.place.index + 1; index < events.length && !reader.isFull; index += 1) {
       const lazy = events[index];
-      reader.place = { ...reader.place, index };
-      if (lazy === undefined || !isWanted(lazy.event, reader.filter)) continue;
-      lazy.text ??= eventText(lazy.event, reader.place);
+      if (lazy === undefined) continue;
+      reader.place = lazy.place;
+      if (!isWanted(lazy.event, reader.filter)) continue;
+      lazy.text ??= eventText(lazy.event, lazy.place);
       this.#send(reader, lazy.text);
     }
   }
@@ -295,7 +289,6 @@ class Hub implements EventHub {
     });
     this.#send(reader, eventText({ name: 'log/gap', data }, undefined));
     reader.place = { sequence: floor, index: -1 };
-    reader.past = undefined;
     reader.isAstray = false;
   }
 
@@ -399,13 +392,17 @@ class Hub implements EventHub {
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after the last record. All events of that record were already sent.
     const last = endOfLog(this.#api);
-    const isAstray = after !== undefined && after.sequence > last.sequence;
+    const isAstray = after !== undefined && isOfOtherLog(this.#api.log, after);
     const place = after ?? last;
     const isBehind = isAstray || place.height !== undefined || place.sequence < last.sequence - RECORDS_CACHED_MAX;
     const isReplaying = isBehind && !client.isTrusted && wantsRecords(filter);
     const tookMs = performance.now();
-    return { response, filter, client, place, past: undefined, isAstray, isReplaying, isFull: false, tookMs };
+    return { response, filter, client, place, isAstray, isReplaying, isFull: false, tookMs };
   }
+}
+
+function lazyEvents(events: readonly NodeEvent[], place: Omit<EventPlace, 'index'>): readonly LazyEvent[] {
+  return events.map((event, index) => ({ event, place: { ...place, index }, text: undefined }));
 }
 
 /** After an error, the next check asks the node again. */

@@ -8,8 +8,8 @@ import { heightAhead, problemOf } from '../problems.ts';
 import { parseQuery } from '../query.ts';
 import { checkRequest } from '../route.ts';
 import { eventsRoute } from '../routes/events.ts';
-import { ChainAsOf, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
-import { idOf, type EventName, type EventPlace, type NodeEvent } from './event.ts';
+import { ChainAsOf, isOfOtherLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
+import { idOf, tagOf, type EventName, type EventPlace, type NodeEvent } from './event.ts';
 import { eventsOf, pastEvents } from './expand.ts';
 import { isWanted, mayWant, type EventFilter } from './filter.ts';
 
@@ -35,7 +35,7 @@ export function* keptEvents(api: NodeApi, query: string): Iterable<KeptEvent> {
   if (begin === undefined && fromHeight !== undefined) throw heightAhead(fromHeight, filter.finality);
   if (begin === undefined) return;
   const floor = log.floor();
-  const isGone = begin.sequence < floor - 1 || begin.sequence > log.last();
+  const isGone = begin.sequence < floor - 1 || isOfOtherLog(log, begin);
   if (isGone) yield gap(api, idOf(begin), floor);
   let from: EventPlace = isGone ? { sequence: floor, index: -1 } : begin;
   if (from.height !== undefined) {
@@ -52,7 +52,11 @@ export function* keptEvents(api: NodeApi, query: string): Iterable<KeptEvent> {
     const [record] = log.records(sequence, 1);
     if (record?.sequence !== sequence || !mayWant(filter, record, api.params)) continue;
     const events = eventsOf(api, record, filter.finality, dialect);
-    yield* wanted(events, { sequence, index: sequence === from.sequence ? from.index : -1 }, filter);
+    yield* wanted(
+      events,
+      { sequence, tag: tagOf(record), index: sequence === from.sequence ? from.index : -1 },
+      filter,
+    );
   }
 }
 

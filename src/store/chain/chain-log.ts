@@ -68,6 +68,18 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
+  // Each record moves the tip by one block. A revert of the height is therefore at least as many records away as the tip
+  // is blocks away from the height. The search skips these records.
+  const firstRevert = (height: number, from: number): Found | undefined => {
+    for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
+      const found = savedAt(sequence);
+      if (found?.kind === 'reverted' && found.height === height) return { sequence, ...found };
+      const tipHeight = found?.kind === 'reverted' ? found.height - 1 : found?.height;
+      sequence += 1 + Math.abs((tipHeight ?? height) - height);
+    }
+    return undefined;
+  };
+
   return {
     last: () => head.last,
     floor: () => head.floor,
@@ -76,22 +88,21 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
       const records: ChainRecord[] = [];
       for (let sequence = Math.max(from, head.floor); sequence <= head.last && records.length < limit; sequence += 1) {
         const found = savedAt(sequence);
-        if (found === undefined) continue;
-        const { content: _content, ...record } = found;
-        records.push({ sequence, ...record });
+        if (found !== undefined) records.push(recordOf({ sequence, ...found }));
       }
       return records;
+    },
+    firstRevert(height, from) {
+      const found = firstRevert(height, from);
+      return found === undefined ? undefined : recordOf(found);
     },
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
       // The chain no longer has the block, so the record of a revert has its content. The search begins with the
       // present record.
-      for (let later = sequence; later <= head.last; later += 1) {
-        const found = savedAt(later);
-        if (found?.kind === 'reverted' && found.blockId === blockId) return blockOf(store, found.content);
-      }
-      return undefined;
+      const found = firstRevert(height, sequence);
+      return found?.blockId === blockId ? blockOf(store, found.content) : undefined;
     },
   };
 }
@@ -112,6 +123,14 @@ function openHead(store: StoredChain, finalized: number): Head {
 interface Saved extends Omit<ChainRecord, 'sequence'> {
   /** The header and the transactions in their stored form, as base64. */
   readonly content?: readonly string[];
+}
+
+interface Found extends Saved {
+  readonly sequence: number;
+}
+
+function recordOf({ content: _content, ...record }: Found): ChainRecord {
+  return record;
 }
 
 function keyOf(sequence: number): NoteName {
