@@ -103,6 +103,9 @@ class SinkWriter {
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
     if (this.#finalHeight === 0) return;
+    // The replay of a large chain takes long, so a shorter chain is refused before the replay.
+    const height = await source.height();
+    if (height < this.#finalHeight) throw this.#ofOtherChain(`is at height ${height}`);
     for await (const block of source.blocks(1, this.#finalHeight)) {
       if (signal.aborted) return;
       this.#maker.apply(block);
@@ -110,15 +113,16 @@ class SinkWriter {
     }
     this.#settleBlocks(this.#finalHeight);
     const tip = this.#maker.tip();
-    if (tip?.height === this.#finalHeight && tip.id === this.#finalBlockId) return;
-    throw new ProtocolError(
+    if (tip?.height !== this.#finalHeight) throw this.#ofOtherChain(`is at height ${await source.height()}`);
+    if (tip.id !== this.#finalBlockId) throw this.#ofOtherChain(`has ${tip.id} there`);
+  }
+
+  #ofOtherChain(what: string): ProtocolError {
+    return new ProtocolError(
       'SINK_OF_OTHER_CHAIN',
       { height: this.#finalHeight, blockId: this.#finalBlockId },
-      `the sink ends with block ${this.#finalBlockId ?? '0'} at height ${this.#finalHeight}, the chain ` +
-        (tip === undefined || tip.height < this.#finalHeight
-          ? `is at height ${tip?.height ?? 0}`
-          : `has ${tip.id} there`) +
-        ': name another sink, or wait until the chain has reached this height',
+      `the sink ends with block ${this.#finalBlockId ?? '0'} at height ${this.#finalHeight}, the chain ${what}: ` +
+        'name another sink, or wait until the chain has reached this height',
     );
   }
 

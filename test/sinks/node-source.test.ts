@@ -1,6 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
+import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openNodeSource } from '../../src/cli/sink/node-source.ts';
 import type { Network } from '../../src/config/network.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
@@ -16,6 +18,8 @@ import { serveChain } from './served-chain.ts';
 
 const FORK = 54;
 const running = new AbortController().signal;
+// Many tests listen to the signal at the same time.
+setMaxListeners(0, running);
 
 function networkOf({ params, genesisJson }: TestNetwork): Pick<Network, 'name' | 'params' | 'genesisJson'> {
   return { name: 'made', params, genesisJson };
@@ -256,6 +260,43 @@ test('a sink that waits for a node ends on a stop', async (t) => {
     for await (const _ of source.blocks(1, 5));
   })();
   t.is(await ended.catch((error: unknown) => error), abort.signal.reason);
+});
+
+test('a sink that gets no blocks from an open stream ends at once on a stop', async (t) => {
+  const { url } = await serveChain(t, short.maker.rules, short.blocks);
+  const abort = new AbortController();
+  const front = await inFrontOf(t, url, (request, response) => {
+    if (!isStream(request)) return false;
+    setTimeout(() => abort.abort(), 50);
+    return told(response);
+  });
+  const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: abort.signal });
+  const ended = (async () => {
+    for await (const _ of source.blocks(1, 5));
+  })();
+  const error = await Promise.race([ended.catch((thrown: unknown) => thrown), sleep(3000)]);
+  t.is(error, abort.signal.reason);
+});
+
+test('a node whose chain is shorter than the sink ends the command with a line that says so', async (t) => {
+  const chain = fullChain(2, 58);
+  const served = await serveChain(t, chain.maker.rules, chain.blocks);
+  const source = await openNodeSource(served.url, networkOf(chain.network), { depth: 10, signal: running, pauseMs: 5 });
+  const content = emptyMemorySink();
+  const run = { source, rangeBlocks: 10, signal: running, follows: false };
+  await runSink({ ...run, sink: new MemorySink(content) });
+  t.is(content.ranges.length, 4);
+  served.revertTo(25);
+  const again = runSink({ ...run, sink: new MemorySink(content) });
+  const error = await Promise.race([again.catch((thrown: unknown) => thrown), sleep(5000)]);
+  t.is(codeOf(error), 'SINK_OF_OTHER_CHAIN');
+  t.regex((error as Error).message, /at height 40, the chain is at height 25: .*wait until the chain has reached/);
+  const heights: number[] = [];
+  const reading = (async () => {
+    for await (const { height } of source.blocks(20, 30)) heights.push(height);
+  })();
+  t.is(await Promise.race([reading.then(() => 'ended'), sleep(3000)]), 'ended');
+  t.deepEqual(heights, []);
 });
 
 test('a sink ends when it finds another network at the address of its node', async (t) => {

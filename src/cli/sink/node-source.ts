@@ -31,7 +31,7 @@ interface NodeStatus {
 export interface NodeSourceOptions {
   /** Number of blocks below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
-  /** Signal that ends a wait for a lost node. The wait then throws the reason of the signal. */
+  /** Signal that ends a wait for the node. The wait then throws the reason of the signal. */
   readonly signal: AbortSignal;
   /** Pause before the first new request to a lost node, in milliseconds. */
   readonly pauseMs?: number;
@@ -69,15 +69,19 @@ export async function openNodeSource(
   return {
     rules,
     networkName: network.name,
+    height: async () => (await status()).height,
     finalHeight: async () => finalOf(await status()),
     async *blocks(fromHeight, toHeight) {
       let next = fromHeight;
       while (next <= toHeight) {
         try {
           if (retry.isFailing) await refuseOtherNetwork(node, network);
+          // The stream of a node with a shorter chain would stay open without a block.
+          const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
+          if (height < toHeight) return;
           const reader = new BlockReader(rules.codec, genesis);
           let isFirst = true;
-          for await (const event of events(`${BLOCKS}&fromHeight=${next}`)) {
+          for await (const event of abortable(events(`${BLOCKS}&fromHeight=${next}`), whole)) {
             const block = reader.read(event);
             if (block === undefined) continue;
             if (block.height !== next) {
