@@ -247,6 +247,62 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
   t.regex(lines[0] ?? '', /was lost \(nothing came for 0\.5 s\); it is asked again/);
 });
 
+/** Starts a proxy that loses one event of the first stream of a node. */
+async function losing(t: ExecutionContext, nodeUrl: string, isLost: (event: string) => boolean): Promise<string> {
+  let isFirst = true;
+  return inFrontOf(t, nodeUrl, (request, response) => {
+    if (!isStream(request) || !isFirst) return false;
+    isFirst = false;
+    void fetch(`${nodeUrl}${request.url ?? ''}`).then(async ({ body }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      let text = '';
+      for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+        text += Buffer.from(part).toString();
+        const events = text.split('\n\n');
+        text = events.pop() ?? '';
+        for (const event of events) if (!isLost(event)) response.write(`${event}\n\n`);
+      }
+    });
+    return true;
+  });
+}
+
+const full = short.blocks.find(({ height, transactions }) => height > 2 && transactions.length > 0);
+const fullHeight = full?.height ?? 0;
+
+for (const [what, from, isLost] of [
+  ['a block', fullHeight - 1, (event) => /event: blocks\/new/.test(event) && event.includes(`"id":"${full?.id}"`)],
+  ['a transaction', fullHeight, (event) => event.includes(`"id":"${full?.transactions[0]?.id}"`)],
+] as const satisfies readonly (readonly [string, number, (event: string) => boolean])[]) {
+  for (const phase of ['backfill', 'live'] as const) {
+    test(`a sink opens the stream again after the event of ${what} was lost (${phase})`, async (t) => {
+      const { url } = await serveChain(t, short.maker.rules, short.blocks);
+      const front = await losing(t, url, isLost);
+      const lines: string[] = [];
+      const say = (line: string): void => void lines.push(line);
+      const options = { depth: 10, signal: running, pauseMs: 5, say };
+      const source = await openNodeSource(front, networkOf(short.network), options);
+      const heights: number[] = [];
+      const reading = (async () => {
+        if (phase === 'backfill') {
+          for await (const { height } of source.blocks(from, short.blocks.length)) heights.push(height);
+          return;
+        }
+        for await (const change of source.changes(from, running)) {
+          if (change.kind === 'applied') heights.push(change.block.height);
+          if (change.kind === 'caughtUp') return;
+        }
+      })();
+      await Promise.race([reading, sleep(3000)]);
+      t.deepEqual(
+        heights,
+        short.blocks.slice(from - 1).map(({ height }) => height),
+      );
+      t.regex(lines[0] ?? '', /^the connection to .* was lost/);
+    });
+  }
+}
+
 test('a sink that waits for a node ends on a stop', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const abort = new AbortController();

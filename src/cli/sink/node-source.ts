@@ -56,6 +56,7 @@ export async function openNodeSource(
   await refuseOtherNetwork(node, network);
   const genesis = rules.codec.genesisFromJson(network.genesisJson);
   const retry = new NodeRetry({ base: node.base, signal: whole, pauseMs, say });
+  const readerOf = (): BlockReader => new BlockReader(rules.codec, genesis, node.base);
   const status = (): Promise<NodeStatus> => retry.until(() => node.ask('node/status', FULL_STATUS));
   const finalOf = ({ height, chainMaxHeightFinalized }: NodeStatus): number =>
     rules.params.generation === 2 ? Math.max(0, height - depth) : chainMaxHeightFinalized;
@@ -79,7 +80,7 @@ export async function openNodeSource(
           // The stream of a node with a shorter chain would stay open without a block.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
           if (height < toHeight) return;
-          const reader = new BlockReader(rules.codec, genesis);
+          const reader = readerOf();
           let isFirst = true;
           for await (const event of abortable(events(`${BLOCKS}&fromHeight=${next}`), whole)) {
             const block = reader.read(event);
@@ -111,7 +112,7 @@ export async function openNodeSource(
             yield { kind: 'caughtUp' };
           }
           const stream = events(`${CHANGES}&fromHeight=${told.firstOpen()}`);
-          const changes = changesIn(abortable(stream, signal), new BlockReader(rules.codec, genesis), told);
+          const changes = changesIn(abortable(stream, signal), readerOf(), told);
           for await (const change of changes) {
             yield change;
             if (caughtUpAt === undefined || told.height() < caughtUpAt) continue;
@@ -147,7 +148,10 @@ async function* changesIn(
       yield* told.finalized(height);
     } else {
       const block = reader.read(event);
-      if (block !== undefined) yield* told.applied(block);
+      if (block === undefined) continue;
+      // Events before this block were lost, for example by a proxy. A new stream sends them again.
+      if (block.height > told.height() + 1) return;
+      yield* told.applied(block);
     }
   }
 }
