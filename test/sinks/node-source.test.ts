@@ -21,6 +21,11 @@ const running = new AbortController().signal;
 // Many tests listen to the signal at the same time.
 setMaxListeners(0, running);
 
+/** Returns undefined for work that does not end. */
+function orLate<T>(work: Promise<T>): Promise<T | undefined> {
+  return Promise.race([work, sleep(20_000, undefined, { ref: false })]);
+}
+
 function networkOf({ params, genesisJson }: TestNetwork): Pick<Network, 'name' | 'params' | 'genesisJson'> {
   return { name: 'made', params, genesisJson };
 }
@@ -217,6 +222,23 @@ test('a sink repeats a request to a busy or disconnected node after Retry-After,
   t.regex(lines[1] ?? '', /is back$/);
 });
 
+test('generation 2: a revert of a final block ends the command with the documented code', async (t) => {
+  const chain = fullChain(2, 58);
+  const branch = fullChain(2, 61, 1, 46);
+  const served = await serveChain(t, chain.maker.rules, chain.blocks);
+  const source = await openNodeSource(served.url, networkOf(chain.network), { depth: 8, signal: running, pauseMs: 5 });
+  let caughtUp: () => void = () => undefined;
+  const live = new Promise<void>((resolve) => (caughtUp = resolve));
+  const onProgress = ({ phase }: { readonly phase: string }): void => void (phase === 'live' && caughtUp());
+  const run = runSink({ source, sink: new MemorySink(), rangeBlocks: 10, signal: running, follows: true, onProgress });
+  await Promise.race([live, run]);
+  served.revertTo(45);
+  served.append(branch.blocks.slice(45));
+  const error = await orLate(run.catch((thrown: unknown) => thrown));
+  t.is(codeOf(error), 'SINK_REVERTED_BELOW', String(error));
+  t.regex((error as Error).message, /^block 50 was reverted/);
+});
+
 test('a sink opens a silent stream again, and keeps a stream with heartbeats', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   let asked = 0;
@@ -293,7 +315,7 @@ for (const [what, from, isLost] of [
           if (change.kind === 'caughtUp') return;
         }
       })();
-      await Promise.race([reading, sleep(3000)]);
+      await orLate(reading);
       t.deepEqual(
         heights,
         short.blocks.slice(from - 1).map(({ height }) => height),
@@ -330,7 +352,7 @@ test('a sink that gets no blocks from an open stream ends at once on a stop', as
   const ended = (async () => {
     for await (const _ of source.blocks(1, 5));
   })();
-  const error = await Promise.race([ended.catch((thrown: unknown) => thrown), sleep(3000)]);
+  const error = await orLate(ended.catch((thrown: unknown) => thrown));
   t.is(error, abort.signal.reason);
 });
 
@@ -344,14 +366,14 @@ test('a node whose chain is shorter than the sink ends the command with a line t
   t.is(content.ranges.length, 4);
   served.revertTo(25);
   const again = runSink({ ...run, sink: new MemorySink(content) });
-  const error = await Promise.race([again.catch((thrown: unknown) => thrown), sleep(5000)]);
+  const error = await orLate(again.catch((thrown: unknown) => thrown));
   t.is(codeOf(error), 'SINK_OF_OTHER_CHAIN');
   t.regex((error as Error).message, /at height 40, the chain is at height 25: .*wait until the chain has reached/);
   const heights: number[] = [];
   const reading = (async () => {
     for await (const { height } of source.blocks(20, 30)) heights.push(height);
   })();
-  t.is(await Promise.race([reading.then(() => 'ended'), sleep(3000)]), 'ended');
+  t.is(await orLate(reading.then(() => 'ended')), 'ended');
   t.deepEqual(heights, []);
 });
 
