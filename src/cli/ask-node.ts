@@ -3,12 +3,13 @@
  * refuses the request.
  */
 
+import { unescape } from 'node:querystring';
 import { isPortBlocked } from '../primitives/blocked-ports.ts';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import { shapeOf, type Shape } from './answer-shapes.ts';
 
 export interface NodeAsker {
-  /** Address without `/api`. */
+  /** Address without `/api`, user and password. */
   readonly base: string;
   /**
    * @param path path without the prefix `/api/`
@@ -46,6 +47,8 @@ interface Exchange {
   readonly answer: Answer;
 }
 
+/** The parts of an address: scheme, user and password, and the rest. */
+const ADDRESS = /^([a-z]+:\/\/)?(?:(.*)@)?([^@]*)$/is;
 /** An address without scheme: an IPv6 address in brackets, an IPv4 address or a name; then a port and a path. */
 const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
 /** Usual HTTP port of Lisk networks. */
@@ -71,19 +74,21 @@ export interface AskerOptions {
 const BLOCKED = 'fetch and browsers refuse to ask this port: give the node another http.port';
 
 /**
- * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000
+ * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000. A user and
+ *   a password in the address are for a proxy in front of the node. No message contains them.
  * @throws ProtocolError `USAGE` for anything but an http(s) address
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const { timeoutMs = TIMEOUT_MS, isOwnKind = false } = options;
   const prefix = isOwnKind ? '' : '/api';
-  const base = baseOf(url);
+  const { base, authorization } = addressOf(url);
   const isBlocked = isPortBlocked(Number(new URL(base).port));
 
   async function exchange(path: string, init: RequestInit, allowedMs: number): Promise<Exchange> {
     const once = (): Promise<Exchange> =>
       within(allowedMs, async (signal) => {
-        const response = await fetch(`${base}${prefix}/${path}`, { ...init, signal });
+        const headers = { ...authorization, ...init.headers };
+        const response = await fetch(`${base}${prefix}/${path}`, { ...init, headers, signal });
         return { response, answer: answerIn(await boundedText(response)) };
       });
     try {
@@ -136,7 +141,9 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     async stream(path) {
       let response: Response;
       try {
-        response = await within(timeoutMs, (signal) => fetch(`${base}${prefix}/${path}`, { signal }));
+        response = await within(timeoutMs, (signal) =>
+          fetch(`${base}${prefix}/${path}`, { headers: authorization, signal }),
+        );
       } catch (error) {
         throw unreachable(error);
       }
@@ -226,17 +233,44 @@ async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promi
   }
 }
 
+/** Returns an address as it may be printed, without its user and password. */
+export function shownAddress(address: string): string {
+  return address.replace(ADDRESS, '$1$3');
+}
+
+interface NodeAddress {
+  readonly base: string;
+  /** Headers of each request. */
+  readonly authorization: Readonly<Record<string, string>>;
+}
+
 /** Completes an address: `HOST`, `HOST:PORT` and `[IPV6]:PORT` are accepted. */
-function baseOf(text: string): string {
-  const url = withScheme(text);
+function addressOf(text: string): NodeAddress {
+  const [, , userInfo = ''] = ADDRESS.exec(text) ?? [];
+  const shown = shownAddress(text);
+  if (/[/?#]/.test(userInfo)) {
+    throw new ProtocolError(
+      'USAGE',
+      { url: shown },
+      `the user or the password before ${shown} contains /, ? or #: write %2F, %3F or %23 instead`,
+    );
+  }
+  const url = withScheme(shown);
   if (url === undefined || !/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url)) {
     throw new ProtocolError(
       'USAGE',
-      { url: text },
-      `\`${text}\` is no address of a node: give one such as http://127.0.0.1:4000 or 127.0.0.1:4000`,
+      { url: shown },
+      `\`${shown}\` is no address of a node: give one such as http://127.0.0.1:4000 or 127.0.0.1:4000`,
     );
   }
-  return url.replace(/\/+$/, '').replace(/\/api$/, '');
+  const base = url.replace(/\/+$/, '').replace(/\/api$/, '');
+  return { base, authorization: userInfo === '' ? {} : { authorization: basicOf(userInfo) } };
+}
+
+/** Value of the header `Authorization` for percent-encoded text `USER:PASSWORD` or `USER`. */
+function basicOf(userInfo: string): string {
+  const credentials = unescape(userInfo.includes(':') ? userInfo : `${userInfo}:`);
+  return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }
 
 function withScheme(text: string): string | undefined {

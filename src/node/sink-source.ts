@@ -78,6 +78,7 @@ export function storeSource(
   return {
     rules,
     networkName,
+    height: () => look(heightOf),
     finalHeight: () => look((store) => finalHeightOf(store, rules, depth)),
     async *blocks(fromHeight, toHeight) {
       for (let from = fromHeight; from <= toHeight; from += FINAL_BLOCKS_AT_ONCE) {
@@ -124,7 +125,7 @@ class ChainView {
       this.#told.delete(height);
       this.#next = height;
     }
-    const tipHeight = store.tip()?.height ?? 0;
+    const tipHeight = heightOf(store);
     const last = Math.min(tipHeight, this.#next + BLOCKS_AT_ONCE - 1);
     for (const block of blocksOf(store, this.#next, last)) {
       found.push({ kind: 'applied', block });
@@ -144,7 +145,11 @@ class ChainView {
 
 function finalHeightOf(store: StoredChain, rules: Rules, depth: number): number {
   if (rules.params.generation !== 2) return finalizedHeightOf(store, rules);
-  return Math.max(0, (store.tip()?.height ?? 0) - depth);
+  return Math.max(0, heightOf(store) - depth);
+}
+
+function heightOf(store: StoredChain): number {
+  return store.tip()?.height ?? 0;
 }
 
 function blocksOf(store: StoredChain, fromHeight: number, toHeight: number): readonly Block[] {

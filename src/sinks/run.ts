@@ -103,22 +103,32 @@ class SinkWriter {
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
     if (this.#finalHeight === 0) return;
+    // The replay of a large chain takes long, so a shorter chain is refused before the replay.
+    const height = await source.height();
+    if (height < this.#finalHeight) throw this.#tooShort(height);
     for await (const block of source.blocks(1, this.#finalHeight)) {
       if (signal.aborted) return;
+      this.#checkParent(block);
       this.#maker.apply(block);
       if (block.height % REPLAY_REPORT_BLOCKS === 0) this.#report('replay', block.height);
     }
     this.#settleBlocks(this.#finalHeight);
     const tip = this.#maker.tip();
-    if (tip?.height === this.#finalHeight && tip.id === this.#finalBlockId) return;
-    throw new ProtocolError(
+    if (tip?.height !== this.#finalHeight) throw this.#tooShort(await source.height());
+    if (tip.id !== this.#finalBlockId)
+      throw this.#ofOtherChain(`has ${tip.id} there`, 'create the sink again with a larger --depth');
+  }
+
+  #tooShort(height: number): ProtocolError {
+    return this.#ofOtherChain(`is at height ${height}`, 'wait until the chain has reached this height');
+  }
+
+  #ofOtherChain(what: string, remedy: string): ProtocolError {
+    return new ProtocolError(
       'SINK_OF_OTHER_CHAIN',
       { height: this.#finalHeight, blockId: this.#finalBlockId },
-      `the sink ends with block ${this.#finalBlockId ?? '0'} at height ${this.#finalHeight}, the chain ` +
-        (tip === undefined || tip.height < this.#finalHeight
-          ? `is at height ${tip?.height ?? 0}`
-          : `has ${tip.id} there`) +
-        ': name another sink, or wait until the chain has reached this height',
+      `the sink ends with block ${this.#finalBlockId ?? '0'} at height ${this.#finalHeight}, the chain ${what}: ` +
+        `name another sink, or ${remedy}`,
     );
   }
 
@@ -133,8 +143,10 @@ class SinkWriter {
         const span = rangeAfter(height, rangeBlocks);
         if (signal.aborted || (await source.finalHeight()) < span.toHeight) break;
         const draft = sink.draftRange();
-        for await (const block of source.blocks(span.fromHeight, span.toHeight))
+        for await (const block of source.blocks(span.fromHeight, span.toHeight)) {
+          this.#checkParent(block);
           draft.add(this.#counted(this.#maker.rowsOf(block)));
+        }
         this.#refuseShortRange(span);
         const lastBlockId = this.#maker.tip()?.id ?? '0';
         this.#settleBlocks(span.toHeight);
@@ -155,11 +167,7 @@ class SinkWriter {
   #refuseShortRange({ toHeight }: HeightSpan): void {
     const height = this.#maker.tip()?.height ?? 0;
     if (height === toHeight) return;
-    throw new ProtocolError(
-      'SINK_REVERTED_BELOW',
-      { height, settledHeight: toHeight },
-      `the chain ends at height ${height}, although block ${toHeight} counted as final: create the sink again with a larger --depth`,
-    );
+    throw this.#revertedBelow(toHeight);
   }
 
   async #putRange(draft: RangeDraft, span: HeightSpan, lastBlockId: BlockId): Promise<void> {
@@ -201,19 +209,34 @@ class SinkWriter {
     }
   }
 
+  /**
+   * Every block below the tail counts as final. If the next block has another parent, the last of these blocks was
+   * reverted.
+   */
+  #checkParent({ previousBlockId }: Block): void {
+    const parent = this.#tail.length === 0 ? this.#maker.tip() : undefined;
+    if (parent !== undefined && parent.id !== previousBlockId) throw this.#revertedBelow(parent.height);
+  }
+
+  /** A run can replace the blocks above the last range, but not the blocks of a range. */
+  #revertedBelow(height: number): ProtocolError {
+    const remedy =
+      height > this.#finalHeight ? 'start the command again' : 'create the sink again with a larger --depth';
+    return new ProtocolError(
+      'SINK_REVERTED_BELOW',
+      { height, finalHeight: this.#finalHeight },
+      `block ${height} was reverted, although it counted as final: ${remedy}`,
+    );
+  }
+
   #append(block: Block): void {
+    this.#checkParent(block);
     const rows = this.#maker.rowsOf(block);
     this.#tail.push({ height: block.height, blockId: block.id, rows });
   }
 
   #revert(height: number): void {
-    if (height <= this.#settledHeight || height !== this.#tail.at(-1)?.height) {
-      throw new ProtocolError(
-        'SINK_REVERTED_BELOW',
-        { height, settledHeight: this.#settledHeight },
-        `block ${height} was reverted, although it counted as final: create the sink again with a larger --depth`,
-      );
-    }
+    if (height <= this.#settledHeight || height !== this.#tail.at(-1)?.height) throw this.#revertedBelow(height);
     this.#maker.revert();
     this.#tail.pop();
   }

@@ -15,9 +15,11 @@ export type ChainChange =
 export interface ChainSource {
   readonly rules: Rules;
   readonly networkName: string;
+  /** Height of the newest block; 0 when there is none. */
+  height(): Promise<number>;
   /** Height up to which no block can be reverted; 0 when every block can be reverted. */
   finalHeight(): Promise<number>;
-  /** Blocks up to the final height, ascending. */
+  /** Blocks up to the final height, ascending. When the chain has become shorter, the last blocks are missing. */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;
   /** Reports the blocks of the present chain from a height on, and then each change, until the signal is aborted. */
   changes(fromHeight: number, signal: AbortSignal): AsyncIterable<ChainChange>;

@@ -46,6 +46,7 @@ export function unsignedChain(blocks: number, addresses: number): ChainSource {
   return {
     rules,
     networkName: 'unsigned',
+    height: () => Promise.resolve(finalHeight),
     finalHeight: () => Promise.resolve(finalHeight),
     async *blocks(fromHeight, toHeight) {
       yield* await Promise.resolve([]);

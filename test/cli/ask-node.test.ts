@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { nodeAsker } from '../../src/cli/ask-node.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
+import { createHttpServer } from '../../src/http/app.ts';
+import { fakeNode } from '../http/fake-node.ts';
+import { runCli } from '../support/cli.ts';
 
 async function serve(t: ExecutionContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -69,5 +72,53 @@ test('a node address needs no scheme, and its port is 4000 by default', (t) => {
   }
   for (const wrong of ['somewhere', '4000', 'ftp://127.0.0.1', '127.0.0.1:99999', '::1', '', 'a b:1', 'http://']) {
     t.is(t.throws(() => nodeAsker(wrong), { instanceOf: ProtocolError })?.code, 'USAGE', wrong);
+  }
+});
+
+test('a user and a password in an address go to a proxy in front of the node, and into no message', async (t) => {
+  const given: (string | undefined)[] = [];
+  const url = await serve(t, (request, response) => {
+    given.push(request.headers.authorization);
+    if (request.method === 'POST') return void response.writeHead(401).end();
+    if (request.url?.startsWith('/api/events') === true) response.setHeader('content-type', 'text/event-stream');
+    response.end('{"data":{}}');
+  });
+  const asker = nodeAsker(url.replace('//', '//me:s%3Acret%zz@'));
+  t.is(asker.base, url);
+  await asker.ask('node/anything');
+  await asker.stream('events');
+  const error = await t.throwsAsync(asker.send('POST', 'transactions', {}), { instanceOf: ProtocolError });
+  t.notRegex(JSON.stringify(error) + String(error?.stack), /cret/);
+  t.deepEqual(new Set(given), new Set([`Basic ${Buffer.from('me:s:cret%zz').toString('base64')}`]));
+  t.is(nodeAsker('me@127.0.0.1').base, 'http://127.0.0.1:4000');
+  await nodeAsker(url).ask('node/anything');
+  t.is(given.at(-1), undefined);
+  for (const wrong of ['ftp://me:cret@host', 'http://me:cr/cret@host', 'http://me:cret@', 'me:cret@host:4000:1']) {
+    const refused = t.throws(() => nodeAsker(wrong), { instanceOf: ProtocolError });
+    t.is(refused?.code, 'USAGE');
+    t.notRegex(JSON.stringify(refused?.data) + String(refused?.stack), /cret/);
+  }
+});
+
+test('the status of a node behind a proxy shows no password', async (t) => {
+  const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1' });
+  const { port } = await server.start();
+  t.teardown(() => server.close());
+  for (const json of [[], ['--json']]) {
+    const { code, stdout, stderr } = await runCli(['status', ...json, '--node', `http://me:hidden@127.0.0.1:${port}`]);
+    t.is(code, 0, stderr);
+    t.regex(stdout, new RegExp(`http://127.0.0.1:${port}\\b`));
+    t.notRegex(stdout, /hidden/);
+  }
+});
+
+test('commands with --node never print its password', async (t) => {
+  const away = '127.0.0.1:1';
+  for (const args of [['status'], ['status', '--json'], ['doctor'], ['events'], ['account', '1L']]) {
+    for (const node of [`http://me:hidden@${away}`, `me:hidden@${away}`, `ftp://me:hidden@${away}`]) {
+      const { code, stdout, stderr } = await runCli([...args, '--node', node], { env: { BLOOMERY_DEBUG: '1' } });
+      t.not(code, 0);
+      t.notRegex(stdout + stderr, /hidden/, args.join(' '));
+    }
   }
 });

@@ -10,6 +10,7 @@ export function listSource(rules: Rules, { blocks, finalHeight, changes = [] }: 
   return {
     rules,
     networkName: 'made',
+    height: () => Promise.resolve(blocks.length),
     finalHeight: () => Promise.resolve(finalHeight),
     async *blocks(fromHeight, toHeight) {
       yield* await Promise.resolve(blocks.slice(fromHeight - 1, toHeight));

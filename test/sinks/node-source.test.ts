@@ -1,6 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
+import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openNodeSource } from '../../src/cli/sink/node-source.ts';
 import type { Network } from '../../src/config/network.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
@@ -16,6 +18,13 @@ import { serveChain } from './served-chain.ts';
 
 const FORK = 54;
 const running = new AbortController().signal;
+// Many tests listen to the signal at the same time.
+setMaxListeners(0, running);
+
+/** Returns undefined for work that does not end. */
+function orLate<T>(work: Promise<T>): Promise<T | undefined> {
+  return Promise.race([work, sleep(20_000, undefined, { ref: false })]);
+}
 
 function networkOf({ params, genesisJson }: TestNetwork): Pick<Network, 'name' | 'params' | 'genesisJson'> {
   return { name: 'made', params, genesisJson };
@@ -213,6 +222,23 @@ test('a sink repeats a request to a busy or disconnected node after Retry-After,
   t.regex(lines[1] ?? '', /is back$/);
 });
 
+test('generation 2: a revert of a final block ends the command with the documented code', async (t) => {
+  const chain = fullChain(2, 58);
+  const branch = fullChain(2, 61, 1, 46);
+  const served = await serveChain(t, chain.maker.rules, chain.blocks);
+  const source = await openNodeSource(served.url, networkOf(chain.network), { depth: 8, signal: running, pauseMs: 5 });
+  let caughtUp: () => void = () => undefined;
+  const live = new Promise<void>((resolve) => (caughtUp = resolve));
+  const onProgress = ({ phase }: { readonly phase: string }): void => void (phase === 'live' && caughtUp());
+  const run = runSink({ source, sink: new MemorySink(), rangeBlocks: 10, signal: running, follows: true, onProgress });
+  await Promise.race([live, run]);
+  served.revertTo(45);
+  served.append(branch.blocks.slice(45));
+  const error = await orLate(run.catch((thrown: unknown) => thrown));
+  t.is(codeOf(error), 'SINK_REVERTED_BELOW', String(error));
+  t.regex((error as Error).message, /^block 50 was reverted/);
+});
+
 test('a sink opens a silent stream again, and keeps a stream with heartbeats', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   let asked = 0;
@@ -243,6 +269,62 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
   t.regex(lines[0] ?? '', /was lost \(nothing came for 0\.5 s\); it is asked again/);
 });
 
+/** Starts a proxy that loses one event of the first stream of a node. */
+async function losing(t: ExecutionContext, nodeUrl: string, isLost: (event: string) => boolean): Promise<string> {
+  let isFirst = true;
+  return inFrontOf(t, nodeUrl, (request, response) => {
+    if (!isStream(request) || !isFirst) return false;
+    isFirst = false;
+    void fetch(`${nodeUrl}${request.url ?? ''}`).then(async ({ body }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      let text = '';
+      for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+        text += Buffer.from(part).toString();
+        const events = text.split('\n\n');
+        text = events.pop() ?? '';
+        for (const event of events) if (!isLost(event)) response.write(`${event}\n\n`);
+      }
+    });
+    return true;
+  });
+}
+
+const full = short.blocks.find(({ height, transactions }) => height > 2 && transactions.length > 0);
+const fullHeight = full?.height ?? 0;
+
+for (const [what, from, isLost] of [
+  ['a block', fullHeight - 1, (event) => /event: blocks\/new/.test(event) && event.includes(`"id":"${full?.id}"`)],
+  ['a transaction', fullHeight, (event) => event.includes(`"id":"${full?.transactions[0]?.id}"`)],
+] as const satisfies readonly (readonly [string, number, (event: string) => boolean])[]) {
+  for (const phase of ['backfill', 'live'] as const) {
+    test(`a sink opens the stream again after the event of ${what} was lost (${phase})`, async (t) => {
+      const { url } = await serveChain(t, short.maker.rules, short.blocks);
+      const front = await losing(t, url, isLost);
+      const lines: string[] = [];
+      const say = (line: string): void => void lines.push(line);
+      const options = { depth: 10, signal: running, pauseMs: 5, say };
+      const source = await openNodeSource(front, networkOf(short.network), options);
+      const heights: number[] = [];
+      const reading = (async () => {
+        if (phase === 'backfill') {
+          for await (const { height } of source.blocks(from, short.blocks.length)) heights.push(height);
+          return;
+        }
+        for await (const change of source.changes(from, running)) {
+          if (change.kind === 'applied') heights.push(change.block.height);
+          if (change.kind === 'caughtUp') return;
+        }
+      })();
+      await orLate(reading);
+      t.deepEqual(
+        heights,
+        short.blocks.slice(from - 1).map(({ height }) => height),
+      );
+      t.regex(lines[0] ?? '', /^the connection to .* was lost/);
+    });
+  }
+}
+
 test('a sink that waits for a node ends on a stop', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const abort = new AbortController();
@@ -256,6 +338,43 @@ test('a sink that waits for a node ends on a stop', async (t) => {
     for await (const _ of source.blocks(1, 5));
   })();
   t.is(await ended.catch((error: unknown) => error), abort.signal.reason);
+});
+
+test('a sink that gets no blocks from an open stream ends at once on a stop', async (t) => {
+  const { url } = await serveChain(t, short.maker.rules, short.blocks);
+  const abort = new AbortController();
+  const front = await inFrontOf(t, url, (request, response) => {
+    if (!isStream(request)) return false;
+    setTimeout(() => abort.abort(), 50);
+    return told(response);
+  });
+  const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: abort.signal });
+  const ended = (async () => {
+    for await (const _ of source.blocks(1, 5));
+  })();
+  const error = await orLate(ended.catch((thrown: unknown) => thrown));
+  t.is(error, abort.signal.reason);
+});
+
+test('a node whose chain is shorter than the sink ends the command with a line that says so', async (t) => {
+  const chain = fullChain(2, 58);
+  const served = await serveChain(t, chain.maker.rules, chain.blocks);
+  const source = await openNodeSource(served.url, networkOf(chain.network), { depth: 10, signal: running, pauseMs: 5 });
+  const content = emptyMemorySink();
+  const run = { source, rangeBlocks: 10, signal: running, follows: false };
+  await runSink({ ...run, sink: new MemorySink(content) });
+  t.is(content.ranges.length, 4);
+  served.revertTo(25);
+  const again = runSink({ ...run, sink: new MemorySink(content) });
+  const error = await orLate(again.catch((thrown: unknown) => thrown));
+  t.is(codeOf(error), 'SINK_OF_OTHER_CHAIN');
+  t.regex((error as Error).message, /at height 40, the chain is at height 25: .*wait until the chain has reached/);
+  const heights: number[] = [];
+  const reading = (async () => {
+    for await (const { height } of source.blocks(20, 30)) heights.push(height);
+  })();
+  t.is(await orLate(reading.then(() => 'ended')), 'ended');
+  t.deepEqual(heights, []);
 });
 
 test('a sink ends when it finds another network at the address of its node', async (t) => {

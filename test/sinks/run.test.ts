@@ -136,6 +136,41 @@ test('a reverted block that counted as final ends the run with a remedy', async 
   t.regex(error?.message ?? '', /--depth/);
 });
 
+test('a reverted block above the last range ends the run, and the next run repairs the sink', async (t) => {
+  const late = fullChain(3, 61, 1, LATE_FORK);
+  const changes: readonly ChainChange[] = [{ kind: 'final', height: 55 }, ...REORGANISATION];
+  const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes });
+  const content = emptyMemorySink();
+  const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(content), follows: true }));
+  t.is(codeOf(error), 'SINK_REVERTED_BELOW');
+  t.regex(error?.message ?? '', /^block 55 was reverted, .*: start the command again$/);
+  const after = listSource(late.maker.rules, { blocks: late.blocks, finalHeight: 55 });
+  await runSink({ ...whole, source: after, sink: new MemorySink(content), follows: false });
+  t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(late, late.blocks));
+});
+
+test('a reverted block of the last range ends the run, also when the source does not report the revert', async (t) => {
+  const changes: readonly ChainChange[] = [
+    ...REORGANISATION.slice(0, 8),
+    ...branch.blocks.slice(50).map((block) => ({ kind: 'applied', block }) as const),
+  ];
+  const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 50, changes });
+  const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(), follows: true }));
+  t.is(codeOf(error), 'SINK_REVERTED_BELOW', error?.message);
+  t.regex(error?.message ?? '', /^block 50 was reverted, .*: create the sink again with a larger --depth$/);
+});
+
+test('a chain that is reorganised while a range is read ends the run', async (t) => {
+  const source = listSource(chain.maker.rules, {
+    blocks: [...chain.blocks.slice(0, 45), ...branch.blocks.slice(45)],
+    finalHeight: 55,
+  });
+  const content = emptyMemorySink();
+  const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(content), follows: false }));
+  t.is(codeOf(error), 'SINK_REVERTED_BELOW', error?.message);
+  t.regex(error?.message ?? '', /^block 45 was reverted, .*: start the command again$/);
+});
+
 test('a sink written for another branch of final blocks is refused', async (t) => {
   const content = emptyMemorySink();
   const run = { ...whole, sink: new MemorySink(content), follows: false };

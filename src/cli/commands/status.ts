@@ -1,6 +1,7 @@
 /** `bloomery status`: shows the state of a running node, read over HTTP. */
 
 import { softwareVersionOf } from '../../primitives/software-version.ts';
+import { shownAddress } from '../ask-node.ts';
 import { nodeClient, type NodeState } from '../node-client.ts';
 import type { StatusFlags } from '../flags.ts';
 import { durationText } from '../progress.ts';
@@ -11,8 +12,8 @@ export async function status(flags: StatusFlags): Promise<void> {
   const client = nodeClient(flags.node);
   const [state, constants, peers] = await Promise.all([client.status(), client.constants(), client.connectedPeers()]);
   const digest = flags.digest === true ? await client.digest() : undefined;
+  const node = shownAddress(flags.node);
   if (flags.json === true) {
-    const { node } = flags;
     const { version, nethash } = constants;
     const softwareVersion = softwareVersionOf(constants.build);
     const parts = {
@@ -28,7 +29,7 @@ export async function status(flags: StatusFlags): Promise<void> {
     return;
   }
   const rows: [string, string][] = [
-    ['node', flags.node],
+    ['node', node],
     ['version', versionText(constants)],
     ['network', constants.nethash],
     ['height', `${state.height}${catchingUp(state)}`],

@@ -1,5 +1,6 @@
 /** Combines all checks of the doctor. */
 
+import { shownAddress } from '../ask-node.ts';
 import { finding, type Finding } from './catalogue.ts';
 import { checkDisk, type DiskRequest } from './disk-checks.ts';
 import { checkNode, type NodeRequest } from './node-checks.ts';
@@ -33,8 +34,9 @@ function judgeTogether(
   if (node.nethash !== undefined && expected !== undefined && node.nethash !== expected)
     return [finding('NODE_OF_OTHER_NETWORK', `the node says ${node.nethash}, the network folder ${expected}`)];
   if (node.isAnswering) return node.findings;
-  if (disk.isInUse) return [finding('NODE_SILENT', `nobody answers at ${url}`)];
+  const unanswered = `nobody answers at ${shownAddress(url)}`;
+  if (disk.isInUse) return [finding('NODE_SILENT', unanswered)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
   // If a fault that prevents the start was found, the finding `NODE_NOT_RUNNING` adds nothing.
-  return isHindered ? [] : [finding('NODE_NOT_RUNNING', `nobody answers at ${url}`)];
+  return isHindered ? [] : [finding('NODE_NOT_RUNNING', unanswered)];
 }

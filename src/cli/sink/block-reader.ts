@@ -4,6 +4,7 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader, Transaction } from '../../protocol/types.ts';
 import type { NodeEventJson } from '../event-stream.ts';
+import { connectionLost } from './node-retry.ts';
 
 type BlockJson = Omit<BlockHeader, 'totalAmount' | 'totalFee' | 'reward'> & {
   readonly totalAmount: string;
@@ -26,23 +27,29 @@ const DELEGATE_TYPES: ReadonlySet<number> = new Set([2, 10]);
 export class BlockReader {
   readonly #codec: Codec;
   readonly #genesis: Block;
+  readonly #base: string;
   #header: BlockHeader | undefined;
   #transactions: Transaction[] = [];
 
   /**
    * @param genesis genesis block of the network; it is needed because some of its transactions cannot be decoded from
    *   events
+   * @param base address of the node
    */
-  constructor(codec: Codec, genesis: Block) {
+  constructor(codec: Codec, genesis: Block, base: string) {
     this.#codec = codec;
     this.#genesis = genesis;
+    this.#base = base;
   }
 
   /**
    * @returns the block, when the event was the last event of the block
-   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for events that no node sends
+   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for events that no node sends; the error of `connectionLost` for a
+   *   block without all of its transactions
    */
   read(event: NodeEventJson): Block | undefined {
+    if (event.event === 'blocks/new' && this.#header !== undefined)
+      throw connectionLost(this.#base, new Error(`transactions of block ${this.#header.height} are missing`));
     try {
       return this.#read(event);
     } catch (error) {

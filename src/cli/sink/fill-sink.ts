@@ -32,7 +32,6 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     const { rangeBlocks, once } = flags;
     const onProgress = teller.tell;
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
-    teller.end();
   } catch (error) {
     // When the user stops the command, a wait for a node throws the reason of the abort. The reason is no failure.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
@@ -40,6 +39,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     await sink.end();
     await source.close();
   }
+  teller.end();
   if (abort.signal.aborted) process.exitCode = (await stop).exitCode;
 }
 

@@ -31,7 +31,7 @@ interface NodeStatus {
 export interface NodeSourceOptions {
   /** Number of blocks below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
-  /** Signal that ends a wait for a lost node. The wait then throws the reason of the signal. */
+  /** Signal that ends a wait for the node. The wait then throws the reason of the signal. */
   readonly signal: AbortSignal;
   /** Pause before the first new request to a lost node, in milliseconds. */
   readonly pauseMs?: number;
@@ -56,6 +56,7 @@ export async function openNodeSource(
   await refuseOtherNetwork(node, network);
   const genesis = rules.codec.genesisFromJson(network.genesisJson);
   const retry = new NodeRetry({ base: node.base, signal: whole, pauseMs, say });
+  const readerOf = (): BlockReader => new BlockReader(rules.codec, genesis, node.base);
   const status = (): Promise<NodeStatus> => retry.until(() => node.ask('node/status', FULL_STATUS));
   const finalOf = ({ height, chainMaxHeightFinalized }: NodeStatus): number =>
     rules.params.generation === 2 ? Math.max(0, height - depth) : chainMaxHeightFinalized;
@@ -69,15 +70,19 @@ export async function openNodeSource(
   return {
     rules,
     networkName: network.name,
+    height: async () => (await status()).height,
     finalHeight: async () => finalOf(await status()),
     async *blocks(fromHeight, toHeight) {
       let next = fromHeight;
       while (next <= toHeight) {
         try {
           if (retry.isFailing) await refuseOtherNetwork(node, network);
-          const reader = new BlockReader(rules.codec, genesis);
+          // The stream of a node with a shorter chain would stay open without a block.
+          const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
+          if (height < toHeight) return;
+          const reader = readerOf();
           let isFirst = true;
-          for await (const event of events(`${BLOCKS}&fromHeight=${next}`)) {
+          for await (const event of abortable(events(`${BLOCKS}&fromHeight=${next}`), whole)) {
             const block = reader.read(event);
             if (block === undefined) continue;
             if (block.height !== next) {
@@ -107,7 +112,7 @@ export async function openNodeSource(
             yield { kind: 'caughtUp' };
           }
           const stream = events(`${CHANGES}&fromHeight=${told.firstOpen()}`);
-          const changes = changesIn(abortable(stream, signal), new BlockReader(rules.codec, genesis), told);
+          const changes = changesIn(abortable(stream, signal), readerOf(), told);
           for await (const change of changes) {
             yield change;
             if (caughtUpAt === undefined || told.height() < caughtUpAt) continue;
@@ -143,7 +148,10 @@ async function* changesIn(
       yield* told.finalized(height);
     } else {
       const block = reader.read(event);
-      if (block !== undefined) yield* told.applied(block);
+      if (block === undefined) continue;
+      // Events before this block were lost, for example by a proxy. A new stream sends them again.
+      if (block.height > told.height() + 1) return;
+      yield* told.applied(block);
     }
   }
 }

@@ -7,7 +7,7 @@ import type { Block } from '../../protocol/types.ts';
 import type { ChainChange } from '../../sinks/source.ts';
 
 export class ToldChain {
-  /** Ids of blocks that may still be reverted, and of the newest final block. */
+  /** Ids of blocks that may still be reverted, and of the newest final block; ascending and without a gap. */
   readonly #ids = new Map<number, string>();
   readonly #depth: number | undefined;
   #next: number;
@@ -28,10 +28,8 @@ export class ToldChain {
 
   /** Lowest height that must be sent again after a lost connection. */
   firstOpen(): number {
-    return Math.min(
-      this.#next,
-      Math.max(1, ...(this.#ids.size === 0 ? [this.#next] : [Math.min(...this.#ids.keys())])),
-    );
+    const [lowest = this.#next] = this.#ids.keys();
+    return lowest;
   }
 
   *applied(block: Block): Iterable<ChainChange> {
