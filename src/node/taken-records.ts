@@ -3,8 +3,9 @@
  * watermarks. Only one node may use a record, but an operator can copy the record's file.
  */
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../store/disk/folder.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { idOfRecord, type SigningRecord } from './signing-record.ts';
 
@@ -51,7 +52,7 @@ export class TakenRecords {
   note(record: SigningRecord, { into, atS }: TakenRecord): void {
     const file = this.#file(record);
     const draft = `${file}.${process.pid}.new`;
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.#folder, 0o700);
     const descriptor = openSync(draft, 'w', 0o600);
     try {
       writeSync(descriptor, checkedLine({ into, atS }));

@@ -4,13 +4,14 @@
  * have the same form as the lines of the journal.
  */
 
-import { closeSync, fsync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../primitives/errors.ts';
 import type { SigningWatermarks, Watermark } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PublicKey } from '../protocol/types.ts';
+import { makeFolder } from '../store/disk/folder.ts';
 import { entriesOf, entryOf, isPlace, learn, lineOf, type Known } from './journal-lines.ts';
 
 /** Configuration value for keeping no watermarks. */
@@ -72,7 +73,7 @@ export class WatermarkFiles implements SigningWatermarks {
       ...(movedAtS === undefined ? {} : { movedAtS }),
     };
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.#folder, 0o700);
       const descriptor = openSync(draft, 'w', 0o600);
       try {
         writeSync(descriptor, Buffer.concat(entriesOf(publicKey, known).map(lineOf)));

@@ -36,13 +36,15 @@ test('a file that is no watermark gives none', (t) => {
 test('a folder that cannot be written is reported once, and the writes raise no error', (t) => {
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, '');
-  const told: string[] = [];
-  const observer: Observer = { ...SILENT, log: (_level, code) => told.push(code) };
-  const watermarks = new WatermarkFiles(join(file, 'signed'), NETWORK, observer);
-  watermarks.write(A, { last });
-  watermarks.write(B, { last });
-  t.is(watermarks.read(A), undefined);
-  t.deepEqual(told, ['FORGING_WATERMARK_FAILED']);
+  for (const folder of [join(file, 'signed'), '/proc/bloomery/signed']) {
+    const codes: string[] = [];
+    const observer: Observer = { ...SILENT, log: (_level, code) => codes.push(code) };
+    const watermarks = new WatermarkFiles(folder, NETWORK, observer);
+    watermarks.write(A, { last });
+    watermarks.write(B, { last });
+    t.is(watermarks.read(A), undefined);
+    t.deepEqual(codes, ['FORGING_WATERMARK_FAILED']);
+  }
 });
 
 test('a watermark that could not be updated is removed, because it would be too low', (t) => {

@@ -13,10 +13,23 @@ import { openServer, type ClickHouseServer } from '../../src/sinks/clickhouse/se
 const EXCEPTION =
   'Code: 241, e.displayText() = DB::Exception: Memory limit exceeded: would use 5 GiB, e.what() = DB::Exception';
 
-async function answering(t: ExecutionContext, answer: (response: ServerResponse) => void): Promise<ClickHouseServer> {
+/**
+ * Starts a server whose every answer is `answer`, except that it names its settings.
+ *
+ * @param settings names of the settings that the server knows
+ */
+async function answering(
+  t: ExecutionContext,
+  answer: (response: ServerResponse) => void,
+  settings: readonly string[] = [],
+): Promise<ClickHouseServer> {
   const server = createServer((request, response) => {
-    request.resume();
-    request.on('end', () => answer(response));
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      if (!body.includes('system.settings')) return answer(response);
+      response.end(JSON.stringify({ data: settings.map((name) => ({ name })) }));
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -83,6 +96,39 @@ test('run: a statement may answer with rows', async (t) => {
     response.end('waiting\tbloomery-chain-1\tdefault\tINSERT INTO votes\n'),
   );
   await t.notThrowsAsync(server.run('KILL QUERY WHERE 1 ASYNC'));
+});
+
+test('change: a queued statement does not wait for the servers of the cluster, and other statements do', async (t) => {
+  const waits: (string | null)[] = [];
+  const server = await answering(t, (response) => {
+    const { searchParams } = new URL(response.req.url ?? '', 'http://localhost');
+    waits.push(searchParams.get('distributed_ddl_task_timeout'));
+    response.end();
+  });
+  await server.change('ALTER TABLE chain.votes ON CLUSTER three DELETE WHERE 1', { isQueued: true });
+  await server.change('ALTER TABLE chain.votes ON CLUSTER three DELETE WHERE 1');
+  t.deepEqual(waits, ['0', null]);
+});
+
+test('a setting in the profile of the user that would lose rows is overruled, if the server knows it', async (t) => {
+  const seen: URLSearchParams[] = [];
+  const server = await answering(
+    t,
+    (response) => {
+      seen.push(new URL(response.req.url ?? '', 'http://localhost').searchParams);
+      response.end('{"data":[]}');
+    },
+    ['async_insert', 'result_overflow_mode'],
+  );
+  await server.run('CREATE DATABASE chain');
+  await server.rows('SELECT 1 AS one');
+  await t.throwsAsync(server.insert('votes', ['height'], ['1\n']));
+  t.is(seen.length, 3);
+  for (const parameters of seen) {
+    t.is(parameters.get('async_insert'), '0');
+    t.is(parameters.get('result_overflow_mode'), 'throw');
+    t.is(parameters.get('skip_unavailable_shards'), null);
+  }
 });
 
 test('unknown parameters in the URL are refused before a request is sent', (t) => {

@@ -11,7 +11,7 @@ import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
 import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
-import { IDENTITY, pausedContract, putRange, sinkContract, type SinkSite } from './contract.ts';
+import { blocksOf, IDENTITY, pausedContract, putRange, sinkContract, type SinkSite } from './contract.ts';
 import { dropDatabase } from './drop-database.ts';
 import { expireLease } from './expire-lease.ts';
 
@@ -86,6 +86,7 @@ function tryServer(at: string, cluster: string | undefined): void {
     await sink.begin(IDENTITY);
     await sink.end();
     const [column, value] = cluster === undefined ? [[], ''] : [['range_id'], '17\t'];
+    await server.insert('sink_attempts', ['range_id'], ['17\n']);
     await server.insert(
       'votes_final',
       [...column, 'height', 'position', 'voter'],
@@ -103,6 +104,52 @@ function tryServer(at: string, cluster: string | undefined): void {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await again.end();
+  });
+
+  test.serial(`${name}: a sink whose tables were made in part keeps its range size`, async (t) => {
+    const database = newDatabase();
+    const server = openServer(at, database, systemClock);
+    t.teardown(async () => {
+      await server.close();
+      await dropDatabase(at, database, cluster);
+    });
+    const run: typeof server.run = async (statement) => {
+      if (statement.includes('transactions_tail')) throw new Error('killed');
+      await server.run(statement);
+    };
+    const token = randomUUID().replaceAll('-', '');
+    const killed = new ClickHouseSink({ ...server, run }, systemClock, { owner: 'process 1', token }, cluster);
+    await t.throwsAsync(killed.begin(IDENTITY), { message: /killed/ });
+    const other = openSink(at, database, cluster);
+    const error = await t.throwsAsync(other.begin({ ...IDENTITY, rangeBlocks: 2 * IDENTITY.rangeBlocks }));
+    t.is(codeOf(error), 'SINK_OF_OTHER_CHAIN');
+    await other.end();
+    const again = openSink(at, database, cluster);
+    t.deepEqual(await again.begin(IDENTITY), { final: undefined, tail: [] });
+    await again.end();
+  });
+
+  test.serial(`${name}: the tail keeps the blocks of the last range for queries that have begun`, async (t) => {
+    const database = newDatabase();
+    const server = openServer(at, database, systemClock);
+    t.teardown(async () => {
+      await server.close();
+      await dropDatabase(at, database, cluster);
+    });
+    const sink = openSink(at, database, cluster);
+    await sink.begin(IDENTITY);
+    await sink.putTail(blocksOf(1, 30));
+    const stored = `SELECT min(height) AS first, count() AS count FROM ${database}.blocks_tail`;
+    for (const [number, first] of [
+      [1, 1],
+      [2, 11],
+      [3, 21],
+    ] as const) {
+      await putRange(sink, number);
+      t.deepEqual(await server.rows(stored), [{ first, count: String(31 - first) }]);
+      t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.blocks`), [{ count: '30' }]);
+    }
+    await sink.end();
   });
 
   test.serial(`${name}: an insert of a killed process that still runs is waited for`, async (t) => {
@@ -175,6 +222,80 @@ function tryCluster(at: string, cluster: string): void {
     t.is((await server.rows(here)).length, 1, 'this server has one of the three ranges');
     const all = `SELECT count() AS count FROM cluster('${cluster}', ${database}.blocks_shard)`;
     t.deepEqual(await server.rows(all), [{ count: '30' }]);
+  });
+
+  test.serial(
+    'clickhouse cluster: a sink that was begun through another server is refused and unchanged',
+    async (t) => {
+      const database = newDatabase();
+      const server = openServer(at, database, systemClock);
+      t.teardown(async () => {
+        await server.close();
+        await dropDatabase(at, database, cluster);
+      });
+      const sink = openSink(at, database, cluster);
+      await sink.begin(IDENTITY);
+      for (const number of [1, 2]) await putRange(sink, number);
+      await sink.end();
+      // Without its own tables, this server is like a server that never had the sink.
+      const own = await server.rows<{ readonly name: string }>(
+        `SELECT name FROM system.tables WHERE database = '${database}' AND NOT endsWith(name, '_shard')`,
+      );
+      for (const { name } of own) await server.run(`DROP TABLE ${database}.${name}`);
+      const other = openSink(at, database, cluster);
+      const error = await t.throwsAsync(other.begin(IDENTITY));
+      t.is(codeOf(error), 'SINK_OF_OTHER_SERVER', error?.message);
+      await other.end();
+      const all = `SELECT count() AS count FROM cluster('${cluster}', ${database}, blocks_shard)`;
+      t.deepEqual(await server.rows(all), [{ count: '20' }]);
+    },
+  );
+
+  test.serial('clickhouse cluster: rows of the attempts of another sink are not removed', async (t) => {
+    const database = newDatabase();
+    const server = openServer(at, database, systemClock);
+    t.teardown(async () => {
+      await server.close();
+      await dropDatabase(at, database, cluster);
+    });
+    const sink = openSink(at, database, cluster);
+    await sink.begin(IDENTITY);
+    await sink.end();
+    const insert = async (id: number): Promise<void> => {
+      await server.insert('blocks_final', ['range_id', 'height'], [`${id}\t3\n`], { isWaitingForShards: true });
+    };
+    await insert(18);
+    await insert(19);
+    await server.insert('sink_attempts', ['range_id'], ['19\n']);
+    const again = openSink(at, database, cluster);
+    await again.begin(IDENTITY);
+    await again.end();
+    const stored = `SELECT toString(range_id) AS id FROM ${database}.blocks_final ORDER BY range_id`;
+    let left = await server.rows<{ readonly id: string }>(stored);
+    for (let look = 0; look < 100 && left.length > 1; look += 1) {
+      await sleep(100);
+      left = await server.rows(stored);
+    }
+    t.deepEqual(left, [{ id: '18' }]);
+  });
+
+  test.serial('clickhouse cluster: a shard without tables gets them when the sink is opened again', async (t) => {
+    const database = newDatabase();
+    const server = openServer(at, database, systemClock);
+    t.teardown(async () => {
+      await server.close();
+      await dropDatabase(at, database, cluster);
+    });
+    const sink = openSink(at, database, cluster);
+    await sink.begin(IDENTITY);
+    await sink.end();
+    await server.run(`DROP TABLE ${database}.votes_shard`);
+    const again = openSink(at, database, cluster);
+    await again.begin(IDENTITY);
+    await putRange(again, 1);
+    await again.end();
+    const tables = `SELECT count() AS count FROM cluster('${cluster}', system.tables) WHERE database = '${database}' AND name = 'votes_shard'`;
+    t.deepEqual(await server.rows(tables), [{ count: '3' }]);
   });
 
   test.serial('clickhouse cluster: rows of a repeated range that come late are never seen', async (t) => {

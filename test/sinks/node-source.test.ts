@@ -213,6 +213,36 @@ test('a sink repeats a request to a busy or disconnected node after Retry-After,
   t.regex(lines[1] ?? '', /is back$/);
 });
 
+test('a sink opens a silent stream again, and keeps a stream with heartbeats', async (t) => {
+  const { url } = await serveChain(t, short.maker.rules, short.blocks);
+  let asked = 0;
+  const front = await inFrontOf(t, url, (request, response) => {
+    if (!isStream(request)) return false;
+    asked += 1;
+    if (asked > 2) return false;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': begin\n\n');
+    // The second stream is silent after some heartbeats.
+    let beats = 0;
+    const timer = setInterval(() => {
+      beats += 1;
+      if (asked === 2 && beats <= 20) response.write(':\n\n');
+      else clearInterval(timer);
+    }, 50);
+    return true;
+  });
+  const lines: string[] = [];
+  const options = { depth: 10, signal: running, pauseMs: 5, silenceMs: 500, say: (line: string) => lines.push(line) };
+  const source = await openNodeSource(front, networkOf(short.network), options);
+  const startedMs = performance.now();
+  const heights: number[] = [];
+  for await (const { height } of source.blocks(1, 12)) heights.push(height);
+  t.is(heights.length, 12);
+  t.is(asked, 3);
+  t.true(performance.now() - startedMs > 500 + 20 * 50 + 500 - 100, 'a heartbeat ends the silence');
+  t.regex(lines[0] ?? '', /was lost \(nothing came for 0\.5 s\); it is asked again/);
+});
+
 test('a sink that waits for a node ends on a stop', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   const abort = new AbortController();

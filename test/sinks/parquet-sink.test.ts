@@ -55,6 +55,12 @@ function openSink(folder: string): ParquetSink {
   return new ParquetSink(folder, lockOf('process 1'));
 }
 
+/** Makes a part of a sink with a file of blocks. */
+function makePart(folder: string): void {
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'blocks.parquet'), '');
+}
+
 /** Opens a sink, reads which heights it holds, and closes the sink. */
 async function placeOf(folder: string): Promise<SinkPlace> {
   const sink = openSink(folder);
@@ -94,13 +100,13 @@ test('files that a crash left half written or half removed are deleted when the 
 test('a tail with a gap keeps the blocks below the gap, and ranges with a gap are refused', async (t) => {
   const folder = temporaryFolder(t);
   await placeOf(folder);
-  for (const name of ['0000000001-5', '0000000002-6', '0000000004-8']) mkdirSync(join(folder, 'tail', name));
+  for (const name of ['0000000001-5', '0000000002-6', '0000000004-8']) makePart(join(folder, 'tail', name));
   const { tail } = await placeOf(folder);
   t.deepEqual(tail, [
     { height: 1, blockId: '5' },
     { height: 2, blockId: '6' },
   ]);
-  mkdirSync(join(folder, 'ranges', '0000000011-0000000020-9'));
+  makePart(join(folder, 'ranges', '0000000011-0000000020-9'));
   t.is(codeOf(await t.throwsAsync(placeOf(folder))), 'SINK_DAMAGED');
 });
 
@@ -109,7 +115,7 @@ test('a tail with two blocks of one height keeps the blocks below that height', 
   await placeOf(folder);
   // A tail has two blocks of one height when a copy of the folder is updated after a reorg but keeps old files.
   for (const name of ['0000000001-5', '0000000002-6', '0000000002-7', '0000000003-8'])
-    mkdirSync(join(folder, 'tail', name));
+    makePart(join(folder, 'tail', name));
   const { tail } = await placeOf(folder);
   t.deepEqual(tail, [{ height: 1, blockId: '5' }]);
   t.deepEqual(readdirSync(join(folder, 'tail')), ['0000000001-5']);
@@ -119,7 +125,7 @@ test('two ranges of the same heights are refused, and the error names the second
   const folder = temporaryFolder(t);
   await placeOf(folder);
   const names = ['0000000001-0000000010-5', '0000000001-0000000010-6'];
-  for (const name of names) mkdirSync(join(folder, 'ranges', name));
+  for (const name of names) makePart(join(folder, 'ranges', name));
   const error = await t.throwsAsync(placeOf(folder));
   t.is(codeOf(error), 'SINK_DAMAGED');
   t.regex(error?.message ?? '', /0000000001-0000000010-6/);
@@ -138,11 +144,36 @@ test('a folder in which a reader would miss rows or count them twice is refused'
     const folder = temporaryFolder(t);
     await placeOf(folder);
     t.true((await viewStatements(folder)).length > 0);
-    for (const part of parts) mkdirSync(join(folder, part));
+    for (const part of parts) makePart(join(folder, part));
     const error = await t.throwsAsync(viewStatements(folder), undefined, named);
     t.is(codeOf(error), 'SINK_DAMAGED');
     t.true(error?.message.includes(named), error?.message);
   }
+});
+
+test('a range without its file of blocks is refused, and a block of the tail without it is written again', async (t) => {
+  const folder = temporaryFolder(t);
+  await placeOf(folder);
+  makePart(join(folder, 'ranges/0000000001-0000000010-5'));
+  for (const name of ['0000000011-6', '0000000012-7', '0000000013-8']) makePart(join(folder, 'tail', name));
+  t.is((await placeOf(folder)).tail.length, 3);
+  rmSync(join(folder, 'tail/0000000012-7/blocks.parquet'));
+  const unread = await t.throwsAsync(viewStatements(folder));
+  t.is(codeOf(unread), 'SINK_DAMAGED');
+  t.regex(unread?.message ?? '', /tail\/0000000012-7 has no blocks\.parquet/);
+  t.deepEqual((await placeOf(folder)).tail, [{ height: 11, blockId: '6' }]);
+  t.true((await viewStatements(folder)).length > 0);
+  rmSync(join(folder, 'ranges/0000000001-0000000010-5/blocks.parquet'));
+  for (const read of [placeOf, viewStatements]) {
+    const error = await t.throwsAsync(read(folder));
+    t.is(codeOf(error), 'SINK_DAMAGED');
+    t.regex(error?.message ?? '', /0000000001-0000000010-5 has no blocks\.parquet/);
+  }
+});
+
+test('a folder that the system cannot make is refused at once', async (t) => {
+  const error = await t.throwsAsync(placeOf('/proc/bloomery-sink'));
+  t.is(codeOf(error), 'SINK_UNWRITABLE');
 });
 
 test('a folder whose sink.json is no manifest is refused, and the error names the file', async (t) => {

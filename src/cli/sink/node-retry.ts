@@ -77,12 +77,42 @@ export function connectionLost(base: string, cause?: unknown): ProtocolError {
   return new ProtocolError('NODE_UNREACHABLE', { url: base }, `the connection to ${base} was lost (${why})`, { cause });
 }
 
-/** Yields the body of an answer. @throws the error of `connectionLost` for a failure while the body is read */
-export async function* bodyOf(base: string, open: Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> {
+/**
+ * Yields the body of an event stream.
+ *
+ * @param silenceMs time without a byte after which the connection counts as lost. The connection of a machine that lost
+ *   its power, for example, stays open for a long time.
+ * @throws the error of `connectionLost` for a failure while the body is read
+ */
+export async function* bodyOf(
+  base: string,
+  open: Promise<AsyncIterable<Uint8Array>>,
+  silenceMs: number,
+): AsyncIterable<Uint8Array> {
   try {
-    yield* await open;
+    yield* withoutSilence(await open, silenceMs);
   } catch (error) {
     throw error instanceof ProtocolError ? error : connectionLost(base, error);
+  }
+}
+
+async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: number): AsyncIterable<Uint8Array> {
+  const iterator = body[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error(`nothing came for ${silenceMs / 1000} s`)), silenceMs);
+        void iterator
+          .next()
+          .then(resolve, reject)
+          .finally(() => clearTimeout(timer));
+      });
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    // A pending read may never end, so it is not awaited.
+    void iterator.return?.().catch(() => undefined);
   }
 }
 

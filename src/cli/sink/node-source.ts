@@ -18,6 +18,8 @@ import { ToldChain } from './told-chain.ts';
 
 /** Pause in milliseconds before the first new request to a lost node. */
 const PAUSE_MS = 1000;
+/** Time in milliseconds without a byte after which a stream counts as lost. A node sends a byte every 15 seconds. */
+const SILENCE_MS = 60_000;
 const BLOCKS = 'blocks/new,transactions/included';
 const CHANGES = `${BLOCKS},blocks/delete,finalized/change`;
 
@@ -33,6 +35,8 @@ export interface NodeSourceOptions {
   readonly signal: AbortSignal;
   /** Pause before the first new request to a lost node, in milliseconds. */
   readonly pauseMs?: number;
+  /** Time without a byte after which a stream counts as lost, in milliseconds. */
+  readonly silenceMs?: number;
   /** Shows a line to the user. */
   readonly say?: (line: string) => void;
 }
@@ -45,7 +49,7 @@ type SourceNetwork = Pick<Network, 'name' | 'params' | 'genesisJson'>;
 export async function openNodeSource(
   url: string,
   network: SourceNetwork,
-  { depth, signal: whole, pauseMs = PAUSE_MS, say = note }: NodeSourceOptions,
+  { depth, signal: whole, pauseMs = PAUSE_MS, silenceMs = SILENCE_MS, say = note }: NodeSourceOptions,
 ): Promise<ChainSource> {
   const node = nodeAsker(url, { isOwnKind: true });
   const rules = createRules(network.params);
@@ -56,7 +60,7 @@ export async function openNodeSource(
   const finalOf = ({ height, chainMaxHeightFinalized }: NodeStatus): number =>
     rules.params.generation === 2 ? Math.max(0, height - depth) : chainMaxHeightFinalized;
   async function* events(path: string): AsyncIterable<NodeEventJson> {
-    for await (const event of eventsIn(bodyOf(node.base, node.stream(`events?types=${path}`)))) {
+    for await (const event of eventsIn(bodyOf(node.base, node.stream(`events?types=${path}`), silenceMs))) {
       retry.succeeded();
       yield event;
     }

@@ -16,19 +16,25 @@ import {
   dropUnmarkedOnCluster,
   rangeIdOf,
   refuseOtherCluster,
+  refuseRowsOfOtherServer,
   runOnCluster,
+  shardsOf,
+  tablesOnShards,
 } from './cluster.ts';
 import { DaySums } from './day-sums.ts';
 import { ClickHouseLease } from './lease.ts';
 import { escaped, linesOf, namesOf, RangeLines } from './lines.ts';
 import {
+  ATTEMPTS,
   FENCED_SUFFIX,
   FINAL_SUFFIX,
   heldTokens,
   LEASE_COLUMN,
   leaseTable,
   migrations,
+  onCluster,
   RANGE_ID_COLUMN,
+  SHARD_SUFFIX,
   TAIL_SUFFIX,
 } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
@@ -75,7 +81,11 @@ export class ClickHouseSink implements Sink {
       {
         server,
         cluster,
-        attemptId: () => this.#attemptId(),
+        beginAttempt: async () => {
+          const id = this.#attemptId();
+          await this.#storeAttempt(id);
+          return id;
+        },
         keepLease: () => this.#lease.keep(),
         proveLease: () => this.#lease.prove(),
         mark: (table, columns, line) => this.#insert(table, columns, [line]),
@@ -148,6 +158,7 @@ export class ClickHouseSink implements Sink {
     await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
       assert(fromHeight === this.#finalHeight + 1, 'ranges are stored in order');
+      if (id !== undefined) await this.#storeAttempt(id);
       await this.#losing(this.#insertRange(lines, id !== undefined));
       const rangeId = id === undefined ? [] : [id];
       const written = Math.floor(this.#clock.nowMs() / 1000);
@@ -172,6 +183,10 @@ export class ClickHouseSink implements Sink {
   #attemptId(): string {
     this.#attempts += 1;
     return rangeIdOf(this.#lease.token, this.#attempts);
+  }
+
+  async #storeAttempt(id: string): Promise<void> {
+    await this.#server.insert(ATTEMPTS, [RANGE_ID_COLUMN], [`${id}\n`]);
   }
 
   /**
@@ -255,8 +270,8 @@ export class ClickHouseSink implements Sink {
     await this.#server.run(leaseTable(database));
   }
 
-  /** @returns version of the tables; 0 when the database has no tables */
-  async #refuseOtherChain(identity: SinkIdentity): Promise<number> {
+  /** @returns version of the tables; undefined for a database in which no sink was begun */
+  async #refuseOtherChain(identity: SinkIdentity): Promise<number | undefined> {
     const { database } = this.#server;
     const [made] = await this.#server.rows<ManifestRow>(
       'SELECT version, network, generation, toString(genesis_block_id) AS genesis_block_id, range_blocks ' +
@@ -268,7 +283,7 @@ export class ClickHouseSink implements Sink {
     await refuseOtherCluster(this.#server, this.#cluster);
     const known = this.#migrations(identity).length;
     if ((made?.version ?? 0) > known) throw tooNew(database, made?.version ?? 0, known);
-    return made?.version ?? 0;
+    return made?.version;
   }
 
   #migrations({ rangeBlocks }: SinkIdentity): readonly (readonly string[])[] {
@@ -277,19 +292,41 @@ export class ClickHouseSink implements Sink {
 
   async #migrate(identity: SinkIdentity): Promise<void> {
     const made = await this.#refuseOtherChain(identity);
-    for (const [index, statements] of this.#migrations(identity).entries()) {
-      const version = index + 1;
-      if (version <= made) continue;
-      for (const statement of statements) {
-        await this.#lease.keep();
-        if (this.#cluster === undefined) await this.#server.run(statement);
-        else await runOnCluster(this.#server, this.#cluster, statement);
-      }
-      const { network, generation, genesisBlockId, rangeBlocks } = identity;
-      const line = `${version}\t${escaped(network)}\t${generation}\t${genesisBlockId}\t${rangeBlocks}\n`;
-      const columns = ['version', 'network', 'generation', 'genesis_block_id', 'range_blocks'];
-      await this.#server.insert('sink', columns, [line]);
+    if (made === undefined) {
+      if (this.#cluster !== undefined) await refuseRowsOfOtherServer(this.#server, this.#cluster);
+      // The identity is stored before the first table, whose partitions depend on it.
+      await this.#storeVersion(0, identity);
     }
+    const versions = this.#migrations(identity);
+    if (this.#cluster !== undefined) await this.#makeTablesOfNewShards(this.#cluster, versions.slice(0, made ?? 0));
+    for (const [index, statements] of versions.entries()) {
+      const version = index + 1;
+      if (version <= (made ?? 0)) continue;
+      for (const statement of statements) await this.#runMigration(statement);
+      await this.#storeVersion(version, identity);
+    }
+  }
+
+  /** Makes the tables on shards that were added to the cluster after the sink was begun. */
+  async #makeTablesOfNewShards(cluster: string, versions: readonly (readonly string[])[]): Promise<void> {
+    const statements = versions.flat().filter((statement) => statement.includes(onCluster(cluster)));
+    const tables = statements.filter((statement) => statement.startsWith('CREATE TABLE')).length;
+    const stored = await tablesOnShards(this.#server, cluster, `endsWith(name, '${SHARD_SUFFIX}')`);
+    if (stored >= tables * (await shardsOf(this.#server, cluster))) return;
+    for (const statement of statements) await this.#runMigration(statement);
+  }
+
+  async #runMigration(statement: string): Promise<void> {
+    await this.#lease.keep();
+    if (this.#cluster === undefined) await this.#server.run(statement);
+    else await runOnCluster(this.#server, this.#cluster, statement);
+  }
+
+  async #storeVersion(version: number, identity: SinkIdentity): Promise<void> {
+    const { network, generation, genesisBlockId, rangeBlocks } = identity;
+    const line = `${version}\t${escaped(network)}\t${generation}\t${genesisBlockId}\t${rangeBlocks}\n`;
+    const columns = ['version', 'network', 'generation', 'genesis_block_id', 'range_blocks'];
+    await this.#server.insert('sink', columns, [line]);
   }
 
   /** Removes rows of a range whose marker was never written. */
@@ -316,7 +353,8 @@ export class ClickHouseSink implements Sink {
 
   /**
    * Removes final blocks from the tail. The partitions of the tail are ranges of heights, so a range that is final is
-   * dropped as a whole.
+   * dropped as a whole. The last range stays: a query may have read the markers before the range was marked, and reads
+   * the blocks from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;
@@ -324,7 +362,7 @@ export class ClickHouseSink implements Sink {
     const old = await this.#server.rows<{ readonly table: string; readonly partition: string }>(
       `SELECT DISTINCT table, partition FROM system.parts WHERE active AND database = '${database}' ` +
         `AND table IN (${tables.map((table) => `'${table}'`).join(', ')}) ` +
-        `AND toUInt32(partition) < ${Math.floor(this.#finalHeight / this.#rangeBlocks)}`,
+        `AND toUInt32(partition) + 1 < ${Math.floor(this.#finalHeight / this.#rangeBlocks)}`,
     );
     for (const { table, partition } of old)
       await this.#server.run(`ALTER TABLE ${database}.${table} DROP PARTITION ${partition}`);

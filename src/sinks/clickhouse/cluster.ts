@@ -8,7 +8,7 @@
 import { sha256 } from '../../crypto/hash.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { SINK_TABLE_NAMES } from '../tables.ts';
-import { FINAL_SUFFIX, onCluster, RANGE_ID_COLUMN, SHARD_SUFFIX } from './schema.ts';
+import { ATTEMPTS, DAY_MARKERS, FINAL_SUFFIX, onCluster, RANGE_ID_COLUMN, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
 const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
@@ -58,9 +58,13 @@ export async function checkCluster(server: ClickHouseServer, cluster: string): P
 }
 
 /** Runs a statement on all servers of a cluster. */
-export async function runOnCluster(server: ClickHouseServer, cluster: string, statement: string): Promise<void> {
+export function runOnCluster(server: ClickHouseServer, cluster: string, statement: string): Promise<void> {
+  return explained(server.run(statement), cluster);
+}
+
+async function explained(statement: Promise<void>, cluster: string): Promise<void> {
   try {
-    await server.run(statement);
+    await statement;
   } catch (error) {
     if (!/DistributedDDL|DDL background/i.test(messageOf(error))) throw error;
     throw unfit(cluster, '<distributed_ddl>', 'the server cannot run statements ON CLUSTER', error);
@@ -96,6 +100,70 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 }
 
 /**
+ * The markers of a sink lie on the server through which the sink was started first, its rows on all shards. A sink that
+ * is started through another server knows none of the markers, so it is refused.
+ *
+ * @throws ProtocolError `SINK_OF_OTHER_SERVER`
+ */
+export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster: string): Promise<void> {
+  const { database } = server;
+  const part = `blocks${SHARD_SUFFIX}`;
+  const shards = await shardsOf(server, cluster);
+  const having = await tablesOnShards(server, cluster, `name = '${part}'`);
+  if (having === 0) return;
+  // The tables are missing on a shard when the other server has not finished making them, or when the shard is new.
+  const isEmpty =
+    having === shards &&
+    (await server.rows(`SELECT height FROM cluster('${cluster}', ${database}, ${part}) LIMIT 1`)).length === 0;
+  if (isEmpty) return;
+  throw new ProtocolError(
+    'SINK_OF_OTHER_SERVER',
+    { database, cluster },
+    `the sink in ${database} on cluster ${cluster} was begun through another server, which has its markers: ` +
+      'give the URL of that server, or name another database',
+  );
+}
+
+/**
+ * Number of tables on the shards. Of each shard one replica is asked.
+ *
+ * @param condition SQL condition on the columns of `system.tables`
+ */
+export async function tablesOnShards(server: ClickHouseServer, cluster: string, condition: string): Promise<number> {
+  const [found] = await server.rows<{ readonly count: string }>(
+    `SELECT count() AS count FROM cluster('${cluster}', system.tables) WHERE database = '${server.database}' AND ${condition}`,
+  );
+  return Number(found?.count ?? 0);
+}
+
+export async function shardsOf(server: ClickHouseServer, cluster: string): Promise<number> {
+  const [found] = await server.rows<{ readonly shards: string }>(
+    `SELECT uniqExact(shard_num) AS shards FROM system.clusters WHERE cluster = '${cluster}'`,
+  );
+  return Number(found?.shards ?? 0);
+}
+
+/**
+ * Ids of the attempts of this sink that have no marker.
+ *
+ * @param cluster undefined for tables on one server, where the markers of ranges carry no ids
+ */
+export async function unmarkedAttempts(
+  server: ClickHouseServer,
+  cluster: string | undefined,
+): Promise<readonly string[]> {
+  const { database } = server;
+  const markers = [DAY_MARKERS, ...(cluster === undefined ? [] : ['sink_ranges'])];
+  const unmarked = markers.map(
+    (table) => `${RANGE_ID_COLUMN} NOT IN (SELECT ${RANGE_ID_COLUMN} FROM ${database}.${table})`,
+  );
+  const rows = await server.rows<{ readonly id: string }>(
+    `SELECT DISTINCT toString(${RANGE_ID_COLUMN}) AS id FROM ${database}.${ATTEMPTS} WHERE ${unmarked.join(' AND ')}`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
  * Id of an attempt to write a range. No other attempt has the same id.
  *
  * @param token token of the process that holds the lease
@@ -108,7 +176,8 @@ export function rangeIdOf(token: string, number: number): string {
 }
 
 /**
- * Removes rows of ranges whose marker was never written. The shards remove the rows after the function has returned.
+ * Removes rows of ranges whose marker was never written. The shards remove the rows after the function has returned, a
+ * shard that is down when it runs again.
  *
  * @param proveLease throws unless the process has had the lease since it was taken
  */
@@ -119,19 +188,18 @@ export async function dropUnmarkedOnCluster(
   proveLease: () => Promise<void>,
 ): Promise<void> {
   const { database } = server;
+  const ids = await unmarkedAttempts(server, cluster);
+  if (ids.length === 0) return;
+  const ofAttempts = `${RANGE_ID_COLUMN} IN (${ids.join(', ')})`;
   for (const table of SINK_TABLE_NAMES) {
-    const unmarked = await server.rows<{ readonly id: string }>(
-      `SELECT DISTINCT toString(${RANGE_ID_COLUMN}) AS id FROM ${database}.${table}${FINAL_SUFFIX} WHERE height > ${finalHeight}`,
+    const stored = await server.rows(
+      `SELECT height FROM ${database}.${table}${FINAL_SUFFIX} WHERE height > ${finalHeight} AND ${ofAttempts} LIMIT 1`,
     );
-    if (unmarked.length === 0) continue;
+    if (stored.length === 0) continue;
     // Without the lease, a range of the next holder could be among them.
     await proveLease();
-    await runOnCluster(
-      server,
-      cluster,
-      `ALTER TABLE ${database}.${table}${SHARD_SUFFIX}${onCluster(cluster)} DELETE ` +
-        `WHERE ${RANGE_ID_COLUMN} IN (${unmarked.map(({ id }) => id).join(', ')})`,
-    );
+    const removal = `ALTER TABLE ${database}.${table}${SHARD_SUFFIX}${onCluster(cluster)} DELETE WHERE ${ofAttempts}`;
+    await explained(server.change(removal, { isQueued: true }), cluster);
   }
 }
 

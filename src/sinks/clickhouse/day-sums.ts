@@ -5,6 +5,7 @@
  */
 
 import { changesPerDay } from '../question-views.ts';
+import { unmarkedAttempts } from './cluster.ts';
 import {
   DAY_MARKERS,
   DAYS_SHARD,
@@ -28,8 +29,8 @@ const DAY_OF_BLOCK = "toDate(time, 'UTC')";
 export interface DaySumsSink {
   readonly server: ClickHouseServer;
   readonly cluster: string | undefined;
-  /** Id of a new attempt to write rows. */
-  attemptId(): string;
+  /** Stores and returns the id of a new attempt to write rows. */
+  beginAttempt(): Promise<string>;
   /** @throws ProtocolError `SINK_LEASE_LOST` */
   keepLease(): Promise<void>;
   /** Like `keepLease`, and shows that the process has had the lease since it was taken. */
@@ -133,7 +134,7 @@ export class DaySums {
   async #add(toHeight: number): Promise<void> {
     const { server, cluster } = this.#sink;
     const { database } = server;
-    const id = this.#sink.attemptId();
+    const id = await this.#sink.beginAttempt();
     const rows =
       `(SELECT time, address, amount, cause FROM ${database}.balance_changes${FINAL_SUFFIX} ` +
       `WHERE height > ${this.#height} AND height <= ${toHeight}${markedRanges(database, cluster)})`;
@@ -148,17 +149,14 @@ export class DaySums {
   async #dropUnmarked(): Promise<void> {
     const { server, cluster } = this.#sink;
     const { database } = server;
-    const unmarked = await server.rows<{ readonly id: string }>(
-      `SELECT DISTINCT toString(${RANGE_ID_COLUMN}) AS id FROM ${database}.${DAYS_TABLE} ` +
-        `WHERE ${RANGE_ID_COLUMN} ${cluster === undefined ? '' : 'GLOBAL '}NOT IN ` +
-        `(SELECT ${RANGE_ID_COLUMN} FROM ${database}.${DAY_MARKERS})`,
-    );
-    if (unmarked.length === 0) return;
+    const ids = await unmarkedAttempts(server, cluster);
+    if (ids.length === 0) return;
+    const ofAttempts = `${RANGE_ID_COLUMN} IN (${ids.join(', ')})`;
+    const stored = await server.rows(`SELECT day FROM ${database}.${DAYS_TABLE} WHERE ${ofAttempts} LIMIT 1`);
+    if (stored.length === 0) return;
     // Without the lease, an attempt of the next holder could be among them.
     await this.#sink.proveLease();
     const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
-    await server.change(
-      `ALTER TABLE ${database}.${table} DELETE WHERE ${RANGE_ID_COLUMN} IN (${unmarked.map(({ id }) => id).join(', ')})`,
-    );
+    await server.change(`ALTER TABLE ${database}.${table} DELETE WHERE ${ofAttempts}`, { isQueued: true });
   }
 }

@@ -57,6 +57,11 @@ export const DAYS_SHARD = `${DAYS_VIEW}${SHARD_SUFFIX}`;
 const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, address String, amount Int64, transfers UInt64`;
 /** Table of the markers of the sums. A marker makes the sums of the days up to a height visible. */
 export const DAY_MARKERS = 'sink_days';
+/**
+ * Table of the attempts to write a range on a cluster, or sums. The id of an attempt is inserted before its rows, so a
+ * sink removes only rows of its own attempts.
+ */
+export const ATTEMPTS = 'sink_attempts';
 const DAY_MARKER_COLUMNS = `to_height UInt32, ${RANGE_ID_COLUMN} UInt64`;
 
 /** The place of a sink's tables. */
@@ -117,6 +122,9 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
         dropView(database, name),
         `CREATE VIEW IF NOT EXISTS ${database}.${name} AS ${select(`${database}.`)}`,
       ]),
+    ],
+    [
+      `CREATE TABLE IF NOT EXISTS ${database}.${ATTEMPTS} (${RANGE_ID_COLUMN} UInt64) ENGINE = MergeTree ORDER BY ${RANGE_ID_COLUMN}`,
     ],
   ];
 }

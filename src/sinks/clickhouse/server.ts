@@ -4,8 +4,8 @@ import {
   ClickHouseLogLevel,
   createClient,
   type ClickHouseClient,
-  type ExecParams,
   type ClickHouseClientConfigOptions,
+  type ClickHouseSettings,
 } from '@clickhouse/client';
 import { Readable } from 'node:stream';
 import type { Clock } from '../../ports/clock.ts';
@@ -43,11 +43,44 @@ interface WriteOptions {
    * the first server has the rows.
    */
   readonly isWaitingForShards?: true;
+  /**
+   * True to end a statement ON CLUSTER as soon as it is in the queue of the cluster. By default, the statement ends when
+   * all servers have run it. While a server is down, the default waits for minutes and then fails.
+   */
+  readonly isQueued?: true;
 }
 
-function settingsOf(options: WriteOptions = {}): Pick<ExecParams, 'clickhouse_settings'> {
-  return options.isWaitingForShards === true ? { clickhouse_settings: { insert_distributed_sync: 1 } } : {};
+function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickHouseSettings {
+  return {
+    ...(isWaitingForShards === true ? { insert_distributed_sync: 1 as const } : {}),
+    ...(isQueued === true ? { distributed_ddl_task_timeout: '0' } : {}),
+  };
 }
+
+/**
+ * Settings on which the sink relies. The profile of a user can change each of them, and with some other values rows are
+ * lost without an error. An old server does not know all of them.
+ */
+const PINNED: Readonly<Record<string, string>> = {
+  // An insert ends when its rows are stored, and every row counts.
+  async_insert: '0',
+  input_format_allow_errors_num: '0',
+  input_format_allow_errors_ratio: '0',
+  // A fence that refuses rows must fail the insert.
+  materialized_views_ignore_errors: '0',
+  // A shard that does not answer must fail the statement. Reads follow the writes to the same replica.
+  skip_unavailable_shards: '0',
+  load_balancing: 'in_order',
+  // A limit must fail the statement. With the value break, the statement ends with a part of the rows.
+  ...Object.fromEntries(
+    ['read', 'result', 'set', 'group_by', 'sort', 'distinct', 'transfer', 'join', 'timeout'].map((limit) => [
+      `${limit}_overflow_mode`,
+      'throw',
+    ]),
+  ),
+  // Integers of 64 bits are exact as text only.
+  output_format_json_quote_64bit_integers: '1',
+};
 
 /**
  * Time limit of a request, in milliseconds. An insert of a range takes about a second, but a mutation of large tables
@@ -117,11 +150,35 @@ export function openServer(
     }
   };
 
+  const select = async <T>(query: string, settings: ClickHouseSettings): Promise<readonly T[]> => {
+    // JSON has an end, so rows that are missing at the end are noticed.
+    const result = await told(client.query({ query, format: 'JSON', clickhouse_settings: settings }));
+    const answer = await told(result.text());
+    const rows = rowsIn(answer);
+    if (rows === undefined) throw refusalOf(shown, new Error(exceptionIn(answer) ?? NO_ANSWER), password);
+    return rows as readonly T[];
+  };
+
+  let pinned: ClickHouseSettings | undefined;
+  const pinnedSettings = async (): Promise<ClickHouseSettings> => {
+    if (pinned === undefined) {
+      const names = Object.keys(PINNED).map((name) => `'${name}'`);
+      const known = await select<{ readonly name: string }>(
+        `SELECT name FROM system.settings WHERE name IN (${names.join(', ')})`,
+        {},
+      );
+      pinned = Object.fromEntries(known.map(({ name }) => [name, PINNED[name]]));
+    }
+    return pinned;
+  };
+
   const execute = async (
     statement: string,
-    options: Omit<ExecParams, 'query'> & { readonly values?: Readable } = {},
+    settings: ClickHouseSettings = {},
+    more: { readonly query_id?: string; readonly values?: Readable } = {},
   ): Promise<string> => {
-    const { stream } = await told(client.exec({ ...options, query: statement }));
+    const clickhouse_settings = { ...(await pinnedSettings()), ...settings };
+    const { stream } = await told(client.exec({ ...more, query: statement, clickhouse_settings }));
     const answer = await told(textOf(stream));
     const exception = exceptionIn(answer);
     if (exception !== undefined) throw refusalOf(shown, new Error(exception), password);
@@ -134,22 +191,13 @@ export function openServer(
       await execute(statement);
     },
     change: async (statement, options) => {
-      await execute(statement, { query_id: nextQueryId(), ...settingsOf(options) });
+      await execute(statement, settingsOf(options), { query_id: nextQueryId() });
     },
-    rows: async <T>(select: string) => {
-      // JSON has an end, so rows that are missing at the end are noticed.
-      const result = await told(client.query({ query: select, format: 'JSON' }));
-      const answer = await told(result.text());
-      const rows = rowsIn(answer);
-      if (rows === undefined) throw refusalOf(shown, new Error(exceptionIn(answer) ?? NO_ANSWER), password);
-      return rows as readonly T[];
-    },
+    rows: async <T>(query: string) => select<T>(query, await pinnedSettings()),
     insert: async (table, columns, chunks, options) => {
-      const answer = await execute(`INSERT INTO ${database}.${table} (${columns.join(', ')}) FORMAT TabSeparated`, {
-        values: Readable.from(joinedChunks(chunks), { objectMode: false }),
-        query_id: nextQueryId(),
-        ...settingsOf(options),
-      });
+      const statement = `INSERT INTO ${database}.${table} (${columns.join(', ')}) FORMAT TabSeparated`;
+      const values = Readable.from(joinedChunks(chunks), { objectMode: false });
+      const answer = await execute(statement, settingsOf(options), { query_id: nextQueryId(), values });
       if (answer !== '') throw refusalOf(shown, new Error(NO_ANSWER), password);
     },
     close: () => client.close(),

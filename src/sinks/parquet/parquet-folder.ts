@@ -5,6 +5,7 @@
  * folders alone.
  */
 
+import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -15,6 +16,8 @@ import { parquetFile } from './parquet-file.ts';
 export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
+/** File that each part has, because each part has a block. A part without this file was copied or changed by hand. */
+const BLOCKS_FILE = 'blocks.parquet';
 
 /** Number of digits of a height in a name. Leading zeros make names sort in the order of heights. */
 const HEIGHT_DIGITS = 10;
@@ -33,6 +36,16 @@ export function blockName({ height, blockId }: BlockPlace): string {
   return `${digits(height)}-${blockId}`;
 }
 
+/**
+ * Creates a folder if it does not exist. The folder above it must exist: the recursive `mkdir` of Node never returns
+ * below `/proc`.
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  });
+}
+
 /** Lists the parts in a folder, ascending. */
 export async function partsIn(folder: string): Promise<readonly Part[]> {
   const names = await readdir(folder);
@@ -42,13 +55,20 @@ export async function partsIn(folder: string): Promise<readonly Part[]> {
 /**
  * Lists the ranges of a sink, ascending.
  *
- * @throws ProtocolError `SINK_DAMAGED` when a range is missing, or two ranges have the same heights
+ * @throws ProtocolError `SINK_DAMAGED` when a range is missing or has no blocks, or two ranges have the same heights
  */
 export async function wholeRanges(folder: string): Promise<readonly Part[]> {
   const ranges = await partsIn(join(folder, RANGES));
   const fault = firstFault(ranges, 0);
   if (fault !== undefined) throw damaged(join(folder, RANGES), fault);
+  const empty = firstWithoutBlocks(join(folder, RANGES), ranges);
+  if (empty !== undefined) throw withoutBlocks(join(folder, RANGES, empty.name), REWRITE);
   return ranges;
+}
+
+/** @returns the lowest part without blocks; undefined when all parts have blocks */
+export function firstWithoutBlocks(folder: string, parts: readonly Part[]): Part | undefined {
+  return parts.find(({ name }) => !existsSync(join(folder, name, BLOCKS_FILE)));
 }
 
 /**
@@ -66,6 +86,9 @@ export async function checkedFinalHeight(folder: string): Promise<number> {
   const tail = (await partsIn(join(folder, TAIL))).filter(({ height }) => height > finalHeight);
   const twice = tail.find(({ height }, index) => tail[index - 1]?.height === height);
   if (twice !== undefined) throw repeatedBlock(join(folder, TAIL), twice);
+  const empty = firstWithoutBlocks(join(folder, TAIL), tail);
+  if (empty !== undefined)
+    throw withoutBlocks(join(folder, TAIL, empty.name), 'run bloomery sink parquet, which writes it again');
   return finalHeight;
 }
 
@@ -140,16 +163,18 @@ function partOf(name: string): readonly Part[] {
   return [{ name, fromHeight: Number(height), height: Number(height), blockId }];
 }
 
+const REWRITE = 'remove the folder of the sink and let the sink write it again';
+
 function damaged(folder: string, { height, repeated }: Fault): ProtocolError {
   const what =
     repeated === undefined
       ? `the range that begins at height ${height} is missing in ${folder}`
       : `${join(folder, repeated.name)} has heights that another range has, too`;
-  return new ProtocolError(
-    'SINK_DAMAGED',
-    { folder, height },
-    `${what}: remove the folder of the sink and let the sink write it again`,
-  );
+  return new ProtocolError('SINK_DAMAGED', { folder, height }, `${what}: ${REWRITE}`);
+}
+
+function withoutBlocks(path: string, remedy: string): ProtocolError {
+  return new ProtocolError('SINK_DAMAGED', { path }, `${path} has no ${BLOCKS_FILE}: ${remedy}`);
 }
 
 function repeatedBlock(folder: string, { height }: Part): ProtocolError {

@@ -1,7 +1,7 @@
 /** Writes the tables of a chain as Parquet files into a folder. This sink needs no server. */
 
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockId } from '../../protocol/types.ts';
@@ -13,6 +13,8 @@ import { SCHEMA_VERSION, type Rows } from '../tables.ts';
 import {
   blockName,
   firstFault,
+  firstWithoutBlocks,
+  makeFolder,
   partsIn,
   rangeName,
   RANGES,
@@ -64,7 +66,7 @@ export class ParquetSink implements Sink {
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
     return this.#onDisk(async () => {
-      await mkdir(this.#folder, { recursive: true });
+      await makeFolder(this.#folder);
       await refuseOtherFolder(this.#folder);
       this.#lock = this.#takeLock(this.#folder, LOCK_NAME);
       try {
@@ -79,17 +81,19 @@ export class ParquetSink implements Sink {
   async #open(identity: SinkIdentity): Promise<SinkPlace> {
     await this.#claim(identity);
     for (const folder of [this.#ranges, this.#tail]) {
-      await mkdir(folder, { recursive: true });
+      await makeFolder(folder);
       await removeDrafts(folder);
     }
     const ranges = await wholeRanges(this.#folder);
     const last = ranges.at(-1);
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
-    const fault = firstFault(await partsIn(this.#tail), finalHeight);
-    // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they
-    // can be written again.
-    if (fault !== undefined) await this.#removeTail(({ height }) => height >= fault.height);
+    const parts = await partsIn(this.#tail);
+    const faults = [firstFault(parts, finalHeight), firstWithoutBlocks(this.#tail, parts)];
+    const faultyHeight = Math.min(...faults.map((fault) => fault?.height ?? Infinity));
+    // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they can
+    // be written again.
+    await this.#removeTail(({ height }) => height >= faultyHeight);
     const tail = await partsIn(this.#tail);
     return {
       final: last && { height: last.height, blockId: last.blockId },

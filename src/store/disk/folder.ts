@@ -21,8 +21,9 @@ import { ProtocolError } from '../../primitives/errors.ts';
  *
  * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target;
  * otherwise the error of `mkdir` (`EEXIST` if a file has the path of the folder)
+ * @param mode permissions of the folders that are created
  */
-export function makeFolder(directory: string): void {
+export function makeFolder(directory: string, mode = 0o777): void {
   const missing: string[] = [];
   let folder = resolve(directory);
   while (!existsSync(folder) && dirname(folder) !== folder) {
@@ -30,7 +31,7 @@ export function makeFolder(directory: string): void {
     folder = dirname(folder);
   }
   if (missing.length === 0) missing.push(folder);
-  for (const each of missing.reverse()) makeOne(each);
+  for (const each of missing.reverse()) makeOne(each, mode);
 }
 
 /** Initial size of the database files that have a fixed size and are mapped into memory. */
@@ -58,9 +59,9 @@ export function checkRoom(directory: string, bytes = ROOM_BYTES): void {
   }
 }
 
-function makeOne(directory: string): void {
+function makeOne(directory: string, mode: number): void {
   try {
-    mkdirSync(directory);
+    mkdirSync(directory, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // The folder existed before this call, or another process created the folder during this call.
