@@ -205,6 +205,24 @@ function contentContract(using: Using): void {
 
 /** Tests that only one process at a time writes to a sink. */
 function leaseContract(using: Using): void {
+  using(
+    'a sink that was never begun can be closed twice, and does not release the sink of another',
+    async (t, site) => {
+      const unused = site.open('process 2');
+      await unused.end();
+      await unused.end();
+      const first = site.open('process 1');
+      await first.begin(IDENTITY);
+      const other = site.open('process 2');
+      await other.end();
+      t.is(codeOf(await t.throwsAsync(site.open('process 3').begin(IDENTITY))), 'SINK_IN_USE');
+      await putRange(first, 1);
+      await first.end();
+      await first.end();
+      t.deepEqual(await site.open('process 3').begin(IDENTITY), placeAt(10, 10));
+    },
+  );
+
   using('a second process is refused with the name of the first, which continues', async (t, site) => {
     const first = site.open('process 4711 on host-a');
     await first.begin(IDENTITY);
