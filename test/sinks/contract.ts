@@ -22,9 +22,15 @@ export interface SinkSite {
    *   `pausedContract` and `crashContract` pass the function.
    */
   open(owner: string, pause?: () => Promise<void>): Sink;
-  /** Lets the lease on the sink expire, as it does when its process is killed or stands still for long. */
+  /**
+   * Lets the process that has the sink lose it, as if the process was killed or stood still for long: deletes the file of
+   * a process lock, or lets a timed lease expire. Does nothing while the storage is empty.
+   */
   expire(): Promise<void>;
-  /** Reads all rows as a reader of the sink sees them. */
+  /**
+   * Reads all rows as a reader of the sink sees them. The rows have exactly the columns of `src/sinks/tables.ts`, in the
+   * same order: values of the types `u64` and `i64` as bigint, values of the type `time` as Unix time in seconds.
+   */
   rows(): Promise<Rows>;
   close(): Promise<void>;
 }
