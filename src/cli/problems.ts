@@ -86,12 +86,14 @@ const STORE_DAMAGED =
   'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +
   'download the chain again; check the health of its disk first';
 
+/** The path of an error may come from any option or argument, for example from the folder of a sink. */
+const OTHER_FOLDER = 'choose another folder, for the data of a node with --data-dir';
 const DISK_REMEDIES: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied: change its owner or choose another folder with --data-dir',
-  EPERM: 'permission denied: change its owner or choose another folder with --data-dir',
-  EROFS: 'the file system is read-only: choose another folder with --data-dir',
-  ENOTDIR: 'is not a folder: choose another with --data-dir',
-  EEXIST: 'exists and is not a folder: choose another with --data-dir',
-  ENOSPC: 'the disk is full: make room or choose another folder with --data-dir',
+  EACCES: `permission denied: change its owner, or ${OTHER_FOLDER}`,
+  EPERM: `permission denied: change its owner, or ${OTHER_FOLDER}`,
+  EROFS: `the file system is read-only: ${OTHER_FOLDER}`,
+  ENOTDIR: `is not a folder: ${OTHER_FOLDER}`,
+  EEXIST: `exists and is not a folder: ${OTHER_FOLDER}`,
+  ENOSPC: `the disk is full: make room, or ${OTHER_FOLDER}`,
   EMFILE: 'too many open files: raise the limit of the process (ulimit -n)',
 };

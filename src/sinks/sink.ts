@@ -81,12 +81,20 @@ export interface Sink {
    */
   draftRange(): RangeDraft;
   /**
-   * Adds blocks on top of the tail, ascending. A block that already exists (for example after a crash) stays as it is.
+   * Adds blocks on top of the tail, ascending. A block that the tail already has, by height and id, stays as it is. The
+   * tail has no other block at these heights, because the caller reverts other blocks first. A crash may leave only the
+   * first of the blocks, but no incomplete block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
-  /** Removes the blocks of the tail above a height. */
+  /**
+   * Removes the blocks of the tail above a height, and does nothing if there are none. A crash may leave the lowest of
+   * these blocks.
+   */
   revertTail(toHeight: number): Promise<void>;
-  /** Closes the sink and releases it. */
+  /**
+   * Closes the sink and releases it. May be called more than once, and also when `begin` failed or was never called. The
+   * caller waits for the end of its other calls first.
+   */
   end(): Promise<void>;
 }
 

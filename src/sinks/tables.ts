@@ -1,6 +1,6 @@
 /**
- * The tables that every sink holds, with their columns. A sink maps the column types to its own types. A new column
- * needs a new version of the schema (`SCHEMA_VERSION`).
+ * The tables that every sink holds, with their columns. A sink maps the column types to its own types. A new column or
+ * table needs a new version of each sink. `docs/extend.md` says how to add a column.
  */
 
 /**
@@ -9,7 +9,10 @@
  */
 export type ColumnType = 'u8' | 'i8' | 'u32' | 'i32' | 'u64' | 'i64' | 'time' | 'text';
 
-/** Version of the tables. A sink with an older version is migrated or refused. */
+/**
+ * Version of the tables in Parquet folders. A folder of another version is refused. The version of a ClickHouse database
+ * is the number of its migrations (`clickhouse/schema.ts`).
+ */
 export const SCHEMA_VERSION = 1;
 
 /** Amounts are beddows. Ids are the unsigned integers that the network writes as decimal text. */

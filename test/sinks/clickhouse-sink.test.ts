@@ -11,7 +11,15 @@ import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
 import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
-import { blocksOf, IDENTITY, pausedContract, putRange, sinkContract, type SinkSite } from './contract.ts';
+import {
+  blocksOf,
+  crashContract,
+  IDENTITY,
+  pausedContract,
+  putRange,
+  sinkContract,
+  type SinkSite,
+} from './contract.ts';
 import { dropDatabase } from './drop-database.ts';
 import { expireLease } from './expire-lease.ts';
 
@@ -74,6 +82,7 @@ function tryServer(at: string, cluster: string | undefined): void {
 
   sinkContract(test.serial, name, openSite);
   pausedContract(test.serial, name, openSite);
+  crashContract(test.serial, name, openSite);
 
   test.serial(`${name}: rows of a range whose marker was never written go when the sink is opened again`, async (t) => {
     const database = newDatabase();

@@ -1,12 +1,15 @@
 /** The contract of a sink, as a test suite that every kind of sink passes. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { codeOf } from '../../src/primitives/errors.ts';
 import { RowMaker } from '../../src/sinks/row-maker.ts';
+import { runSink } from '../../src/sinks/run.ts';
 import { rangeAfter, type Sink, type SinkBlock, type SinkIdentity, type SinkPlace } from '../../src/sinks/sink.ts';
 import { joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { fullChain, type FullChain } from './full-chain.ts';
+import { Crash, listSource } from './list-source.ts';
 
 /** The storage of one sink. A test opens several sink objects over one storage, in sequence or at once. */
 export interface SinkSite {
@@ -14,12 +17,20 @@ export interface SinkSite {
    * Opens a sink over the storage, as a new process would.
    *
    * @param owner name of the process; a sink without leases ignores the name
-   * @param pause runs before each write, after the sink has checked its lease; only some kinds of sinks call it
+   * @param pause runs before each write, in a sink with a lease after the check of the lease. The function may wait, like
+   *   a process that is paused. If it throws, the write must not happen, as if the process was killed. Only
+   *   `pausedContract` and `crashContract` pass the function.
    */
   open(owner: string, pause?: () => Promise<void>): Sink;
-  /** Lets the lease on the sink expire, as it does when its process is killed or stands still for long. */
+  /**
+   * Lets the process that has the sink lose it, as if the process was killed or stood still for long: deletes the file of
+   * a process lock, or lets a timed lease expire. Does nothing while the storage is empty.
+   */
   expire(): Promise<void>;
-  /** Reads all rows as a reader of the sink sees them. */
+  /**
+   * Reads all rows as a reader of the sink sees them. The rows have exactly the columns of `src/sinks/tables.ts`, in the
+   * same order: values of the types `u64` and `i64` as bigint, values of the type `time` as Unix time in seconds.
+   */
   rows(): Promise<Rows>;
   close(): Promise<void>;
 }
@@ -205,6 +216,24 @@ function contentContract(using: Using): void {
 
 /** Tests that only one process at a time writes to a sink. */
 function leaseContract(using: Using): void {
+  using(
+    'a sink that was never begun can be closed twice, and does not release the sink of another',
+    async (t, site) => {
+      const unused = site.open('process 2');
+      await unused.end();
+      await unused.end();
+      const first = site.open('process 1');
+      await first.begin(IDENTITY);
+      const other = site.open('process 2');
+      await other.end();
+      t.is(codeOf(await t.throwsAsync(site.open('process 3').begin(IDENTITY))), 'SINK_IN_USE');
+      await putRange(first, 1);
+      await first.end();
+      await first.end();
+      t.deepEqual(await site.open('process 3').begin(IDENTITY), placeAt(10, 10));
+    },
+  );
+
   using('a second process is refused with the name of the first, which continues', async (t, site) => {
     const first = site.open('process 4711 on host-a');
     await first.begin(IDENTITY);
@@ -313,6 +342,135 @@ async function tryPause(
   } finally {
     await first.end();
     await second.end();
+    await site.close();
+  }
+}
+
+/** Number of heights in a range of the crash tests. */
+const CRASH_RANGE = 2;
+/** First height at which the branch of the crash tests differs from the chain. */
+const CRASH_FORK = 3;
+const crashBranch = fullChain(3, 6, 1, CRASH_FORK);
+const crashBlocks = sinkBlocks(crashBranch);
+const CRASH_IDENTITY: SinkIdentity = { ...IDENTITY, rangeBlocks: CRASH_RANGE };
+
+/** A position of a sink, and the rows that the sink holds there. */
+interface CrashState {
+  readonly place: SinkPlace;
+  readonly rows: unknown;
+}
+
+interface CrashCall {
+  readonly what: string;
+  readonly call: (sink: Sink) => Promise<unknown>;
+  /** States in which a crash during the call may leave the sink: those before and after each range and block. */
+  readonly states: readonly CrashState[];
+}
+
+/** Calls of one run, in order. A reorg replaces blocks of the tail, and each range has blocks of the tail. */
+const CRASH_CALLS: readonly CrashCall[] = [
+  { what: 'the first start', call: (sink) => sink.begin(CRASH_IDENTITY), states: [crashState(0, 0)] },
+  { what: 'a write of the tail', call: (sink) => sink.putTail(blocks.slice(0, 4)), states: statesTo(0, 0, 4) },
+  {
+    what: 'a write of a range',
+    call: (sink) => putCrashRange(sink, 1, blocks),
+    states: [crashState(0, 4), crashState(2, 4)],
+  },
+  { what: 'a revert', call: (sink) => sink.revertTail(CRASH_FORK - 1), states: statesTo(2, 2, 4) },
+  {
+    what: 'a write of another branch',
+    call: (sink) => sink.putTail(crashBlocks.slice(2, 5)),
+    states: statesTo(2, 2, 5, crashBlocks),
+  },
+  {
+    what: 'a write of the next range',
+    call: (sink) => putCrashRange(sink, 2, crashBlocks),
+    states: [crashState(2, 5, crashBlocks), crashState(4, 5, crashBlocks)],
+  },
+];
+
+function crashState(finalHeight: number, tailHeight: number, of = blocks): CrashState {
+  return { place: placeAt(finalHeight, tailHeight, of), rows: rowsTo(tailHeight, of) };
+}
+
+/** States with one final part and a tail that ends between two heights; both belong to them. */
+function statesTo(finalHeight: number, fromHeight: number, toHeight: number, of = blocks): readonly CrashState[] {
+  return Array.from({ length: toHeight - fromHeight + 1 }, (_, index) =>
+    crashState(finalHeight, fromHeight + index, of),
+  );
+}
+
+async function putCrashRange(sink: Sink, number: number, of: readonly SinkBlock[]): Promise<void> {
+  const span = rangeAfter((number - 1) * CRASH_RANGE, CRASH_RANGE);
+  const draft = sink.draftRange();
+  for (const { rows } of of.slice(span.fromHeight - 1, span.toHeight)) draft.add(rows);
+  await draft.put(span, of[span.toHeight - 1]?.blockId ?? '');
+}
+
+/**
+ * Tests that a crash leaves no incomplete data. The process of a sink is killed before a write of a call, for each write
+ * of each call. The next process must find the sink in a state before or after the call, and must end with the rows of
+ * the whole chain. Blocks of the tail are separate writes: a crash may leave the first of several blocks.
+ */
+export function crashContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
+  for (const [index, { what }] of CRASH_CALLS.entries()) {
+    test(`${name}: a process killed during ${what} leaves the sink as before or after it`, async (t) => {
+      let kills = 0;
+      while (await tryKill(t, await open(), index, kills + 1)) kills += 1;
+      // Some sinks write nothing at their first start.
+      t.true(kills > 0 || index === 0, 'the sink calls the function `pause` of its site before each write');
+    });
+  }
+}
+
+/**
+ * Kills the first process before one write of a call, and continues with other processes.
+ *
+ * @param index index of the call in `CRASH_CALLS`
+ * @param at number of the first write of the call that does not happen; the first write has number 1
+ * @returns false when the call has fewer than `at` writes
+ */
+async function tryKill(t: ExecutionContext, site: SinkSite, index: number, at: number): Promise<boolean> {
+  const { what, call, states } = CRASH_CALLS[index] as CrashCall;
+  const step = `${what}, write ${at}`;
+  let left = Infinity;
+  const opened: Sink[] = [];
+  const openSink = (owner: string, pause?: () => Promise<void>): Sink => {
+    const sink = site.open(owner, pause);
+    opened.push(sink);
+    return sink;
+  };
+  const first = openSink('process 1', () => {
+    left -= 1;
+    return left <= 0 ? Promise.reject(new Crash()) : Promise.resolve();
+  });
+  try {
+    for (const earlier of CRASH_CALLS.slice(0, index)) await earlier.call(first);
+    left = at;
+    const error: unknown = await call(first).catch((thrown: unknown) => thrown);
+    if (left > 0) {
+      if (error instanceof Error) throw error;
+      return false;
+    }
+    // A killed process does not close its sink.
+    await site.expire();
+    const second = openSink('process 2');
+    const place = await second.begin(CRASH_IDENTITY);
+    const state = states.find((each) => isDeepStrictEqual(each.place, place));
+    if (state === undefined) t.deepEqual(place, states[0]?.place, `${step}: the place is none of the possible ones`);
+    else t.deepEqual(await site.rows().then(sorted, String), state.rows, `${step}: the rows after the next start`);
+    await second.end();
+    const { signal } = new AbortController();
+    const source = listSource(crashBranch.maker.rules, { blocks: crashBranch.blocks, finalHeight: 4 });
+    const third = openSink('process 3');
+    await runSink({ source, sink: third, rangeBlocks: CRASH_RANGE, signal, follows: false });
+    t.deepEqual(sorted(await site.rows()), rowsTo(6, crashBlocks), `${step}: the rows of the whole chain`);
+    await third.end();
+    const fourth = openSink('process 4');
+    t.deepEqual(await fourth.begin(CRASH_IDENTITY), placeAt(4, 6, crashBlocks), `${step}: the place at the end`);
+    return true;
+  } finally {
+    for (const sink of opened) await sink.end().catch(() => undefined);
     await site.close();
   }
 }

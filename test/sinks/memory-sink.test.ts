@@ -1,9 +1,10 @@
 import test from 'ava';
 import { emptyMemorySink, MemorySink } from '../../src/sinks/memory-sink.ts';
-import { pausedContract, sinkContract, type SinkSite } from './contract.ts';
+import { crashContract, pausedContract, sinkContract, type SinkSite } from './contract.ts';
 
 sinkContract(test, 'memory', openSite);
 pausedContract(test, 'memory', openSite);
+crashContract(test, 'memory', openSite);
 
 function openSite(): SinkSite {
   const content = emptyMemorySink();

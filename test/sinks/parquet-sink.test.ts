@@ -12,7 +12,8 @@ import type { SinkPlace } from '../../src/sinks/sink.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { withSnapshot } from '../../src/sinks/parquet/snapshot.ts';
 import { viewStatements } from '../../src/sinks/parquet/views.ts';
-import { blocksOf, IDENTITY, putRange, sinkContract } from './contract.ts';
+import { watchDiskWrites } from '../support/disk-writes.ts';
+import { blocksOf, crashContract, IDENTITY, putRange, sinkContract, type SinkSite } from './contract.ts';
 
 /** Reads all rows of the Parquet files under a folder, with a library that shares no code with the writer. */
 async function rowsIn(folder: string): Promise<Rows> {
@@ -72,19 +73,28 @@ async function placeOf(folder: string): Promise<SinkPlace> {
   }
 }
 
-sinkContract(test, 'parquet', () => {
+sinkContract(test, 'parquet', openSite);
+crashContract(test, 'parquet', openSite);
+
+function openSite(): SinkSite {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-parquet-'));
   return {
-    open: (owner) => new ParquetSink(join(folder, 'sink'), lockOf(owner)),
+    open: (owner, pause) => {
+      watchDiskWrites(folder, pause);
+      return new ParquetSink(join(folder, 'sink'), lockOf(owner));
+    },
     expire: () => {
-      for (const name of readdirSync(join(folder, 'sink')))
+      for (const name of existsSync(join(folder, 'sink')) ? readdirSync(join(folder, 'sink')) : [])
         if (name.startsWith('sink.lock')) rmSync(join(folder, 'sink', name));
       return Promise.resolve();
     },
     rows: () => rowsIn(join(folder, 'sink')),
-    close: () => Promise.resolve(rmSync(folder, { recursive: true })),
+    close: () => {
+      watchDiskWrites(folder, undefined);
+      return Promise.resolve(rmSync(folder, { recursive: true }));
+    },
   };
-});
+}
 
 test('files that a crash left half written or half removed are deleted when the sink is opened', async (t) => {
   const folder = temporaryFolder(t);

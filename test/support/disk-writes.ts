@@ -1,0 +1,78 @@
+/**
+ * Calls a function before each write to files below a folder. So a test can end the work of a folder sink between any
+ * two writes, as a kill of its process does. Opening a file is no write, so a file that was opened and not written is
+ * left empty. Only the functions of `node:fs/promises` are seen: no streams, and no synchronous functions of `node:fs`.
+ */
+
+import fs, { type FileHandle } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { sep } from 'node:path';
+
+type AnyFunction = (...args: readonly unknown[]) => Promise<unknown>;
+type Functions = Record<string, AnyFunction>;
+
+const WRITES = [
+  'appendFile',
+  'copyFile',
+  'cp',
+  'link',
+  'mkdir',
+  'rename',
+  'rm',
+  'rmdir',
+  'truncate',
+  'unlink',
+  'writeFile',
+];
+const WRITES_OF_OPEN_FILE = ['appendFile', 'truncate', 'write', 'writeFile', 'writev'];
+
+const watched = new Map<string, () => Promise<void>>();
+let isReplaced = false;
+
+/**
+ * Sets the function of a folder, in the place of an earlier one.
+ *
+ * @param before undefined to call no function any more. If the function throws, the write fails with its error and
+ *   changes nothing.
+ */
+export function watchDiskWrites(folder: string, before: (() => Promise<void>) | undefined): void {
+  if (before === undefined) watched.delete(folder);
+  else watched.set(folder, before);
+  if (!isReplaced) replaceFunctions();
+  isReplaced = true;
+}
+
+function replaceFunctions(): void {
+  const functions = fs as unknown as Functions;
+  for (const name of WRITES) functions[name] = afterWatcher(functions[name] as AnyFunction);
+  const open = fs.open.bind(fs);
+  fs.open = async (path, flags, mode) => watchedFile(await open(path, flags, mode), path);
+  syncBuiltinESMExports();
+}
+
+function afterWatcher(write: AnyFunction): AnyFunction {
+  return async (...args) => {
+    await tell(args);
+    return write(...args);
+  };
+}
+
+function watchedFile(file: FileHandle, path: unknown): FileHandle {
+  const functions = file as unknown as Functions;
+  for (const name of WRITES_OF_OPEN_FILE) {
+    const write = (functions[name] as AnyFunction).bind(file);
+    functions[name] = async (...args) => {
+      await tell([path]);
+      return write(...args);
+    };
+  }
+  return file;
+}
+
+async function tell(args: readonly unknown[]): Promise<void> {
+  for (const [folder, before] of watched) {
+    const isBelow = (path: unknown): boolean =>
+      typeof path === 'string' && (path === folder || path.startsWith(`${folder}${sep}`));
+    if (args.some(isBelow)) await before();
+  }
+}
