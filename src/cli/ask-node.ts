@@ -7,6 +7,8 @@ import { unescape } from 'node:querystring';
 import { isPortBlocked } from '../primitives/blocked-ports.ts';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import { shapeOf, type Shape } from './answer-shapes.ts';
+import { usageError } from './problems.ts';
+import { printable } from './printable.ts';
 
 export interface NodeAsker {
   /** Address without `/api`, user and password. */
@@ -54,6 +56,8 @@ const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-
 /** Usual HTTP port of Lisk networks. */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
+/** Environment variable with another time limit in seconds, for a node on a busy machine or far away. */
+const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /** Time limit for a request that changes something. Unlocking a passphrase takes a node one or two seconds. */
 const SEND_TIMEOUT_MS = 30_000;
 /** Limit for an answer: several times the longest answer that a command needs (500 diagnostics). */
@@ -62,7 +66,7 @@ const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;
 
 export interface AskerOptions {
-  /** Time limit for an answer. */
+  /** Time limit for an answer; by default 5 s, or the time in `BLOOMERY_NODE_TIMEOUT_S`. */
   readonly timeoutMs?: number;
   /**
    * True to use the paths without prefix. Only nodes of this software serve these paths, and they then send all members
@@ -76,10 +80,10 @@ const BLOCKED = 'fetch and browsers refuse to ask this port: give the node anoth
 /**
  * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000. A user and
  *   a password in the address are for a proxy in front of the node. No message contains them.
- * @throws ProtocolError `USAGE` for anything but an http(s) address
+ * @throws ProtocolError `USAGE` for anything but an http(s) address, and for an invalid `BLOOMERY_NODE_TIMEOUT_S`
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
-  const { timeoutMs = TIMEOUT_MS, isOwnKind = false } = options;
+  const { timeoutMs = usualTimeoutMs(process.env), isOwnKind = false } = options;
   const prefix = isOwnKind ? '' : '/api';
   const { base, authorization } = addressOf(url);
   const isBlocked = isPortBlocked(Number(new URL(base).port));
@@ -167,6 +171,13 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       );
     },
   };
+}
+
+/** @throws ProtocolError `USAGE` */
+function usualTimeoutMs({ [TIMEOUT_VARIABLE]: text }: NodeJS.ProcessEnv): number {
+  if (text === undefined || text === '') return TIMEOUT_MS;
+  if (/^[1-9][0-9]{0,3}$/.test(text)) return Number(text) * 1000;
+  throw usageError(`${TIMEOUT_VARIABLE} must be a whole number of seconds from 1 to 9999, not \`${printable(text)}\``);
 }
 
 /** Seconds after which to send the request again, when the answer names them. */

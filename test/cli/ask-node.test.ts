@@ -31,6 +31,26 @@ for (const [name, listener] of [
   });
 }
 
+test('the time limit of all commands can be set in the environment', async (t) => {
+  const url = await serve(t, () => undefined);
+  const askerWith = (seconds: string): ReturnType<typeof nodeAsker> => {
+    process.env['BLOOMERY_NODE_TIMEOUT_S'] = seconds;
+    try {
+      return nodeAsker(url);
+    } finally {
+      delete process.env['BLOOMERY_NODE_TIMEOUT_S'];
+    }
+  };
+  const error = await t.throwsAsync(askerWith('1').ask('node/status'), { code: 'NODE_UNREACHABLE' });
+  t.regex(error.message, /no answer in 1 s/);
+  for (const wrong of ['0', '-1', '1.5', 'ten', '99999'])
+    t.throws(
+      () => askerWith(wrong),
+      { code: 'USAGE', message: /BLOOMERY_NODE_TIMEOUT_S must be a whole number/ },
+      wrong,
+    );
+});
+
 test('a request over a connection that the node has just closed is repeated, but a command is not', async (t) => {
   const used = new WeakSet();
   let requests = 0;

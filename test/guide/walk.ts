@@ -102,6 +102,8 @@ function environment(directory: string): NodeJS.ProcessEnv {
     BLOOMERY_HOME: join(directory, 'home'),
     // The nodes end by themselves if the walk is killed.
     BLOOMERY_SUPERVISED: '1',
+    // The tests of other files use the same processors.
+    BLOOMERY_NODE_TIMEOUT_S: '60',
   };
 }
 
