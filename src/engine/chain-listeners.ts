@@ -141,7 +141,7 @@ export class ChainListeners {
     this.#tipSinceSlot = toSlot;
     if (oldTip === undefined || isOrderCertain(oldTip, toSlot, params)) return;
     const fields = { fromSlot, toSlot, height: oldTip.height + 1 };
-    observer.log('debug', 'ORDER_OLD', 'stood before a round that others may have begun', fields);
+    observer.log('debug', 'ORDER_OLD', 'was before a round that other nodes may have begun', fields);
   }
 
   #currentSlot(): number {

@@ -247,7 +247,7 @@ test.serial('an export from a copied folder is marked as a copy', async (t) => {
     '--data-dir',
     join(folder, 'copied'),
   ]);
-  t.regex(stderr, /the file here was copied or put back and may lack lines/);
+  t.regex(stderr, /the file here was copied or restored and may lack lines/);
   t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
 });
 

@@ -143,7 +143,7 @@ test.serial('a slot on a branch with another order of forgers is printed with th
   t.is(
     await reasonOf(1004, 1009),
     'the node was on a branch that it left at 19:48:10 UTC for the branch of block 10 (456): ' +
-      'on that branch the slot was not the turn of this delegate',
+      'on that branch the slot belonged to another delegate',
   );
   t.regex(await reasonOf(1005, 1009), /^the delegate was switched on and nothing was recorded/);
 });
@@ -193,7 +193,7 @@ test.serial(
     const oldOrders = [{ fromSlot: 1003, toSlot: 1004, height: 8 }];
     t.is(
       (await missedAt(t, 1004, { ...WHOLE, oldOrders })).reason,
-      'the node was behind, at height 7: by the order of height 8 the slot was not the turn of this delegate',
+      'the node was behind, at height 7: by the order of height 8 the slot belonged to another delegate',
     );
   },
 );

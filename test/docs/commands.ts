@@ -57,7 +57,7 @@ function pagesBelow(folder: string): readonly string[] {
 }
 
 const GUIDE: Runner = { file: 'guide/main.ts', title: 'walkGuide(' };
-const SIM: Runner = { file: 'sim/scripted/seeds.test.ts', title: 'the world of seed' };
+const SIM: Runner = { file: 'sim/scripted/seeds.test.ts', title: 'seed ' };
 const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'attacksOn' };
 const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder crashes, hangs or fills the memory' };
 const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the bench makes' };

@@ -67,10 +67,10 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
       markAll(journal, network, exportedAtS);
     }
     const ending = isKept
-      ? 'this node goes on signing'
-      : 'this node signs for none of them any more, until the record is imported here again';
+      ? 'this node continues to sign'
+      : 'this node signs for none of them until the record is imported here again';
     const doubt = journal.isCopied
-      ? '; the file here was copied or put back and may lack lines, so a node that imports it waits as without a record'
+      ? '; the file here was copied or restored and may lack lines, so a node that imports it waits as if it had no record'
       : '';
     note(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
   });

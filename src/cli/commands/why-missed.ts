@@ -193,7 +193,7 @@ function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;
   const first = Math.min(...looks.map(({ fromSlot }) => fromSlot));
   if (slot < first) return `nothing is recorded: this node did not run, it was started later, in slot ${first}`;
-  return 'this node did nothing in the slot: it stood still, the machine was asleep, or its clock was set past the slot';
+  return 'this node did nothing in the slot: the process or the machine was suspended, or the clock was set past the slot';
 }
 
 function ownReasonOf({ publicKey }: SlotForger, { slot, startMs, report }: Gap): string {
@@ -205,13 +205,13 @@ function ownReasonOf({ publicKey }: SlotForger, { slot, startMs, report }: Gap):
   if (left !== undefined) {
     const { time, forHeight, forBlockId } = left;
     const forBlock = forHeight === undefined ? '' : ` for the branch of block ${forHeight} (${String(forBlockId)})`;
-    const order = 'on that branch the slot was not the turn of this delegate';
+    const order = 'on that branch the slot belonged to another delegate';
     return printable(`the node was on a branch that it left at ${time.slice(11, 19)} UTC${forBlock}: ${order}`);
   }
   const old = report.oldOrders?.find(isWithin);
   if (old !== undefined) {
     const { height } = old;
-    return `the node was behind, at height ${height - 1}: by the order of height ${height} the slot was not the turn of this delegate`;
+    return `the node was behind, at height ${height - 1}: by the order of height ${height} the slot belonged to another delegate`;
   }
   return 'the delegate was switched on and nothing was recorded of the slot';
 }

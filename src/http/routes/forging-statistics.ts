@@ -25,7 +25,12 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     unknownParameters: 'ignored',
     answer: {
       meta: objectOf({ fromTimestamp: INTEGER, toTimestamp: INTEGER }),
-      data: objectOf({ fees: AMOUNT, rewards: AMOUNT, forged: AMOUNT, count: { ...TEXT, description: 'Blocks.' } }),
+      data: objectOf({
+        fees: AMOUNT,
+        rewards: AMOUNT,
+        forged: AMOUNT,
+        count: { ...TEXT, description: 'Number of forged blocks.' },
+      }),
     },
     errors: {},
     handle: async (api, request) => {

@@ -26,7 +26,7 @@ export function indexRoute(routes: readonly Route[], hasDashboard: boolean): Env
       meta: objectOf({}),
       data: objectOf({
         software: TEXT,
-        version: { type: 'string', description: 'Of the software.' },
+        version: { type: 'string', description: 'Version of the software.' },
         networkName: TEXT,
         generation: { type: 'integer' },
         pages: objectOf({ dashboard: TEXT, docs: TEXT, spec: TEXT }, ['dashboard']),

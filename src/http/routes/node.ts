@@ -68,7 +68,7 @@ function constantsRoute(dialect: HttpDialect): Route {
 const FORGING_MEMBERS = { publicKey: PUBLIC_KEY, forging: FLAG };
 const PAUSED_SHAPE: Schema = {
   ...objectOf({ reason: TEXT, since: INSTANT, cause: TEXT }, ['cause']),
-  description: 'What keeps this node from forging at present, for any of its delegates.',
+  description: 'Present reason why this node does not forge for any of its delegates.',
 };
 const WAITING_SHAPE = objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']);
 

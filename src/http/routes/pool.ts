@@ -88,8 +88,8 @@ const SIGNERS_ROUTE: Route = {
     meta: objectOf({}),
     data: objectOf({
       id: ID,
-      min: { type: 'integer', description: 'Signatures of members that it needs.' },
-      signed: { type: 'integer', description: 'Members that have signed.' },
+      min: { type: 'integer', description: 'Number of member signatures that the transaction needs.' },
+      signed: { type: 'integer', description: 'Number of members that have signed.' },
       members: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, hasSigned: FLAG })),
     }),
   },

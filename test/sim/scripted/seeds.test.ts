@@ -5,7 +5,7 @@ import test from 'ava';
 import { runSeed } from '../run.ts';
 
 for (const seed of [1, 2, 3, 6, 7, 8]) {
-  test(`the world of seed ${seed} violates no invariant`, async (t) => {
+  test(`seed ${seed} violates no invariant`, async (t) => {
     const { failure } = await runSeed({ seed, nodes: 4, hours: 0.7, store: 'memory' });
     t.is(failure?.message, undefined);
   });
