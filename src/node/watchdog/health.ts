@@ -1,5 +1,6 @@
 /** Decides from the samples of the watchdog whether a node can still do its work. */
 
+import type { ProcessorTime } from './processor-time.ts';
 import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
@@ -12,7 +13,7 @@ export interface HealthLimits {
   readonly blockedMsMax: number;
 }
 
-export interface Sample extends PulseReading {
+export interface Sample extends PulseReading, ProcessorTime {
   /** Time of the sample in milliseconds, by a monotonic clock. */
   readonly atMs: number;
   /** Memory of the process in bytes (see `process-memory.ts`). */
@@ -61,6 +62,11 @@ const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
 /** Share of the time in garbage collection above which the node cannot work. */
 const GC_SHARE_MAX = 0.8;
+/**
+ * Processor time as a share of the passed time, below which other programs use the machine. A collection then takes long
+ * because it waits for a processor, and the next process would wait as long.
+ */
+const PROCESSOR_SHARE_MIN = 0.5;
 
 const HEALTHY: Verdict = { kind: 'healthy' };
 const MEGABYTE = 1_000_000;
@@ -68,16 +74,22 @@ const MEGABYTE = 1_000_000;
 export class Health {
   readonly #limits: HealthLimits;
   #last: Sample | undefined;
-  /** Sum of the counted times between samples, in milliseconds. */
+  /**
+   * Sum of the counted times between samples, in milliseconds. The time in which the main thread waited for a processor
+   * does not count.
+   */
   #nowMs = 0;
+  /** Time that the main thread waited for a processor and that is not yet left out of `#nowMs`. */
+  #uncountedMs = 0;
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
   /**
-   * Total time spent in garbage collection, measured at several moments within the last `blockedMsMax`, oldest first.
+   * Total times spent in garbage collection and on a processor, measured at several moments within the last
+   * `blockedMsMax`, oldest first.
    */
-  #gcMarks: { readonly nowMs: number; readonly gcMs: number }[] = [];
+  #gcMarks: { readonly nowMs: number; readonly gcMs: number; readonly usedMs: number }[] = [];
 
   constructor(limits: HealthLimits) {
     this.#limits = limits;
@@ -86,7 +98,12 @@ export class Health {
   judge(sample: Sample): Verdict {
     const last = this.#last ?? sample;
     this.#last = sample;
-    this.#nowMs += Math.min(Math.max(0, sample.atMs - last.atMs), STEP_MS_MAX);
+    const stepMs = Math.min(Math.max(0, sample.atMs - last.atMs), STEP_MS_MAX);
+    // The system reports a wait when it ends, so a wait may be longer than this step.
+    this.#uncountedMs += Math.max(0, sample.waitedMs - last.waitedMs);
+    const waitedMs = Math.min(stepMs, this.#uncountedMs);
+    this.#uncountedMs -= waitedMs;
+    this.#nowMs += stepMs - waitedMs;
     if (sample.beats !== last.beats || !sample.isArmed || sample.isDebugged) this.#beatMs = this.#nowMs;
     return (
       this.#judgeMemory(sample) ?? this.#judgeHeap(sample) ?? this.#judgeStanding() ?? this.#judgeGc(sample) ?? HEALTHY
@@ -135,16 +152,16 @@ export class Health {
     return { kind: 'end', code: 'EVENT_LOOP_BLOCKED', reason };
   }
 
-  #judgeGc({ gcMs, isArmed }: Sample): Verdict | undefined {
+  #judgeGc({ gcMs, usedMs, isArmed }: Sample): Verdict | undefined {
     const { blockedMsMax } = this.#limits;
     if (blockedMsMax === 0 || !isArmed) return undefined;
-    this.#gcMarks.push({ nowMs: this.#nowMs, gcMs });
+    this.#gcMarks.push({ nowMs: this.#nowMs, gcMs, usedMs });
     const [oldest] = this.#gcMarks;
     if (oldest === undefined || this.#nowMs - oldest.nowMs < blockedMsMax) return undefined;
     this.#gcMarks.shift();
     const spentMs = gcMs - oldest.gcMs;
     const passedMs = this.#nowMs - oldest.nowMs;
-    if (spentMs < GC_SHARE_MAX * passedMs) return undefined;
+    if (spentMs < GC_SHARE_MAX * passedMs || usedMs - oldest.usedMs < PROCESSOR_SHARE_MIN * passedMs) return undefined;
     const reason = `garbage collection took ${seconds(spentMs)} of the last ${seconds(passedMs)} s (watchdog.blockedMaxS)`;
     return { kind: 'end', code: 'GARBAGE_COLLECTION_ALONE', reason };
   }

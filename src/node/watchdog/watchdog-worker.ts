@@ -7,6 +7,7 @@ import { messageOf } from '../../primitives/errors.ts';
 import { humanLine, type LogRecord } from '../../telemetry/human-line.ts';
 import { Health, SAMPLE_INTERVAL_MS, type EndCode } from './health.ts';
 import { ownMemoryBytes } from './process-memory.ts';
+import { processorTime } from './processor-time.ts';
 import { Pulse } from './pulse.ts';
 import type { WatchdogData } from './watchdog.ts';
 
@@ -28,7 +29,12 @@ const pulse = new Pulse(memory);
 const health = new Health(limits);
 
 const timer = setInterval(() => {
-  const verdict = health.judge({ ...pulse.read(), atMs: performance.now(), ownBytes: ownMemoryBytes() });
+  const verdict = health.judge({
+    ...pulse.read(),
+    ...processorTime(),
+    atMs: performance.now(),
+    ownBytes: ownMemoryBytes(),
+  });
   if (verdict.kind === 'collect') pulse.askToCollect();
   if (verdict.kind === 'end') end(verdict.code, verdict.reason);
 }, SAMPLE_INTERVAL_MS);

@@ -52,6 +52,19 @@ test('on an overloaded machine a main thread without a turn is not ended', (t) =
   }
 });
 
+test('on a machine that other programs use, waiting for a processor is no hang and no garbage collection', (t) => {
+  // In each minute the main thread runs for six seconds.
+  const slow = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1 });
+  t.is(slow.pass(9 * LIMITS.blockedMsMax), undefined);
+  t.is(slow.pass(2 * LIMITS.blockedMsMax)?.kind, 'end');
+  // The waits are reported when they end, and last longer than the time between two samples.
+  const late = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1, waitsAtOnce: 40 });
+  t.is(late.pass(6 * LIMITS.blockedMsMax), undefined);
+  // The threads that help with a collection wait, and the main thread waits for them.
+  const collecting = new Life({ gcShare: 0.95, processorShare: 0.3 });
+  t.is(collecting.pass(600_000), undefined);
+});
+
 test('near the memory limit garbage is collected now and then, and nothing is ended', (t) => {
   const life = new Life({ ownBytes: 900 * MB });
   t.is(life.pass(600_000), undefined);
@@ -106,10 +119,19 @@ class Life {
   heapUsedBytes = 100 * MB;
   heapLimitBytes = 4000 * MB;
   gcShare = 0;
+  /** Share of the time for which the main thread waits for a processor. */
+  waitShare = 0;
+  /** Number of samples after which the system reports the waits. */
+  waitsAtOnce = 1;
+  /** Processor time of the process as a share of the passed time. */
+  processorShare = 1;
   collections = 0;
   #beats = 0;
   #gcMs = 0;
   #atMs = 0;
+  #usedMs = 0;
+  #steps = 0;
+  #waitedMs = 0;
   readonly #health: Health;
 
   constructor(changes: Partial<Life> = {}, limits = LIMITS) {
@@ -148,6 +170,9 @@ class Life {
     this.#atMs += SAMPLE_INTERVAL_MS;
     if (this.isBeating) this.#beats += beats;
     this.#gcMs += this.gcShare * SAMPLE_INTERVAL_MS;
+    this.#usedMs += this.processorShare * SAMPLE_INTERVAL_MS;
+    this.#steps += 1;
+    if (this.#steps % this.waitsAtOnce === 0) this.#waitedMs += this.waitShare * SAMPLE_INTERVAL_MS * this.waitsAtOnce;
     return this.#judge();
   }
 
@@ -157,6 +182,8 @@ class Life {
       beats: this.#beats,
       gcMs: this.#gcMs,
       atMs: this.#atMs,
+      usedMs: this.#usedMs,
+      waitedMs: this.#waitedMs,
       isArmed,
       isDebugged,
       ownBytes,
