@@ -202,6 +202,25 @@ test('in the mode on-demand, mining takes a transaction that any one node accept
   t.deepEqual(devnet.notes, []);
 });
 
+test('a transaction that a block took meanwhile does not keep the others from the next block', async (t) => {
+  const devnet = await devnetOf(t);
+  const { timekeeper, nodes, network } = devnet;
+  await timekeeper.begin(undefined);
+  const [early, late] = [1n, 2n].map((amount) => transferOf(network, amount, timekeeper.nowMs()));
+  const { accepted } = nodes[0]!.engine.pool.submit(early!);
+  t.true(accepted);
+  await timekeeper.mine(1);
+  const mining = timekeeper.mine(1);
+  // Another form of the first transaction arrives while the queue is busy, and then a new transaction.
+  timekeeper.transactionArrived('another id', early!);
+  t.true(nodes[1]!.engine.pool.submit(late!).accepted);
+  await mining;
+  await timekeeper.mine(1);
+  t.is(nodes[2]!.engine.pool.sizes().ready, 0);
+  t.is(nodes.filter(({ store }) => store.transactionPlace(String(late!['id'])) !== undefined).length, 3);
+  t.deepEqual(devnet.notes, []);
+});
+
 test('a block time below the slot length mines at its own pace, and stops when it is frozen', async (t) => {
   const devnet = await devnetOf(t, { mode: 'interval', intervalMs: 20 });
   const { timekeeper } = devnet;

@@ -56,6 +56,7 @@ for (const [name, call] of Object.entries(CALLS)) {
       `${EXCEPTION}\n`,
       `{"one":1}\n${EXCEPTION}\n`,
       `{"data":[{"one":1},\n${EXCEPTION}`,
+      JSON.stringify({ data: [{ one: 1 }], rows: 1, exception: EXCEPTION }),
     ]) {
       const error = await t.throwsAsync(call(await answering(t, (response) => response.end(text))), undefined, text);
       t.is(codeOf(error), 'CLICKHOUSE_REFUSED', text);

@@ -290,10 +290,9 @@ export class Timekeeper {
     this.#arrived = [];
     if (this.#mode === 'interval') return;
     for (const { transaction, at } of transactions) {
-      await this.#ask(at === undefined ? this.#options.links() : this.#reachedBy(at), {
-        op: 'transaction',
-        transaction,
-      });
+      const links = at === undefined ? this.#options.links() : this.#reachedBy(at);
+      // All nodes refuse a transaction that a block has taken meanwhile.
+      await this.#ask(links, { op: 'transaction', transaction }).catch(() => undefined);
     }
     if (this.#mode !== 'instant') return;
     for (let blocks = 0; blocks < INSTANT_BLOCKS_MAX; blocks += 1) {

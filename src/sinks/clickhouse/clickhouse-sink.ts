@@ -159,7 +159,7 @@ export class ClickHouseSink implements Sink {
     await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
       assert(fromHeight === this.#finalHeight + 1, 'ranges are stored in order');
-      if (id !== undefined) await this.#storeAttempt(id, lines.changes);
+      if (id !== undefined) await this.#losing(this.#storeAttempt(id, lines.changes));
       await this.#losing(this.#insertRange(lines, id !== undefined));
       const rangeId = id === undefined ? [] : [id];
       const written = Math.floor(this.#clock.nowMs() / 1000);

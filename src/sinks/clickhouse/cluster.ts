@@ -120,7 +120,7 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
     'SINK_OF_OTHER_SERVER',
     { database, cluster },
     `the sink in ${database} on cluster ${cluster} was begun through another server, which has its markers: ` +
-      'give the URL of that server, or name another database',
+      'give the URL of that server, name another database, or drop the old one with DROP DATABASE … ON CLUSTER',
   );
 }
 

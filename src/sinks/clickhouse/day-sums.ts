@@ -89,9 +89,9 @@ export class DaySums {
   }
 
   async #addDays(finalHeight: number): Promise<void> {
-    if (this.#sink.cluster !== undefined) await this.#waitForReplicas(this.#sink.cluster);
     for (;;) {
       await this.#sink.keepLease();
+      await this.#waitForReplicas();
       const toHeight = await this.#endOfDays(finalHeight);
       if (toHeight <= this.#height) return;
       await this.#add(toHeight);
@@ -100,7 +100,9 @@ export class DaySums {
   }
 
   /** A replica without a part of the rows would give sums of a part of the changes. */
-  async #waitForReplicas(cluster: string): Promise<void> {
+  async #waitForReplicas(): Promise<void> {
+    const { cluster } = this.#sink;
+    if (cluster === undefined) return;
     for (let look = 0; !(await hasRowsAbove(this.#sink.server, this.#height)); look += 1) {
       if (look === REPLICA_LOOKS_MAX) throw replicaBehind(cluster);
       await this.#sink.pause();
@@ -158,6 +160,8 @@ export class DaySums {
         `SELECT toUInt64(${id}), toUInt32(${toHeight}), day, address, amount, transfers FROM (${changesPerDay(rows)})`,
       { isWaitingForShards: true },
     );
+    // The statement may have read another replica than the check before it.
+    await this.#waitForReplicas();
     await this.#sink.mark(DAY_MARKERS, ['to_height', RANGE_ID_COLUMN], `${toHeight}\t${id}\n`);
   }
 

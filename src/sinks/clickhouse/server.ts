@@ -78,6 +78,12 @@ const PINNED: Readonly<Record<string, string>> = {
       'throw',
     ]),
   ),
+  // A failed statement must not look like a shorter answer, and a failed migration not like a finished one.
+  http_write_exception_in_output_format: '0',
+  distributed_ddl_output_mode: 'throw',
+  // Each row is read once, by the server that the statement names.
+  max_parallel_replicas: '1',
+  parallel_distributed_insert_select: '0',
   // Integers of 64 bits are exact as text only.
   output_format_json_quote_64bit_integers: '1',
 };
@@ -228,14 +234,17 @@ async function textOf(stream: Readable): Promise<string> {
  * server or a proxy has sent the status, the status cannot change any more.
  */
 function exceptionIn(answer: string): string | undefined {
-  return /^Code: [0-9]+.*Exception.*$/m.exec(answer)?.[0];
+  return /(?:^|"exception": ?")(Code: [0-9]+.*Exception.*)$/m.exec(answer)?.[1];
 }
 
-/** Returns the rows of an answer in the format JSON; undefined for any other text. */
+/**
+ * Returns the rows of an answer in the format JSON; undefined for any other text, and for an answer that ends with an
+ * exception.
+ */
 function rowsIn(answer: string): readonly unknown[] | undefined {
   try {
-    const { data } = JSON.parse(answer) as { readonly data?: unknown };
-    return Array.isArray(data) ? data : undefined;
+    const { data, exception } = JSON.parse(answer) as { readonly data?: unknown; readonly exception?: unknown };
+    return Array.isArray(data) && exception === undefined ? data : undefined;
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { BlockPlace } from '../sink.ts';
 import { SINK_TABLE_NAMES, type Rows, type SinkTable } from '../tables.ts';
@@ -40,13 +40,26 @@ export function blockName({ height, blockId }: BlockPlace): string {
 }
 
 /**
- * Creates a folder if it does not exist. The folder above it must exist: the recursive `mkdir` of Node never returns
+ * Creates a folder and the missing folders above it. The recursive `mkdir` of Node is not used, because it never returns
  * below `/proc`.
  */
 export async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  });
+  if (await isMade(folder)) return;
+  await makeFolder(dirname(folder));
+  await mkdir(folder);
+}
+
+/** @returns false if the folder above it is missing */
+async function isMade(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return true;
+    if (code !== 'ENOENT') throw error;
+    return false;
+  }
 }
 
 /** Lists the parts in a folder, ascending. */

@@ -56,7 +56,7 @@ export class ParquetSink implements Sink {
   readonly #ranges: string;
   readonly #tail: string;
 
-  /** @param folder created if it does not exist; the folder above it must exist */
+  /** @param folder created if it does not exist, with the folders above it */
   constructor(folder: string, takeLock: TakeFolderLock) {
     this.#folder = folder;
     this.#takeLock = takeLock;
