@@ -116,12 +116,13 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     );
   }
 
-  function unexpected(path: string, response: Response, { message, code }: Answer): ProtocolError {
+  function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
-    const said = message?.replace(/\.$/, '') ?? `status ${status}`;
-    // An error status from 500 on with a message of its own shows that a node answered, and that this machine may query
-    // it.
-    const doubt = message === undefined || status < 500 ? '; is it a node that lets this machine ask?' : '';
+    const said = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
+    // An error status from 500 on with a message of its own, and reasons, show that a node answered, and that this
+    // machine may query it.
+    const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
+    const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
       { url: base, path, status, ...(code === undefined ? {} : { reason: code }), ...retryAfterOf(response) },

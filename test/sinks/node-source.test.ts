@@ -377,6 +377,32 @@ test('a node whose chain is shorter than the sink ends the command with a line t
   t.deepEqual(heights, []);
 });
 
+test('a sink waits for a node whose chain is shorter than the final part, and says so', async (t) => {
+  const chain = fullChain(2, 58);
+  const served = await serveChain(t, chain.maker.rules, chain.blocks);
+  const lines: string[] = [];
+  const say = (line: string): void => void lines.push(line);
+  const options = { depth: 10, signal: running, pauseMs: 5, say };
+  const source = await openNodeSource(served.url, networkOf(chain.network), options);
+  const content = emptyMemorySink();
+  const abort = new AbortController();
+  const run = runSink({ source, sink: new MemorySink(content), rangeBlocks: 10, signal: abort.signal, follows: true });
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  await orLate(Promise.race([run, until(() => content.tail.at(-1)?.height === 58)]));
+  await served.restart(() => served.revertTo(30));
+  const isSaid = (): boolean =>
+    lines.some((line) => /is at height 30, below block 4[0-9], which counted as final/.test(line));
+  await orLate(Promise.race([run, until(isSaid)]));
+  served.append(chain.blocks.slice(30));
+  await orLate(Promise.race([run, until(() => lines.some((line) => line.endsWith('is back')))]));
+  t.true(isSaid(), lines.join('\n'));
+  t.is(content.tail.at(-1)?.height, 58);
+  abort.abort();
+  await run;
+});
+
 test('a sink ends when it finds another network at the address of its node', async (t) => {
   const { url } = await serveChain(t, short.maker.rules, short.blocks);
   let isOther = false;

@@ -10,6 +10,7 @@ import { isStopped, withStoppedNode } from '../explore/source.ts';
 import type { EventsFlags } from '../flags.ts';
 import { note, printJson, printLine } from '../output.ts';
 import { usageError } from '../problems.ts';
+import { isTransient } from '../sink/node-retry.ts';
 
 /** Pause in milliseconds before the command connects to a lost node again. */
 const AGAIN_MS = 1000;
@@ -59,8 +60,9 @@ async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
       }
       note(`${node.base} ended the stream; it is asked again until it is back`);
     } catch (error) {
-      // The command connects again only after a lost connection. A malformed or unreadable answer ends the command.
-      const isLost = !(error instanceof ProtocolError) || (hasBegun && error.code === 'NODE_UNREACHABLE');
+      // The command connects again after a lost connection, and after the answer of a busy node or of a balancer without
+      // a node. A malformed or unreadable answer ends the command.
+      const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))
         note(`${node.base} is lost (${messageOf(error)}); it is asked until it is back`);

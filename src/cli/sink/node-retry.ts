@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 /** Longest pause between two attempts, in milliseconds, unless an answer has a `Retry-After` header. */
 const PAUSE_MS_MAX = 30_000;
@@ -25,6 +25,7 @@ export interface NodeRetryOptions {
 export class NodeRetry {
   readonly #options: NodeRetryOptions;
   #failures = 0;
+  #wasBehind = false;
 
   constructor(options: NodeRetryOptions) {
     this.#options = options;
@@ -42,7 +43,8 @@ export class NodeRetry {
   }
 
   /**
-   * Waits before the next attempt. Of several consecutive failures, only the first is reported to the user.
+   * Waits before the next attempt. Of several consecutive failures, only the first is reported to the user, and the
+   * first answer of a node whose chain is too short.
    *
    * @throws `error` itself when a further attempt is useless; the reason of the signal after an abort
    */
@@ -50,7 +52,10 @@ export class NodeRetry {
     const { signal, pauseMs, say } = this.#options;
     signal.throwIfAborted();
     if (!isTransient(error)) throw error;
-    if (this.#failures === 0) say(`${messageOf(error)}; it is asked again until it answers`);
+    const isBehind = codeOf(error) === 'NODE_BEHIND';
+    if (this.#failures === 0 || (isBehind && !this.#wasBehind))
+      say(`${messageOf(error)}; it is asked again until it answers`);
+    this.#wasBehind = isBehind;
     const waitMs = retryAfterMs(error) ?? Math.min(PAUSE_MS_MAX, pauseMs * 2 ** Math.min(this.#failures, 16));
     this.#failures += 1;
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);
@@ -116,9 +121,16 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
   }
 }
 
-function isTransient(error: unknown): boolean {
+/** Returns the error for a node whose chain is shorter than the final part that it told before. */
+export function nodeBehind(base: string, height: number, finalHeight: number): ProtocolError {
+  const message = `the chain of ${base} is at height ${height}, below block ${finalHeight}, which counted as final`;
+  return new ProtocolError('NODE_BEHIND', { url: base, height, finalHeight }, message);
+}
+
+/** @returns true when the same request may succeed later */
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof ProtocolError)) return false;
-  if (error.code === 'NODE_UNREACHABLE') return true;
+  if (error.code === 'NODE_UNREACHABLE' || error.code === 'NODE_BEHIND') return true;
   return error.code === 'NODE_ANSWER_UNEXPECTED' && BUSY.has(error.data['status']);
 }
 

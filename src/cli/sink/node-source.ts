@@ -13,7 +13,7 @@ import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import { eventsIn, type NodeEventJson } from '../event-stream.ts';
 import { note } from '../output.ts';
 import { BlockReader, malformed } from './block-reader.ts';
-import { bodyOf, connectionLost, NodeRetry } from './node-retry.ts';
+import { bodyOf, connectionLost, nodeBehind, NodeRetry } from './node-retry.ts';
 import { ToldChain } from './told-chain.ts';
 
 /** Pause in milliseconds before the first new request to a lost node. */
@@ -111,6 +111,9 @@ export async function openNodeSource(
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
+          // Behind a balancer, another node may answer that has not reached this height yet.
+          const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
+          if (height < told.firstOpen() - 1) throw nodeBehind(node.base, height, told.firstOpen() - 1);
           const stream = events(`${CHANGES}&fromHeight=${told.firstOpen()}`);
           const changes = changesIn(abortable(stream, signal), readerOf(), told);
           for await (const change of changes) {
