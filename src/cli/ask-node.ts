@@ -56,6 +56,8 @@ const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-
 /** Usual HTTP port of Lisk networks. */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
+/** HTTP status of a node that has waited too long for a request. */
+const REQUEST_TIMEOUT = 408;
 /** Environment variable with another time limit in seconds, for a node on a busy machine or far away. */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /** Time limit for a request that changes something. Unlocking a passphrase takes a node one or two seconds. */
@@ -96,12 +98,15 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
         return { response, answer: answerIn(await boundedText(response)) };
       });
     try {
-      return await once().catch((error: unknown) => {
+      const answer = await once().catch((error: unknown) => {
         // The node closes idle connections, and may have closed this connection just before the request arrived. The
         // request changes nothing, so it is sent again.
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });
+      // The node stops to wait for a request that comes late, for example from a process without processor time.
+      const isLate = answer.response.status === REQUEST_TIMEOUT && init.method === undefined;
+      return isLate ? await once() : answer;
     } catch (error) {
       throw unreachable(error);
     }

@@ -6,7 +6,7 @@ import { measure } from './measure.ts';
 import { LATE } from './operator-watch.ts';
 
 /** Runs each attack briefly. `npm run attacks` runs each one for longer and waits for blocks after it. */
-const PACE = { seconds: 0.3, blocksAfter: 0, tries: 2 };
+const PACE = { seconds: 0.3, blocksAfter: 0, tries: 3 };
 
 for (const [generation, setting] of [
   [3, 'default'],

@@ -31,6 +31,22 @@ for (const [name, listener] of [
   });
 }
 
+test('a request that came late is sent again once, and a command is not', async (t) => {
+  const methods: string[] = [];
+  const asker = nodeAsker(
+    await serve(t, (request, response) => {
+      methods.push(request.method ?? '');
+      if (methods.length === 2) return void response.end('{"data":{"height":7}}');
+      response.writeHead(408).end();
+    }),
+  );
+  t.deepEqual(await asker.ask('node/other'), { height: 7 });
+  await t.throwsAsync(asker.send('POST', 'transactions', {}), { code: 'NODE_ANSWER_UNEXPECTED' });
+  t.deepEqual(methods, ['GET', 'GET', 'POST']);
+  await t.throwsAsync(asker.ask('node/other'), { message: /status 408/ });
+  t.is(methods.length, 5);
+});
+
 test('the time limit of all commands can be set in the environment', async (t) => {
   const url = await serve(t, () => undefined);
   const askerWith = (seconds: string): ReturnType<typeof nodeAsker> => {

@@ -247,6 +247,21 @@ test('the views of a sink name its folder exactly, and a folder with a character
   }
 });
 
+test('a copy of a sink that lacks a folder is refused, and the error names the folder', async (t) => {
+  for (const name of ['ranges', 'tail']) {
+    const folder = temporaryFolder(t);
+    await placeOf(folder);
+    rmSync(join(folder, name), { recursive: true });
+    const error = await t.throwsAsync(
+      withSnapshot(folder, () => undefined),
+      { code: 'SINK_DAMAGED' },
+    );
+    t.true(error.message.includes(join(folder, name)), error.message);
+    await placeOf(folder);
+    await t.notThrowsAsync(withSnapshot(folder, () => undefined));
+  }
+});
+
 test('a folder that the system cannot make is refused at once', async (t) => {
   const error = await t.throwsAsync(placeOf('/proc/bloomery-sink'));
   t.is(codeOf(error), 'SINK_UNWRITABLE');

@@ -1,6 +1,6 @@
 /**
  * Decides which requests to a node are repeated, and when. A request is repeated after a lost or failed connection, and
- * after HTTP status 429 or 503. After any other error, the same request would fail again.
+ * after HTTP status 408, 429 or 503. After any other error, the same request would fail again.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 const PAUSE_MS_MAX = 30_000;
 /** Longest accepted pause from a `Retry-After` header, in milliseconds. */
 const RETRY_AFTER_MS_MAX = 300_000;
-const BUSY: ReadonlySet<unknown> = new Set([429, 503]);
+const BUSY: ReadonlySet<unknown> = new Set([408, 429, 503]);
 
 export interface NodeRetryOptions {
   readonly base: string;

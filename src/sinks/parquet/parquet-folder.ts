@@ -62,9 +62,15 @@ async function isMade(folder: string): Promise<boolean> {
   }
 }
 
-/** Lists the parts in a folder, ascending. */
+/**
+ * Lists the parts in a folder, ascending.
+ *
+ * @throws ProtocolError `SINK_DAMAGED` when the folder does not exist
+ */
 export async function partsIn(folder: string): Promise<readonly Part[]> {
-  const names = await readdir(folder);
+  const names = await readdir(folder).catch((error: unknown) => {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? withoutFolder(folder, error) : error;
+  });
   return names.flatMap((name) => partOf(name)).sort((a, b) => a.fromHeight - b.fromHeight);
 }
 
@@ -205,6 +211,11 @@ export function partOf(name: string): readonly Part[] {
 }
 
 const REWRITE = 'remove the folder of the sink and let the sink write it again';
+
+function withoutFolder(folder: string, cause: unknown): ProtocolError {
+  const message = `the folder ${folder} of the sink is missing: copy the whole folder again, or run bloomery sink parquet`;
+  return new ProtocolError('SINK_DAMAGED', { folder }, message, { cause });
+}
 
 function damaged(folder: string, { height, repeated }: Fault): ProtocolError {
   const what =

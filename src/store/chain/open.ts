@@ -225,7 +225,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
       'STORE_GENERATION_MISMATCH',
       { directory, found: generation, expected: params.generation },
       `The chain store in ${directory} belongs to generation ${generation ?? 'unknown'}, and this network is generation ` +
-        `${params.generation}. Give this node another data directory, or remove the folder to start again.`,
+        `${params.generation}. Name the network of this chain, or another data directory.`,
     );
   }
   const network = metaOf(keyValue, META_NETWORK);
@@ -234,8 +234,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
       'STORE_NETWORK_MISMATCH',
       { directory, found: network, expected: networkOf(params) },
       `The chain store in ${directory} belongs to another network (genesis block, nethash and network identifier ` +
-        `${network ?? 'unknown'} instead of ${networkOf(params)}). Give this node another data directory, or remove the ` +
-        'folder to start again.',
+        `${network ?? 'unknown'} instead of ${networkOf(params)}). Name the network of this chain, or another data directory.`,
     );
   }
   refuseOtherParams(metaOf(keyValue, META_PARAMS) ?? '', params, directory);
