@@ -13,6 +13,7 @@
  * `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every
  * balance with the node, and runs the queries three times. With `--spread` the run is repeated with the tables on the
  * cluster.
+ * `--replica-faults N` fills N sinks on a cluster with two replicas of a shard, and stops and kills the replicas meanwhile.
  * `--lag M` measures for M minutes how long a new block of a devnet takes until the tables show it.
  * `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
  * three times. With `--spread` the run is repeated with the tables on the cluster.
@@ -41,6 +42,7 @@ import { killSink, type ServerOfEngine } from './kills.ts';
 import { fillFromStore } from './stored-chain.ts';
 import { runLag } from './lag.ts';
 import { runLiveKills } from './live-kills.ts';
+import { runReplicaFaults } from './replica-faults.ts';
 import { TRANSACTIONS_PER_BLOCK, unsignedChain } from './unsigned-chain.ts';
 import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
@@ -66,6 +68,7 @@ const { values: flags } = parseArgs({
     backfill: { type: 'string', default: '0' },
     minutes: { type: 'string', default: '20' },
     spread: { type: 'boolean', default: false },
+    'replica-faults': { type: 'string', default: '0' },
     lag: { type: 'string', default: '0' },
     store: { type: 'string' },
     network: { type: 'string' },
@@ -103,6 +106,7 @@ const url = namedUrl ?? clusterUrl;
 try {
   if (Number(flags['live-kills']) > 0) await tryLiveKills(Number(flags['live-kills']));
   else if (Number(flags.backfill) > 0) await tryBackfill(Number(flags.backfill));
+  else if (Number(flags['replica-faults']) > 0) await tryReplicaFaults(Number(flags['replica-faults']));
   else if (Number(flags.lag) > 0) await tryLag(Number(flags.lag));
   else if (Number(flags.generated) > 0) await tryGenerated(Number(flags.generated));
   else if (flags.store !== undefined) await tryStore(flags.store, flags.network ?? 'mainnet');
@@ -150,6 +154,13 @@ async function tryLiveKills(kills: number): Promise<void> {
   });
   for (const difference of differences) fault(`killed beside a devnet: ${difference}`);
   say(`killed beside a devnet: ${JSON.stringify(report)}, ${differences.length} tables differ`);
+}
+
+async function tryReplicaFaults(rounds: number): Promise<void> {
+  if (missing !== undefined) return say(`skipped: faults of replicas; ${missing}`);
+  const { differences, ...report } = await runReplicaFaults(join(folder, 'replicas'), rounds, say);
+  for (const difference of differences) fault(`replicas: ${difference}`);
+  say(`replicas: ${JSON.stringify(report)}, ${differences.length} tables differ`);
 }
 
 async function tryBackfill(blockCount: number): Promise<void> {

@@ -11,7 +11,8 @@ import { freePorts } from '../support/ports.ts';
 
 /** Name of the ClickHouse cluster that the test servers form. */
 export const CLUSTER = 'three';
-const SHARDS = 3;
+/** Number of replicas of each shard. */
+const THREE_SHARDS: readonly number[] = [1, 1, 1];
 const START_MS = 120_000;
 const POLL_MS = 100;
 const JARS = '/usr/share/java';
@@ -45,14 +46,21 @@ export function missingServer(): string | undefined {
     : undefined;
 }
 
-/** Starts a cluster of three servers, each of which is one shard. */
-export async function startCluster(folder: string): Promise<TestCluster> {
+/**
+ * Starts a cluster.
+ *
+ * @param shards number of replicas of each shard; by default three servers, each of which is one shard
+ * @returns the servers of the first shard, then those of the second, and so on
+ */
+export async function startCluster(folder: string, shards: readonly number[] = THREE_SHARDS): Promise<TestCluster> {
   const zooKeeperPort = await freePorts(1);
   const zooKeeper = startZooKeeper(folder, zooKeeperPort);
-  const ports = Array.from({ length: SHARDS }, () => freePorts(3));
-  const firstPorts = await Promise.all(ports);
-  const servers = firstPorts.map((port, index) =>
-    serverAt(join(folder, `server-${index + 1}`), port, shardSettings(index + 1, zooKeeperPort, firstPorts)),
+  const places = shards.flatMap((replicas, index) =>
+    Array.from({ length: replicas }, (_, replica) => ({ shard: index + 1, replica: replica + 1 })),
+  );
+  const members = await Promise.all(places.map(async (place) => ({ ...place, port: await freePorts(3) })));
+  const servers = members.map((member, index) =>
+    serverAt(join(folder, `server-${index + 1}`), member.port, memberSettings(member, zooKeeperPort, members)),
   );
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
@@ -150,16 +158,28 @@ ${more}</yandex>
 `;
 }
 
-function shardSettings(shard: number, zooKeeperPort: number, ports: readonly number[]): string {
-  const shards = ports.map(
-    (port) =>
-      `<shard><internal_replication>true</internal_replication><replica><host>127.0.0.1</host><port>${port + 1}</port></replica></shard>`,
-  );
+/** A server's place in the cluster. Shards and their replicas are numbered from 1. */
+interface Member {
+  readonly shard: number;
+  readonly replica: number;
+  readonly port: number;
+}
+
+function memberSettings({ shard, replica }: Member, zooKeeperPort: number, members: readonly Member[]): string {
+  const numbers = [...new Set(members.map((member) => member.shard))];
+  const shards = numbers.map((number) => {
+    const replicas = members.filter((member) => member.shard === number);
+    return `<shard><internal_replication>true</internal_replication>${replicas.map(replicaOf).join('')}</shard>`;
+  });
   return `<remote_servers><${CLUSTER}>${shards.join('')}</${CLUSTER}></remote_servers>
 <zookeeper><node><host>127.0.0.1</host><port>${zooKeeperPort}</port></node></zookeeper>
-<macros><shard>${shard}</shard><replica>1</replica></macros>
+<macros><shard>${shard}</shard><replica>${replica}</replica></macros>
 <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
 `;
+}
+
+function replicaOf({ port }: Member): string {
+  return `<replica><host>127.0.0.1</host><port>${port + 1}</port></replica>`;
 }
 
 function programAt(name: string): string | undefined {

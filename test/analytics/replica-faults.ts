@@ -1,0 +1,197 @@
+/**
+ * A sink on a cluster with two replicas of a shard. The replicas are stopped, killed and cut off from each other while
+ * the sink writes. After each fault both replicas must hold the rows of the chain exactly once, and the stored sums of
+ * the days must be the sums of all rows.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../src/primitives/errors.ts';
+import { runSink } from '../../src/sinks/run.ts';
+import { expireLease } from '../sinks/expire-lease.ts';
+import { fullChain } from '../sinks/full-chain.ts';
+import { listSource } from '../sinks/list-source.ts';
+import { clickHouseEngine, type Engine } from './engines.ts';
+import { sameTables } from './same-tables.ts';
+import { CLUSTER, startCluster, type TestServer } from './servers.ts';
+
+export interface ReplicaFaultsReport {
+  /** Number of times that each fault was caused. */
+  readonly faults: Readonly<Record<Fault, number>>;
+  /** How often the sink ended with an error and was started again, as a service manager would do. */
+  readonly restarts: number;
+  /** How often the sink had not ended when the replica with the missing rows was started. */
+  readonly waits: number;
+  /** A sentence for each table that differs. */
+  readonly differences: readonly string[];
+}
+
+/** The first shard is the server of the markers. The second shard has two replicas. */
+export const SHARDS_WITH_REPLICA: readonly number[] = [1, 2];
+
+const FAULTS = ['down', 'lags', 'killed'] as const;
+type Fault = (typeof FAULTS)[number];
+
+const HEIGHT = 103;
+const RANGE_BLOCKS = 4;
+/** Number of blocks that the sink writes during one fault. Five faults fill the sink. */
+const STEP_BLOCKS = 20;
+const LAG_MS = 2_000;
+const RUNS_MAX = 60;
+const RETRY_MS = 500;
+const CATCH_UP_MS = 60_000;
+const POLL_MS = 100;
+
+/**
+ * Fills `rounds` sinks one after the other, with five faults during each.
+ *
+ * @param folder for the data of the servers
+ */
+export async function runReplicaFaults(
+  folder: string,
+  rounds: number,
+  say: (line: string) => void,
+): Promise<ReplicaFaultsReport> {
+  const cluster = await startCluster(folder, SHARDS_WITH_REPLICA);
+  try {
+    const [first, ...replicas] = cluster.servers;
+    if (first === undefined) throw new Error('the cluster has no servers');
+    const trial = new ReplicaTrial(first, replicas);
+    for (let round = 1; round <= rounds; round += 1) {
+      await trial.run(round);
+      say(`replicas, round ${round} of ${rounds}: ${JSON.stringify(trial.report())}`);
+    }
+    return trial.report();
+  } finally {
+    await cluster.stop();
+  }
+}
+
+class ReplicaTrial {
+  readonly #first: TestServer;
+  readonly #replicas: readonly TestServer[];
+  readonly #chain = fullChain(3, HEIGHT);
+  readonly #faults: Record<Fault, number> = { down: 0, lags: 0, killed: 0 };
+  readonly #differences: string[] = [];
+  #restarts = 0;
+  #waits = 0;
+  #turn = 0;
+  #database = '';
+  #engine: Engine;
+
+  constructor(first: TestServer, replicas: readonly TestServer[]) {
+    this.#first = first;
+    this.#replicas = replicas;
+    this.#engine = clickHouseEngine(first.url, this.#database, CLUSTER);
+  }
+
+  report(): ReplicaFaultsReport {
+    return {
+      faults: { ...this.#faults },
+      restarts: this.#restarts,
+      waits: this.#waits,
+      differences: [...this.#differences],
+    };
+  }
+
+  async run(round: number): Promise<void> {
+    this.#database = `bloomery_replicas_${process.pid}_${round}`;
+    this.#engine = clickHouseEngine(this.#first.url, this.#database, CLUSTER);
+    // The tables are made while all servers are up.
+    await this.#fill(RANGE_BLOCKS);
+    for (let height = STEP_BLOCKS; height < HEIGHT; height += STEP_BLOCKS) {
+      const fault = FAULTS[this.#turn % FAULTS.length] ?? 'down';
+      await this.#fillDuring(fault, height, this.#turn % 2);
+      this.#turn += 1;
+      this.#faults[fault] += 1;
+      await this.#compare(`round ${round}, ${fault}, height ${height}`, height);
+    }
+    await this.#engine.remove();
+  }
+
+  /** @param index of the replica with the fault */
+  async #fillDuring(fault: Fault, height: number, index: number): Promise<void> {
+    const [ill, healthy] = [this.#replicas[index], this.#replicas[1 - index]];
+    if (ill === undefined || healthy === undefined) throw new Error('the shard has two replicas');
+    switch (fault) {
+      case 'down':
+        await ill.kill();
+        await this.#fill(height);
+        return ill.start();
+      case 'lags': {
+        // The rows of the first half are on one replica only, and this replica is down when the other half is written.
+        await ill.kill();
+        await this.#fill(height - STEP_BLOCKS / 2);
+        await healthy.kill();
+        await ill.start();
+        let isFilled = false;
+        const filled = this.#fill(height).finally(() => (isFilled = true));
+        await sleep(LAG_MS);
+        if (!isFilled) this.#waits += 1;
+        await healthy.start();
+        return filled;
+      }
+      case 'killed': {
+        const filled = this.#fill(height);
+        await sleep(20 + ((this.#turn * 37) % 400));
+        await ill.kill();
+        await ill.start();
+        return filled;
+      }
+    }
+  }
+
+  /** Runs the sink until it holds the chain up to a final height, and starts it again when it ends with an error. */
+  async #fill(finalHeight: number): Promise<void> {
+    const { maker, blocks } = this.#chain;
+    for (let run = 1; ; run += 1) {
+      const source = listSource(maker.rules, { blocks: blocks.slice(0, finalHeight), finalHeight });
+      const sink = this.#engine.open();
+      try {
+        const { signal } = new AbortController();
+        await runSink({ source, sink, rangeBlocks: RANGE_BLOCKS, signal, follows: false });
+        return;
+      } catch (error) {
+        if (run === RUNS_MAX) throw error;
+        this.#restarts += 1;
+        await sleep(RETRY_MS);
+      } finally {
+        await sink.end();
+        await expireLease(this.#first.url, this.#database);
+      }
+    }
+  }
+
+  /** Compares the rows that each of the replicas holds with the chain. */
+  async #compare(name: string, height: number): Promise<void> {
+    await this.#waitForReplication();
+    const { maker, blocks } = this.#chain;
+    for (const [index, stopped] of this.#replicas.entries()) {
+      await stopped.stop();
+      for (const difference of await sameTables(this.#engine, maker.rules, blocks.slice(0, height)))
+        this.#differences.push(`${name}, without replica ${index + 1}: ${difference}`);
+      await stopped.start();
+    }
+  }
+
+  async #waitForReplication(): Promise<void> {
+    const endMs = performance.now() + CATCH_UP_MS;
+    const waiting =
+      `SELECT sum(queue_size) AS waiting FROM system.replicas WHERE database = '${this.#database}' ` +
+      'AND queue_size > 0';
+    for (;;) {
+      const answers = await Promise.all(this.#replicas.map(({ url }) => textOf(url, waiting)));
+      if (answers.every((answer) => answer === '0\n')) return;
+      if (performance.now() > endMs) throw new Error(`the replicas did not catch up: ${answers.join(', ')}`);
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+async function textOf(url: string, sql: string): Promise<string> {
+  try {
+    const response = await fetch(url, { method: 'POST', body: sql });
+    return await response.text();
+  } catch (error) {
+    return messageOf(error);
+  }
+}
