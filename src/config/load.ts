@@ -28,6 +28,8 @@ export interface ConfigSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Values by `section.key`, in the same form as in a configuration file. */
   readonly flags?: ReadonlyMap<string, unknown>;
+  /** Default of `http.processes` on this machine; 0 unless given. */
+  readonly processes?: number;
 }
 
 const CODE = 'CONFIG_INVALID';
@@ -80,7 +82,7 @@ export function explainConfig(sources: ConfigSources): readonly ExplainedOption[
   for (const named of allOptions()) {
     const section = values[named.section];
     if (section === undefined) continue;
-    const { value, origin } = valueOf(named, layers, sources.network, section);
+    const { value, origin } = valueOf(named, layers, sources, section);
     section[named.key] = value;
     explained.push({ named, value, origin });
   }
@@ -92,11 +94,11 @@ export function explainConfig(sources: ConfigSources): readonly ExplainedOption[
 function valueOf(
   named: NamedOption,
   layers: readonly ConfigLayer[],
-  network: Network,
+  sources: ConfigSources,
   section: Readonly<Record<string, unknown>>,
 ): { readonly value: unknown; readonly origin: string } {
   const layer = layers.findLast((candidate) => candidate.values.has(named.path));
-  if (layer === undefined) return { value: defaultOf(named, network, section), origin: 'default' };
+  if (layer === undefined) return { value: defaultOf(named, sources, section), origin: 'default' };
   const value = named.option.read(layer.values.get(named.path));
   if (value !== undefined) return { value, origin: layer.origin };
   const name = layer.nameOf?.(named) ?? named.path;
@@ -110,7 +112,12 @@ function valueOf(
 /**
  * @param section values of the preceding options in the section
  */
-function defaultOf(named: NamedOption, network: Network, section: Readonly<Record<string, unknown>>): unknown {
+function defaultOf(
+  named: NamedOption,
+  { network, processes }: ConfigSources,
+  section: Readonly<Record<string, unknown>>,
+): unknown {
+  if (named.path === 'http.processes') return processes ?? named.option.default;
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
   // The default of `forging.waitThresholdS` suits the slots of mainnet. On a devnet with short slots, the default would
   // be as long as a whole slot.

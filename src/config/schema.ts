@@ -49,10 +49,11 @@ export const OPTIONS = {
   http: {
     enabled: flag('Whether the node answers HTTP.', true),
     processes: integer(
-      'Number of additional processes that answer HTTP on the node’s port; with 0, the node itself answers. Experimental: see decision 23.',
+      'Number of additional processes that answer HTTP on the node’s port; with 0, the node itself answers. A node of `bloomery devnet` has 0.',
       0,
       0,
       64,
+      { defaultText: '1; 0 on a machine with one processor core or less than 1 GB of memory' },
     ),
     port: integer('Port of the HTTP interface; 0 for any free port.', 4000, 0, 65_535, {
       defaultText: "the network's",

@@ -3,6 +3,7 @@
 import { explainConfig, type ExplainedOption } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
+import { defaultProcesses } from '../default-processes.ts';
 import type { ConfigShowFlags } from '../flags.ts';
 import { printJson, printLine } from '../output.ts';
 
@@ -14,6 +15,7 @@ export function configShow(flags: ConfigShowFlags): void {
   const options = explainConfig({
     network,
     environment: process.env,
+    processes: defaultProcesses(),
     ...(flags.config === undefined ? {} : { file: flags.config }),
   });
   if (flags.json === true) {

@@ -14,6 +14,7 @@ import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { beginNodeProgram } from '../node-program.ts';
 import { checkPortsFree } from '../ports.ts';
 import type { StartFlags } from '../flags.ts';
+import { defaultProcesses } from '../default-processes.ts';
 import { overStore } from '../over-store.ts';
 import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
@@ -28,6 +29,7 @@ export async function start(flags: StartFlags): Promise<void> {
     network,
     environment: process.env,
     flags: flagValues(flags),
+    processes: defaultProcesses(),
     ...(flags.config === undefined ? {} : { file: flags.config }),
   });
   checkCeiling(config);

@@ -73,7 +73,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
       logFile: join(folder, 'node.log'),
       delegates,
       config: {
-        http: { port: httpPort + index, host: DEVNET_HOST },
+        // No reading processes: a devnet has few clients, and several nodes already use all cores.
+        http: { port: httpPort + index, host: DEVNET_HOST, processes: 0 },
         p2p: {
           port: ownWsPort,
           host: DEVNET_HOST,

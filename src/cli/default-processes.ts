@@ -1,0 +1,29 @@
+/** Decides how many processes answer HTTP beside a node of `bloomery start`, unless the operator says so. */
+
+import { availableParallelism, totalmem } from 'node:os';
+
+/**
+ * Least memory of a machine on which a node has a reading process by default. A reading process needs up to 200 MB in
+ * addition to the node.
+ */
+const MEMORY_BYTES_MIN = 1_000_000_000;
+/** With one core, a reading process and forging would share the core, as requests and forging do within the node. */
+const CORES_MIN = 2;
+
+export interface Machine {
+  readonly cores: number;
+  /** Memory of the machine, or of the container if it has less. */
+  readonly memoryBytes: number;
+}
+
+/** Default of `http.processes` for `bloomery start`. */
+export function defaultProcesses({ cores, memoryBytes }: Machine = thisMachine()): number {
+  return cores >= CORES_MIN && memoryBytes >= MEMORY_BYTES_MIN ? 1 : 0;
+}
+
+function thisMachine(): Machine {
+  // 0, or more than the memory of the machine, if nothing constrains the process.
+  const constrainedBytes = process.constrainedMemory();
+  const memoryBytes = Math.min(totalmem(), constrainedBytes > 0 ? constrainedBytes : Number.POSITIVE_INFINITY);
+  return { cores: availableParallelism(), memoryBytes };
+}
