@@ -99,14 +99,16 @@ if (missing !== undefined && namedUrl === undefined)
   say(
     'skipped: clickhouse; install `clickhouse-server`, or name a server in BLOOMERY_TEST_CLICKHOUSE_URL, for example http://127.0.0.1:8123',
   );
-const cluster = missing === undefined ? await startCluster(folder) : undefined;
+// The faults of replicas need another cluster.
+const isOfReplicas = Number(flags['replica-faults']) > 0;
+const cluster = missing === undefined && !isOfReplicas ? await startCluster(folder) : undefined;
 const clusterUrl = cluster?.servers[0]?.url;
 const url = namedUrl ?? clusterUrl;
 
 try {
   if (Number(flags['live-kills']) > 0) await tryLiveKills(Number(flags['live-kills']));
   else if (Number(flags.backfill) > 0) await tryBackfill(Number(flags.backfill));
-  else if (Number(flags['replica-faults']) > 0) await tryReplicaFaults(Number(flags['replica-faults']));
+  else if (isOfReplicas) await tryReplicaFaults(Number(flags['replica-faults']));
   else if (Number(flags.lag) > 0) await tryLag(Number(flags.lag));
   else if (Number(flags.generated) > 0) await tryGenerated(Number(flags.generated));
   else if (flags.store !== undefined) await tryStore(flags.store, flags.network ?? 'mainnet');

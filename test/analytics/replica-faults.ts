@@ -58,7 +58,8 @@ export async function runReplicaFaults(
     const trial = new ReplicaTrial(first, replicas);
     for (let round = 1; round <= rounds; round += 1) {
       await trial.run(round);
-      say(`replicas, round ${round} of ${rounds}: ${JSON.stringify(trial.report())}`);
+      const { differences, ...report } = trial.report();
+      say(`replicas, round ${round} of ${rounds}: ${JSON.stringify(report)}, ${differences.length} tables differ`);
     }
     return trial.report();
   } finally {
@@ -175,9 +176,10 @@ class ReplicaTrial {
 
   async #waitForReplication(): Promise<void> {
     const endMs = performance.now() + CATCH_UP_MS;
+    // A replica that was just started has an empty queue until it has read the log of the other replica.
     const waiting =
-      `SELECT sum(queue_size) AS waiting FROM system.replicas WHERE database = '${this.#database}' ` +
-      'AND queue_size > 0';
+      `SELECT count() FROM system.replicas WHERE database = '${this.#database}' AND ` +
+      '(is_readonly OR is_session_expired OR queue_size > 0 OR log_pointer <= log_max_index)';
     for (;;) {
       const answers = await Promise.all(this.#replicas.map(({ url }) => textOf(url, waiting)));
       if (answers.every((answer) => answer === '0\n')) return;

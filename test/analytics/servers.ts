@@ -6,7 +6,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { freePorts } from '../support/ports.ts';
 
 /** Name of the ClickHouse cluster that the test servers form. */
@@ -67,6 +69,8 @@ export async function startCluster(folder: string, shards: readonly number[] = T
     await end(zooKeeper, 'SIGKILL');
   };
   try {
+    // A ClickHouse server of version 18.16 that finds no ZooKeeper at its start can crash later.
+    await until(async () => (await zooKeeperAnswer(zooKeeperPort)).startsWith('Zookeeper version'));
     await Promise.all(servers.map((server) => server.start()));
     const [first] = servers;
     await until(
@@ -130,6 +134,19 @@ function startZooKeeper(folder: string, port: number): ChildProcess {
   return spawn('java', ['-Xmx256m', '-Dzookeeper.jmx.log4j.disable=true', '-cp', classes, main, config], {
     stdio: 'ignore',
   });
+}
+
+/** Answer of ZooKeeper to the command `srvr`; another text while ZooKeeper starts, empty while its port is closed. */
+async function zooKeeperAnswer(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    socket.end('srvr');
+    return await text(socket);
+  } catch {
+    return '';
+  } finally {
+    socket.destroy();
+  }
 }
 
 const USERS = `<yandex>

@@ -55,6 +55,30 @@ test('a sink holds the final ranges and the tail above them', async (t) => {
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(chain, chain.blocks));
 });
 
+test('until a sink has caught up, one write of its tail has blocks of at most 50 ranges', async (t) => {
+  const blocks = fullChain(3, 120).blocks;
+  for (const [rangeBlocks, written] of [
+    [1, [50, 50, 20]],
+    [1_000, [120]],
+  ] as const) {
+    const inner = new MemorySink(emptyMemorySink());
+    const writes: number[] = [];
+    const sink: Sink = {
+      begin: (identity) => inner.begin(identity),
+      draftRange: () => inner.draftRange(),
+      putTail: (added) => {
+        writes.push(added.length);
+        return inner.putTail(added);
+      },
+      revertTail: (height) => inner.revertTail(height),
+      end: () => inner.end(),
+    };
+    const source = listSource(chain.maker.rules, { blocks, finalHeight: 0 });
+    await runSink({ ...whole, rangeBlocks, source, sink, follows: false });
+    t.deepEqual(writes, written, `ranges of ${rangeBlocks} blocks`);
+  }
+});
+
 test('the rows of a range are made while the sink writes the previous range', async (t) => {
   const content = emptyMemorySink();
   const sink = new MemorySink(content);

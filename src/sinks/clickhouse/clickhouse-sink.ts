@@ -212,12 +212,13 @@ export class ClickHouseSink implements Sink {
     const top = this.#tail.at(-1)?.height ?? this.#finalHeight;
     const added = blocks.filter(({ height }) => height > top);
     if (added.length === 0) return;
-    for (const table of SINK_TABLE_NAMES) {
+    const inserts = SINK_TABLE_NAMES.map(async (table) => {
       const lines = added.flatMap(({ blockId, rows }) =>
         rows[table].length === 0 ? [] : [linesOf(table, rows[table], blockId)],
       );
       if (lines.length > 0) await this.#server.insert(`${table}${TAIL_SUFFIX}`, ['block_id', ...namesOf(table)], lines);
-    }
+    });
+    await allEnded(inserts);
     await this.#mark(added, 1);
     this.#tail = [...this.#tail, ...added.map(({ height, blockId }) => ({ height, blockId }))];
   }
