@@ -17,6 +17,7 @@ export const CLUSTER = 'three';
 const THREE_SHARDS: readonly number[] = [1, 1, 1];
 const START_MS = 120_000;
 const POLL_MS = 100;
+const ANSWER_MS_MAX = 1_000;
 const JARS = '/usr/share/java';
 const ZOOKEEPER_JAR = join(JARS, 'zookeeper.jar');
 
@@ -139,6 +140,8 @@ function startZooKeeper(folder: string, port: number): ChildProcess {
 /** Answer of ZooKeeper to the command `srvr`; another text while ZooKeeper starts, empty while its port is closed. */
 async function zooKeeperAnswer(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');
+  // ZooKeeper does not answer a command that arrives while it starts.
+  socket.setTimeout(ANSWER_MS_MAX, () => socket.destroy(new Error('ZooKeeper does not answer')));
   try {
     socket.end('srvr');
     return await text(socket);
