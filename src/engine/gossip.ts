@@ -91,7 +91,7 @@ export class Gossip {
     this.#fetcher = new TransactionFetcher({
       clock,
       transport,
-      rate: rateOf(dependencies.generation, 'transactionsQuestion').own,
+      rate: rateOf(dependencies.generation, 'transactionsRequest').own,
       has: (id) => pool.has(id) || chain.state.hasTransaction(id),
       take: (peerId, transactions) => this.#takeTransactions(peerId, transactions),
       failed: (peerId, error) => this.#noteFailure(peerId, error),

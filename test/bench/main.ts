@@ -52,7 +52,7 @@ const flags = new Command('bench')
   .option('--transactions <number>', 'transactions of that store', whole, 1_000_000)
   .option('--accounts <number>', 'accounts of that store', whole, 100_000)
   .option('--store <directory>', 'keep that store here, or take the one that is here')
-  .option('--seconds <number>', 'how long each question is asked', positive, 3)
+  .option('--seconds <number>', 'how long each request is repeated', positive, 3)
   .addOption(
     part(
       '--scale [millions]',

@@ -78,7 +78,7 @@ test.serial('a block is shown by its height, by its id and as the latest', async
   t.deepEqual(JSON.parse(stdout), { block: BLOCK, transactions: [TRANSFER] });
 });
 
-test.serial('a question for data that the node lacks is refused in one line', async (t) => {
+test.serial('a query for data that the node lacks is refused in one line', async (t) => {
   const empty = { data: [] };
   const node = await nodeAnswering(t, {
     '/api/blocks?height=8': empty,

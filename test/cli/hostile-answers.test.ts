@@ -87,7 +87,7 @@ async function hostileNode(t: ExecutionContext, seed: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const QUESTIONS: readonly (readonly string[])[] = [
+const QUERIES: readonly (readonly string[])[] = [
   ['status'],
   ['status', '--digest'],
   ['status', '--json'],
@@ -122,7 +122,7 @@ test('no answer can control the terminal or crash a command', async (t) => {
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const lines = Array.from({ length: ROUNDS }, () => QUESTIONS).flat();
+  const lines = Array.from({ length: ROUNDS }, () => QUERIES).flat();
   child.stdin.end(lines.map((args) => `${JSON.stringify([...args, '--node', node])}\n`).join(''));
   let said = '';
   for (const stream of [child.stdout, child.stderr])

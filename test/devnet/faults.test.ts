@@ -254,8 +254,8 @@ test.serial('the doctor reports a network that stands still without its forgers'
   const one = await startOne(t, { network, fixedPeers });
   const two = await startOne(t, { network, fixedPeers: [`127.0.0.1:${one.wsPort}`] });
   await waitFor('nothing to find', () => isNothingFound(t, two), SHOWS_WITHIN_MS);
-  const ask = async (question: string): Promise<BlockState | undefined> =>
-    ((await (await fetch(`${two.url}/api/blocks?${question}`)).json()) as Untyped).data[0];
+  const ask = async (query: string): Promise<BlockState | undefined> =>
+    ((await (await fetch(`${two.url}/api/blocks?${query}`)).json()) as Untyped).data[0];
   await Promise.all(devnet2.nodes.map((node) => node.kill()));
   const sinceMs = Date.now();
   const tip = await ask('limit=1');

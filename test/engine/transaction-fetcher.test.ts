@@ -206,9 +206,9 @@ test('an id that was refused once is requested again while ever new ones are ann
     await run(1);
   }
   t.true(here.has('1'));
-  const questions = asked.filter(({ peerId }) => peerId === 'honest');
-  t.is(questions.filter(({ ids }) => ids.includes('1')).length, 1);
-  t.true(questions.findIndex(({ ids }) => ids.includes('1')) < AGAIN_EVERY, 'a bounded share');
+  const requests = asked.filter(({ peerId }) => peerId === 'honest');
+  t.is(requests.filter(({ ids }) => ids.includes('1')).length, 1);
+  t.true(requests.findIndex(({ ids }) => ids.includes('1')) < AGAIN_EVERY, 'a bounded share');
 });
 
 test('a disconnected peer is not asked', async (t) => {

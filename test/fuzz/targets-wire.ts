@@ -56,11 +56,11 @@ interface FuzzedDialect {
   readonly events: readonly (readonly [event: string, data: unknown])[];
   readonly calls: readonly (readonly [procedure: string, data?: unknown])[];
   readonly answers: readonly unknown[];
-  readonly questions: readonly PeerRequest[];
+  readonly requests: readonly PeerRequest[];
   readonly words: readonly string[];
 }
 
-const QUESTIONS: readonly PeerRequest[] = [
+const REQUESTS: readonly PeerRequest[] = [
   { kind: 'peers' },
   { kind: 'blocksAfter', blockId: ID },
   { kind: 'highestCommonBlock', blockIds: ['1', '2', ID] },
@@ -105,7 +105,7 @@ const DIALECTS: readonly FuzzedDialect[] = [
       { data: { success: true, common: { id: ID, height: 3 } } },
       ...SHARED_ANSWERS,
     ],
-    questions: QUESTIONS,
+    requests: REQUESTS,
     words: ['postBlock', 'updateMyself', 'blocksCommon', 'lastBlockId', 'ids', 'nonce', 'relays', 'nethash', 'common'],
   },
   {
@@ -133,7 +133,7 @@ const DIALECTS: readonly FuzzedDialect[] = [
       { data: BLOCK },
       ...SHARED_ANSWERS,
     ],
-    questions: [...QUESTIONS, { kind: 'tip' }, { kind: 'transactions', ids: [ID] }],
+    requests: [...REQUESTS, { kind: 'tip' }, { kind: 'transactions', ids: [ID] }],
     words: ['remote-message', 'postNodeInfo', 'getBlocksFromId', 'blockId', 'transactionIds', 'networkId', 'peers'],
   },
 ];
@@ -222,7 +222,7 @@ function queries({ name, dialect }: FuzzedDialect): Target {
 }
 
 /** Target for answers of a peer to each request of this node. */
-function answers({ name, dialect, answers: seeds, questions, words }: FuzzedDialect): Target {
+function answers({ name, dialect, answers: seeds, requests, words }: FuzzedDialect): Target {
   return {
     name: `answers-${name}`,
     seeds: seeds.map(bytesOf),
@@ -248,11 +248,11 @@ function answers({ name, dialect, answers: seeds, questions, words }: FuzzedDial
       });
       const admitted = frame.admit(`{"rid":2,"data":${input.toString('utf8')}}`);
       const answer = isRecord(admitted) ? own(admitted, 'data') : undefined;
-      const verdicts = questions.map((question) => {
-        const conversation = dialect.ask(question);
+      const verdicts = requests.map((request) => {
+        const conversation = dialect.ask(request);
         let step = conversation.next();
         for (let calls = 0; step.done !== true; calls += 1) {
-          if (calls > 20) throw new Error('a question without end');
+          if (calls > 20) throw new Error('a request without end');
           step = conversation.next(answer);
         }
         return step.value.kind.slice(0, 3);

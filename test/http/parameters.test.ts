@@ -163,7 +163,7 @@ for (const [generation, strictDialect] of [
       t.deepEqual(answer.body, body, target);
       t.is(answer.text, JSON.stringify(body), `${target}: order of members`);
     }
-    t.deepEqual(fake.asked, [], 'a refused question asks nothing');
+    t.deepEqual(fake.asked, [], 'a refused request asks nothing');
   });
 }
 

@@ -202,8 +202,8 @@ class Session {
   }
 
   /**
-   * True when everybody knows the keys of the network, or when a forked devnet signs with the stand-in key. If both are
-   * false, a transfer of this devnet might be valid on a network that somebody uses.
+   * True when everybody knows the keys of the network, or when a forked devnet signs with the substitute key. If both
+   * are false, a transfer of this devnet might be valid on a network that somebody uses.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;

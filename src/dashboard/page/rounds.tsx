@@ -16,16 +16,16 @@ const PAGE_BLOCKS = 100;
  */
 const PAGES_MAX = 6;
 /** Maximum number of requests about slots. Each request covers up to 101 consecutive slots. */
-const SLOT_QUESTIONS_MAX = 4;
-const SLOTS_PER_QUESTION = 101;
+const SLOT_REQUESTS_MAX = 4;
+const SLOTS_PER_REQUEST = 101;
 
 export function LastRounds({ activeDelegates }: { activeDelegates: number }) {
   const { status, blockTimeS, names, forging } = useLive();
   const height = status?.height ?? 0;
   const ended = Math.floor(height / activeDelegates);
-  const question = () => lastRounds(height, activeDelegates, blockTimeS);
+  const request = () => lastRounds(height, activeDelegates, blockTimeS);
   // The list of ended rounds changes only at the end of a round and on a reorg.
-  const asked = useAsked(question, `rounds ${blockTimeS}`, ended);
+  const asked = useAsked(request, `rounds ${blockTimeS}`, ended);
   if (height === 0) return null;
   const own = new Set((forging ?? []).map(({ publicKey }) => publicKey));
   const nameOf = (publicKey: string): string => names.get(publicKey) ?? `${publicKey.slice(0, 8)}…`;
@@ -155,13 +155,13 @@ interface ToldSlot {
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const told = new Map<number, string>();
   let asked = -1;
-  let questions = 0;
+  let requests = 0;
   for (const slot of [...slots].sort((a, b) => a - b)) {
-    if (slot <= asked || questions === SLOT_QUESTIONS_MAX) continue;
-    questions += 1;
-    asked = slot + SLOTS_PER_QUESTION - 1;
+    if (slot <= asked || requests === SLOT_REQUESTS_MAX) continue;
+    requests += 1;
+    asked = slot + SLOTS_PER_REQUEST - 1;
     const report = await askIfAllowed<{ slots: readonly ToldSlot[] }>(
-      `node/slots?from=${slot}&limit=${SLOTS_PER_QUESTION}`,
+      `node/slots?from=${slot}&limit=${SLOTS_PER_REQUEST}`,
     );
     if (report === undefined) return told;
     for (const each of report.slots) if (each.forger !== undefined) told.set(each.slot, each.forger.publicKey);

@@ -3,7 +3,7 @@
 import { request as send } from 'node:http';
 import { ALLOWANCES } from '../../golden/allowances.ts';
 import { differencesOf, isAllowed, type Allowance } from '../../golden/answer-diff.ts';
-import type { HttpRequest } from './questions.ts';
+import type { HttpRequest } from './queries.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -63,7 +63,7 @@ function parsed(text: string): unknown {
 /** Members that are not compared, each with a reason. */
 const NORMALISED: readonly Allowance[] = [
   {
-    reason: 'Time goes on between two questions.',
+    reason: 'Time goes on between two requests.',
     path: /^body\.(data\.(currentTime|secondsSinceEpoch|nonce)|meta\.(toTimestamp|currentSlot)|data\.\d+\.nextSlot)$/,
   },
   {

@@ -4,7 +4,7 @@ import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Untyped } from '../../support/untyped.ts';
 import { mutate, pick, textOf } from '../mutations.ts';
 import type { HttpLab } from './lab.ts';
-import type { HttpRequest } from './questions.ts';
+import type { HttpRequest } from './queries.ts';
 import { pickSeldom } from './seldom.ts';
 
 const LSK = 100_000_000n;

@@ -279,7 +279,7 @@ test('a peer that reveals a defect of ours is avoided, and another is followed i
   t.deepEqual(b.errors, ['SYNC_FAILED a number that nobody thought of']);
   const before = b.asked.length;
   await b.run();
-  t.false(b.asked.slice(before).some((question) => question.startsWith('strange')));
+  t.false(b.asked.slice(before).some((request) => request.startsWith('strange')));
 });
 
 test('a peer that stops before its branch is better changes nothing', async (t) => {

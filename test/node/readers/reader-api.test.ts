@@ -93,7 +93,7 @@ function post(json: unknown): RequestInit {
   return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
 }
 
-test('each question gets the same answer from a reader and from the node itself', async (t) => {
+test('each request gets the same answer from a reader and from the node itself', async (t) => {
   const { own, other } = await setUpReaders(t);
   const spec = (await ask(`${own}/api/spec`)).body as { paths: Record<string, { get?: Untyped }> };
   const address = addressOf(hexOf(network.accounts[0]?.publicKey ?? new Uint8Array(32)));
@@ -186,7 +186,7 @@ test('many equal requests share calls to the node, and more than the queue holds
   const answers = await Promise.all(Array.from({ length: 60 }, () => ask(`${other}/api/node/status`)));
   t.true(answers.every(({ status }) => status === 200));
   const calls = asked.flatMap((message) => (message.kind === 'reads' ? message.calls : []));
-  t.true(calls.length < 30, `${calls.length} calls for 60 questions`);
+  t.true(calls.length < 30, `${calls.length} calls for 60 requests`);
   const results = await Promise.allSettled(
     Array.from({ length: 1_000 }, (_, at) => channel.read('diagnostics', at + 1)),
   );

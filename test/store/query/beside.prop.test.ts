@@ -16,13 +16,13 @@ import { temporaryFolder } from '../backends.ts';
 import { build, direction, page, request, type World } from '../model.ts';
 import { ADDRESSES } from '../model.ts';
 import { Dice, nextStep } from '../world.ts';
-import type { Question, Sight } from './looking-reader.ts';
+import type { LookRequest, Sight } from './looking-reader.ts';
 import { filters, fitsTransaction, SORTED_BY } from './plain-transactions.ts';
 
 const PROGRAM = fileURLToPath(new URL('./looking-reader.js', import.meta.url));
-/** Number of random chains. Each of two readers asks `QUESTIONS` queries of each chain. */
+/** Number of random chains. Each of two readers asks `QUERIES` queries of each chain. */
 const CHAINS = Number(process.env['CHAINS_LOOKED_AT'] ?? 2);
-const QUESTIONS = 25;
+const QUERIES = 25;
 const READERS = 2;
 
 const query = fc
@@ -59,7 +59,7 @@ function keep(store: StoredChain, blocks: World['blocks'], worlds: Worlds): void
 async function askAll(reader: ChildProcess, queries: readonly TransactionQuery[]): Promise<readonly Sight[]> {
   const sights: Sight[] = [];
   for (const [at, each] of queries.entries()) {
-    reader.send({ at, query: each } satisfies Question);
+    reader.send({ at, query: each } satisfies LookRequest);
     const [sight] = (await once(reader, 'message')) as [Sight];
     sights.push(sight);
   }
@@ -101,7 +101,7 @@ test('each answer of two processes belongs to one height, whatever is appended a
     fc.asyncProperty(
       fc.nat(),
       fc.constantFrom(1, 4, 256),
-      fc.array(query, { minLength: QUESTIONS, maxLength: QUESTIONS }),
+      fc.array(query, { minLength: QUERIES, maxLength: QUERIES }),
       async (seed, shortListMax, queries) => {
         const directory = temporaryFolder();
         const store = await openChainStore({ directory, codec: FAKE_CODEC, params: paramsWith(), shortListMax });

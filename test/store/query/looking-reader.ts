@@ -23,7 +23,7 @@ export interface Sight {
   readonly count: number;
 }
 
-export interface Question {
+export interface LookRequest {
   readonly at: number;
   readonly query: TransactionQuery;
 }
@@ -36,7 +36,7 @@ const reader = new ChainReader(
   systemClock,
 );
 
-async function look({ at, query }: Question): Promise<Sight> {
+async function look({ at, query }: LookRequest): Promise<Sight> {
   reader.move();
   const moment = reader.current;
   return moment.hold(async () => {
@@ -61,6 +61,6 @@ async function look({ at, query }: Question): Promise<Sight> {
 }
 
 process.on('disconnect', () => process.exit(0));
-process.on('message', (question: Question) => {
-  void look(question).then((sight) => process.send?.(sight));
+process.on('message', (request: LookRequest) => {
+  void look(request).then((sight) => process.send?.(sight));
 });
