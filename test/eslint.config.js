@@ -133,7 +133,7 @@ export default tseslint.config(
     },
   },
   {
-    name: 'no Node modules below the edges',
+    name: 'no Node modules below the adapters',
     files: MODULES_WITHOUT_NODE,
     rules: {
       'no-restricted-globals': ['error', { globals: PURE_GLOBALS, checkGlobalObject: true }],
