@@ -232,10 +232,10 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
  * Methods with their own label in metrics. All other methods share one label. Otherwise clients could use up the
  * maximum number of metric series with invented methods.
  */
-const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
+const LABELLED_METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
 function methodLabel(method: string): string {
-  return METHODS_TOLD.has(method) ? method : 'other';
+  return LABELLED_METHODS.has(method) ? method : 'other';
 }
 
 function rawRequestOf(request: Request): RawRequest {

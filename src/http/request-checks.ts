@@ -76,9 +76,9 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
       return undefined;
     }
     const { max, remaining, resetMs = 0 } = allowance;
-    const told = ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
-    told.push('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
-    refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, told);
+    const headers = ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
+    headers.push('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
+    refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, headers);
     return undefined;
   };
 

@@ -291,8 +291,8 @@ class FileJournal implements JournalFile {
     rmSync(draft, { force: true });
     // The file is opened for appending, so that removing an incomplete line leaves no gap.
     const descriptor = openSync(draft, 'ax', FILE_MODE);
-    const told = this.#isPlaceKept ? placeOf(descriptor) : this.#place;
-    const place = told === undefined ? [] : [told];
+    const newPlace = this.#isPlaceKept ? placeOf(descriptor) : this.#place;
+    const place = newPlace === undefined ? [] : [newPlace];
     const kept = [...this.#known].flatMap(([publicKey, known]) => entriesOf(publicKey, known));
     const entries: readonly Entry[] = [...kept, ...place];
     const content = Buffer.concat(entries.map(lineOf));
@@ -309,7 +309,7 @@ class FileJournal implements JournalFile {
     this.#descriptor = descriptor;
     this.#bytes = content.length;
     this.#lines = entries.length;
-    this.#place = told;
+    this.#place = newPlace;
     this.#torn = false;
     this.#folderSynced = false;
     closeSync(old);

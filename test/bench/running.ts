@@ -29,13 +29,13 @@ export async function benchDevnet(): Promise<void> {
 }
 
 export async function benchReaders(): Promise<void> {
-  const { blocks, missedSlots, lastToldMs, untold } = await measureEventReaders(EVENT_READERS, READER_BLOCKS);
+  const { blocks, missedSlots, lastReceivedMs, missing } = await measureEventReaders(EVENT_READERS, READER_BLOCKS);
   printTable(`Forging beside ${figure(EVENT_READERS)} readers of events`, [
     ['slots with a block', String(blocks)],
     ['slots missed', String(missedSlots)],
-    ['last reader told after the slot began, median', `${figure(lastToldMs.median)} ms`],
-    ['worst', `${figure(lastToldMs.worst)} ms`],
-    ['blocks that a reader was not told of', String(untold)],
+    ['last reader has the block after the start of the slot, median', `${figure(lastReceivedMs.median)} ms`],
+    ['worst', `${figure(lastReceivedMs.worst)} ms`],
+    ['blocks that a reader did not receive', String(missing)],
   ]);
 }
 

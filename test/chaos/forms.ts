@@ -106,13 +106,13 @@ async function killWhileTelling(flags: ChaosFlags): Promise<boolean> {
   const kills = flags.notifyKills;
   say(`a forging node and the receiver of its events, ${kills} kills, seed ${flags.seed}`);
   const report = await runNotified({ kills, chance: chanceOf(flags.seed), say });
-  const { missed, told, lost, twice, repeated, delaysMs, slotMs } = report;
-  say(`${missed.length} slots missed, ${told} told, ${lost.length} lost, ${repeated} events came again under their id`);
+  const { missed, reported, lost, twice, repeated, delaysMs, slotMs } = report;
+  say(`${missed.length} slots missed, ${reported} reported, ${lost.length} lost, ${repeated} events came again under their id`);
   const late = delaysMs.filter((each) => each >= 2 * slotMs).length;
   say(
     `from the end of the slot, with node and receiver up, to the webhook: ${figuresOf(delaysMs)}; ${late} of ${delaysMs.length} took two slots (${2 * slotMs} ms) or more`,
   );
-  for (const slot of lost) say(`slot ${slot} was missed, and nobody was told`);
+  for (const slot of lost) say(`slot ${slot} was missed, and nobody was reported`);
   for (const line of twice) say(line);
   return missed.length > 0 && lost.length === 0 && twice.length === 0;
 }

@@ -104,8 +104,8 @@ async function untilReady(
     async () => {
       const tip = (await forger.client.status()).height;
       const answer = await fetch(`${victim.url}/api/readyz`, { signal: AbortSignal.timeout(LOOK_MS_MAX) });
-      const told = (await answer.json()) as Readonly<Record<'height' | 'networkHeight', number>> & { ready: boolean };
-      const { ready, height, networkHeight } = told;
+      const health = (await answer.json()) as Readonly<Record<'height' | 'networkHeight', number>> & { ready: boolean };
+      const { ready, height, networkHeight } = health;
       const isBehind = tip - height > LAG_BLOCKS_MAX;
       if (ready && isBehind) {
         const where = `height ${height} of ${tip}, most frequent height of its peers ${networkHeight}`;

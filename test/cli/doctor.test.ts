@@ -153,7 +153,7 @@ for (const [code, induce] of Object.entries(diskFaults)) {
     await induce(its, t);
     const codes = await found(t, its);
     t.true(codes.includes(code as FaultCode), codes.join(', '));
-    t.is(new Set(codes).size, codes.length, 'each is told once');
+    t.is(new Set(codes).size, codes.length, 'each is reported once');
     // The only other allowed finding is that the node does not run, which is true here.
     t.deepEqual(
       codes.filter((each) => each !== code && each !== 'NODE_NOT_RUNNING'),

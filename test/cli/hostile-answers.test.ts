@@ -40,14 +40,14 @@ const anyJson = fc.oneof(
 );
 
 /** Replaces or removes a part of a value. The number `at` selects the part. */
-function spoilt(value: unknown, at: number, other: unknown): unknown {
+function corrupted(value: unknown, at: number, other: unknown): unknown {
   if (typeof value !== 'object' || value === null || at % 7 === 0) return other;
   const keys = Object.keys(value);
   const key = keys[at % Math.max(keys.length, 1)];
   if (key === undefined) return other;
   if (at % 11 === 10)
     return Array.isArray(value) ? [] : Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
-  const member = spoilt((value as Record<string, unknown>)[key], Math.floor(at / 3), other);
+  const member = corrupted((value as Record<string, unknown>)[key], Math.floor(at / 3), other);
   return Array.isArray(value) ? value.with(Number(key), member) : { ...value, [key]: member };
 }
 
@@ -74,7 +74,7 @@ async function hostileNode(t: ExecutionContext, seed: number): Promise<string> {
     const { status, at, other, isWrapped } = oddities[asked++ % oddities.length] as Oddity;
     response.statusCode = status;
     const well = wellAnswer(request.url ?? '');
-    const data = at % 3 === 0 ? well : spoilt(well, at, other);
+    const data = at % 3 === 0 ? well : corrupted(well, at, other);
     const body = isWrapped || status === 200 ? { data, message: other, errors: [{ message: other }, other] } : other;
     response.end(at % 50 === 1 ? 'no JSON \u001b[2J' : JSON.stringify(body));
   });

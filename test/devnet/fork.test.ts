@@ -247,8 +247,8 @@ test('an impossible fork is refused with its reason', async (t) => {
   await changeState(placeIn(damaged, network).dataDirectory);
   const { http, ws } = await freePortRanges(2);
   const ports = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--nodes', '2'];
-  const told = await refused('--fork', damaged, ...place, ...ports, '--until-height', '4');
-  t.regex(told, /its state is not what was written/);
+  const message = await refused('--fork', damaged, ...place, ...ports, '--until-height', '4');
+  t.regex(message, /its state is not what was written/);
 });
 
 test('in a forked devnet, a signature by a real key is valid only for that key', (t) => {

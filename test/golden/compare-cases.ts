@@ -134,11 +134,11 @@ const HEADERS = [
 ];
 
 function comparable({ status, headers, body }: Answer) {
-  const told = Object.fromEntries(
+  const kept = Object.fromEntries(
     HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
   );
   const isText = typeof body === 'string';
-  return { status, headers: told, body: status === 200 ? (isText ? 'text' : shapeOf(body)) : masked(body) };
+  return { status, headers: kept, body: status === 200 ? (isText ? 'text' : shapeOf(body)) : masked(body) };
 }
 
 /** Members of an object with their types. A list is not looked into. */

@@ -172,9 +172,9 @@ test('the connections of one address are limited, and other addresses have their
   await clients[0]?.until(() => reasons.includes('address_connections'));
   t.deepEqual([...new Set(reasons)], ['address_connections']);
   // The answer tells the client the reason and when to retry.
-  const told = clients[4]?.received ?? '';
+  const refusal = clients[4]?.received ?? '';
   t.regex(
-    told,
+    refusal,
     /^HTTP\/1\.1 503 .*\r\nRetry-After: 5\r\n.*at most 3 of one address \(http\.connectionsPerAddressMax\)/s,
   );
   for (const from of ['127.0.0.3', '127.0.0.1']) {

@@ -28,7 +28,7 @@ export class EventParser {
 
 /** Reads until it is disconnected, and continues from its last event when it connects again. */
 export class EventReader {
-  readonly told: ReceivedEvent[] = [];
+  readonly events: ReceivedEvent[] = [];
   readonly complaints: string[] = [];
   /** Block ids by height, and transaction ids. */
   readonly blocks = new Map<number, string>();
@@ -85,7 +85,7 @@ export class EventReader {
   }
 
   #take(event: ReceivedEvent): void {
-    this.told.push(event);
+    this.events.push(event);
     if (event.id === undefined) return;
     this.#lastId = event.id;
     // An event with `:` in its id comes from the chain instead of the log. Such events are ordered by height.

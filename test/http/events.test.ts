@@ -9,7 +9,7 @@ import { ALICE_KEY, transactionOf, TRANSFER } from './fake-node.ts';
 /** Changes of the chain in the test with many readers. */
 const STEPS = Number(process.env['EVENT_STEPS'] ?? 80);
 const READERS = 100;
-const namesOf = (reader: EventReader) => reader.told.map(({ name }) => name);
+const namesOf = (reader: EventReader) => reader.events.map(({ name }) => name);
 
 test('a block sends events of itself, its transactions and the ended round; a revert sends their reversal', async (t) => {
   const fixture = await setUpEvents(t);
@@ -17,7 +17,7 @@ test('a block sends events of itself, its transactions and the ended round; a re
   await reader.connect(await fixture.serve());
   fixture.append(101);
   await until(() => namesOf(reader).includes('rounds/change'), 'the end of the round');
-  t.deepEqual(reader.told.at(-1)?.data, { number: 2 });
+  t.deepEqual(reader.events.at(-1)?.data, { number: 2 });
   t.is(reader.blocks.size, 101);
   t.is(
     reader.transactions.size,
@@ -76,7 +76,7 @@ test('a reader of final blocks gets blocks once they are final, and no reverts',
   fixture.append(1);
   await until(() => namesOf(reader).includes('finalized/change'), 'finality');
   t.deepEqual([...reader.blocks.keys()], [1, 2, 3]);
-  t.deepEqual(reader.told.at(-1)?.data, { height: 3 });
+  t.deepEqual(reader.events.at(-1)?.data, { height: 3 });
   t.false(namesOf(reader).includes('blocks/delete'));
   reader.disconnect();
 });
@@ -94,11 +94,11 @@ test('types, addresses and delegates filter the events', async (t) => {
   for (const reader of Object.values(readers)) await reader.connect(origin);
   for (const listener of fixture.listeners) listener.transactionReceived?.(transactionOf(3, TRANSFER));
   fixture.append(4);
-  await until(() => readers.blocks.told.length === 4 && readers.delegate.told.length === 1, 'the events');
+  await until(() => readers.blocks.events.length === 4 && readers.delegate.events.length === 1, 'the events');
   t.deepEqual(new Set(namesOf(readers.blocks)), new Set(['blocks/new']));
-  t.is(readers.address.told.length, 1);
-  t.is(readers.address.told[0]?.id, undefined);
-  t.is(readers.stranger.told.length, 0);
+  t.is(readers.address.events.length, 1);
+  t.is(readers.address.events[0]?.id, undefined);
+  t.is(readers.stranger.events.length, 0);
   for (const reader of Object.values(readers)) reader.disconnect();
 });
 
@@ -117,14 +117,14 @@ test('peer and forging events come on a change; forging events only to allowed r
   real.forgingDelegates = () => [{ publicKey: ALICE_KEY, forging: true }];
   await until(() => namesOf(reader).includes('forging/change'), 'forging');
   t.deepEqual(namesOf(reader), ['peers/connected', 'peers/disconnected', 'forging/change']);
-  t.deepEqual(reader.told.at(-1)?.data, { publicKey: ALICE_KEY, forging: true });
+  t.deepEqual(reader.events.at(-1)?.data, { publicKey: ALICE_KEY, forging: true });
   await fixture.stop();
   const closed = await fixture.serve({ events, forgingWhiteList: [] });
   const stranger = new EventReader();
   await stranger.connect(closed);
   real.forgingDelegates = () => [{ publicKey: ALICE_KEY, forging: false }];
   real.peers = () => [{ info, state: 'connected' }];
-  await until(() => stranger.told.length > 0, 'the peer');
+  await until(() => stranger.events.length > 0, 'the peer');
   await new Promise((resolve) => setTimeout(resolve, 50));
   t.deepEqual(namesOf(stranger), ['peers/connected']);
   stranger.disconnect();
@@ -138,8 +138,8 @@ test('events that are no longer kept, and a position of another log, are reporte
     const reader = new EventReader('types=blocks/new,log/gap');
     await reader.connect(origin, place);
     await until(() => reader.blocks.size === 10, 'what is kept');
-    t.is(reader.told[0]?.name, 'log/gap');
-    t.like(reader.told[0]?.data, { after: place, next: 21, height: 21 });
+    t.is(reader.events[0]?.name, 'log/gap');
+    t.like(reader.events[0]?.data, { after: place, next: 21, height: 21 });
     t.deepEqual([...reader.blocks.keys()].slice(0, 2), [21, 22]);
     reader.disconnect();
   }
@@ -169,8 +169,8 @@ test('an id of another history of the chain is reported as a gap, even if the lo
     const astray = new EventReader(query);
     await astray.connect(otherOrigin, id);
     await until(() => astray.blocks.has(12), 'the later blocks');
-    t.is(astray.told[0]?.name, 'log/gap', `after ${id}`);
-    t.like(astray.told[0]?.data, { after: id, next: 1, height: 1 });
+    t.is(astray.events[0]?.name, 'log/gap', `after ${id}`);
+    t.like(astray.events[0]?.data, { after: id, next: 1, height: 1 });
     astray.disconnect();
     t.is([...keptEvents(other.fake.api, `${query}&lastEventId=${id}`)][0]?.event, 'log/gap');
     t.is([...keptEvents(same.fake.api, `${query}&lastEventId=${id}`)].length, 4);
@@ -244,15 +244,15 @@ test('a stream from a height has all blocks since, even those no longer in the l
   t.false(namesOf(reader).includes('log/gap'));
   t.deepEqual(reader.complaints, []);
   // A reader can resume at an event from the chain, even if that part of the chain has changed.
-  const early = reader.told.find(({ name, data }) => name === 'blocks/new' && data['height'] === 118);
+  const early = reader.events.find(({ name, data }) => name === 'blocks/new' && data['height'] === 118);
   reader.disconnect();
   for (let i = 0; i < 3; i += 1) fixture.revert();
   fixture.append(1);
   const again = new EventReader('fromHeight=7&types=blocks/new,blocks/delete');
   await again.connect(origin, early?.id);
-  await until(() => again.blocks.size === 1 && again.told.length >= 8, 'what came since');
+  await until(() => again.blocks.size === 1 && again.events.length >= 8, 'what came since');
   t.deepEqual(
-    again.told.map(({ name, data }) => `${name} ${String(data['height'])}`),
+    again.events.map(({ name, data }) => `${name} ${String(data['height'])}`),
     [
       ...['blocks/new 119', 'blocks/new 120', 'blocks/new 121', 'blocks/new 122', 'blocks/delete 122'],
       ...['blocks/delete 121', 'blocks/delete 120', 'blocks/delete 119', 'blocks/new 119'],
@@ -278,9 +278,9 @@ test('the events read from a log without writers equal those of a stream', async
     await reader.connect(origin);
     const kept = [...keptEvents(fixture.fake.api, query)];
     t.true(kept.length > 5);
-    await until(() => reader.told.length >= kept.length, 'what there is');
+    await until(() => reader.events.length >= kept.length, 'what there is');
     t.deepEqual(
-      reader.told.map(({ id, name, data }) => ({ id, name, data })),
+      reader.events.map(({ id, name, data }) => ({ id, name, data })),
       kept.map(({ id, event, data }) => ({
         id,
         name: event,
@@ -303,7 +303,7 @@ test('a stream of final blocks from a height has only final blocks, up to the fi
   await reader.connect(origin);
   await until(() => namesOf(reader).includes('finalized/change'), 'what is final');
   t.deepEqual([...reader.blocks.keys()], [5, 6, 7, 8, 9, 10, 11, 12]);
-  t.deepEqual(reader.told.at(-1)?.data, { height: 12 });
+  t.deepEqual(reader.events.at(-1)?.data, { height: 12 });
   fixture.finalize(14);
   fixture.append(1);
   await until(() => reader.blocks.size === 10, 'the next ones');

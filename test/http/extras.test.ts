@@ -157,7 +157,7 @@ test('a node with an old last block is ready only beside peers that report its h
   fake.peers = [peer(5000)];
   const unheard = await ask('/readyz');
   t.is(unheard.status, 503);
-  t.like(unheard.body, { reason: 'No connected peer has told its height yet, and the last block is 31 s old.' });
+  t.like(unheard.body, { reason: 'No connected peer has sent its height yet, and the last block is 31 s old.' });
   // If two heights are equally frequent, the lower one counts.
   fake.peers = [peer(5000, 2), peer(5001, 6)];
   const behind = await ask('/readyz');

@@ -28,8 +28,8 @@ async function raw(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => {
-          const { date: _date, connection: _connection, ...told } = response.headers;
-          resolve({ status: response.statusCode ?? 0, headers: told, bytes: Buffer.concat(chunks) });
+          const { date: _date, connection: _connection, ...kept } = response.headers;
+          resolve({ status: response.statusCode ?? 0, headers: kept, bytes: Buffer.concat(chunks) });
         });
       });
       sent.on('error', reject);
@@ -92,8 +92,8 @@ for (const generation of [2, 3] as const) {
  * answer.
  */
 function withoutVary(headers: RawAnswer['headers']): object {
-  const { vary: _vary, ...told } = headers;
-  return told;
+  const { vary: _vary, ...kept } = headers;
+  return kept;
 }
 
 test('a later request for the node status gets the new height', async (t) => {
@@ -110,8 +110,8 @@ test('a later request for the node status gets the new height', async (t) => {
 
 /** Removes the headers about the length, because a compressed stream does not know its length in advance. */
 function comparable({ headers }: RawAnswer): object {
-  const { 'transfer-encoding': _pieces, 'content-length': _length, ...told } = headers;
-  return told;
+  const { 'transfer-encoding': _pieces, 'content-length': _length, ...kept } = headers;
+  return kept;
 }
 
 function unpacked({ headers, bytes }: RawAnswer): string {

@@ -300,8 +300,8 @@ function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
     diagnostics.filter(({ module }) => module === 'notify').map(({ fields }) => fields['channel']),
   );
   return [...channels].flatMap((channel) => {
-    const told = diagnostics.filter(({ module, fields }) => module === 'notify' && fields['channel'] === channel);
-    const [latest] = standing(told, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
+    const ofChannel = diagnostics.filter(({ module, fields }) => module === 'notify' && fields['channel'] === channel);
+    const [latest] = standing(ofChannel, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
     if (latest === undefined) return [];
     const { waiting, reason, failingSince, lastDelivered = 'none since the start' } = latest.fields;
     if (nowMs - Date.parse(String(failingSince ?? latest.time)) < UNDELIVERED_MS_MIN) return [];

@@ -141,30 +141,30 @@ async function lastRounds(
   );
   const request = { blocks: answers.flatMap(({ data }) => data), blockTimeS, activeDelegates };
   const seen = pastRounds(request).slice(0, ROUNDS_SHOWN);
-  const told = await forgersOf(unknownSlots(seen));
-  const data = told.size === 0 ? seen : pastRounds({ ...request, told }).slice(0, ROUNDS_SHOWN);
+  const forgers = await forgersOf(unknownSlots(seen));
+  const data = forgers.size === 0 ? seen : pastRounds({ ...request, forgers }).slice(0, ROUNDS_SHOWN);
   return { meta: {}, data };
 }
 
-interface ToldSlot {
+interface ReportedSlot {
   readonly slot: number;
   readonly forger?: { readonly publicKey: string; readonly isCertain?: boolean };
 }
 
 /** Requests the forgers of slots by slot; empty if the node does not allow this browser to ask. */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  const told = new Map<number, string>();
+  const forgers = new Map<number, string>();
   let asked = -1;
   let requests = 0;
   for (const slot of [...slots].sort((a, b) => a - b)) {
     if (slot <= asked || requests === SLOT_REQUESTS_MAX) continue;
     requests += 1;
     asked = slot + SLOTS_PER_REQUEST - 1;
-    const report = await askIfAllowed<{ slots: readonly ToldSlot[] }>(
+    const report = await askIfAllowed<{ slots: readonly ReportedSlot[] }>(
       `node/slots?from=${slot}&limit=${SLOTS_PER_REQUEST}`,
     );
-    if (report === undefined) return told;
-    for (const each of report.slots) if (each.forger !== undefined) told.set(each.slot, each.forger.publicKey);
+    if (report === undefined) return forgers;
+    for (const each of report.slots) if (each.forger !== undefined) forgers.set(each.slot, each.forger.publicKey);
   }
-  return told;
+  return forgers;
 }

@@ -333,8 +333,8 @@ class Hub implements EventHub {
   }
 
   #look(): void {
-    told(withLive(this.#api.peers(), (entries) => this.#lookAtPeers(entries)));
-    told(withLive(this.#api.forgingDelegates(), (delegates) => this.#lookAtForging(delegates)));
+    ignoreFailure(withLive(this.#api.peers(), (entries) => this.#lookAtPeers(entries)));
+    ignoreFailure(withLive(this.#api.forgingDelegates(), (delegates) => this.#lookAtForging(delegates)));
     const nowMs = performance.now();
     for (const reader of this.#readers)
       if (reader.isFull && nowMs - reader.tookMs > this.#options.stallMs) reader.response.destroy();
@@ -364,8 +364,8 @@ class Hub implements EventHub {
 
   /** Starts timers and listeners; they run only while there are readers. */
   #beginToLook(): void {
-    told(withLive(this.#api.peers(), (entries) => this.#peers.begin(entries)));
-    told(withLive(this.#api.forgingDelegates(), (delegates) => void (this.#forging = byPublicKey(delegates))));
+    ignoreFailure(withLive(this.#api.peers(), (entries) => this.#peers.begin(entries)));
+    ignoreFailure(withLive(this.#api.forgingDelegates(), (delegates) => void (this.#forging = byPublicKey(delegates))));
     const { lookMs, heartbeatMs } = this.#options;
     this.#timers = [setInterval(() => this.#look(), lookMs), setInterval(() => this.#beat(), heartbeatMs)];
     this.#stopListening = this.#api.listen({
@@ -406,7 +406,7 @@ function lazyEvents(events: readonly NodeEvent[], place: Omit<EventPlace, 'index
 }
 
 /** After an error, the next check asks the node again. */
-function told(live: Live<void>): void {
+function ignoreFailure(live: Live<void>): void {
   if (live instanceof Promise) live.catch(() => undefined);
 }
 

@@ -129,7 +129,7 @@ export class LimitChannel implements SharedLimits {
   }
 
   /** Called with each message of the node about shared limits that is not an answer. */
-  told(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
+  receive(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
     if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
     else if (message.kind === 'full') this.#listener?.full(message.isFull);
     else this.#listener?.makeRoom(message.key);

@@ -137,12 +137,12 @@ function codesOf({ body }: Comparable): string {
   const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
   if (!Array.isArray(errors))
     return message === undefined ? '' : ` (${message.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#')})`;
-  const told = errors.map((error: { code?: string; name?: string; message?: string; errors?: { code: string }[] }) => {
+  const reasons = errors.map((error: { code?: string; name?: string; message?: string; errors?: { code: string }[] }) => {
     const inner = error.errors?.map(({ code }) => code).join('+');
     const text = error.code ?? error.message?.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#') ?? '';
     return inner || text;
   });
-  return ` (${told.slice(0, 2).join(', ').slice(0, 120)})`;
+  return ` (${reasons.slice(0, 2).join(', ').slice(0, 120)})`;
 }
 
 function pathOf(target: string): string {

@@ -139,7 +139,7 @@ async function bench(root: number, ours: number, theirs: number, network?: Retur
   return { bench: new Bench(lone), maker, rival };
 }
 
-function spoilt(rival: ChainMaker, block: Block): Block {
+function corrupted(rival: ChainMaker, block: Block): Block {
   const owner = rival.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
   return signBlock(block, { reward: 1n }, owner);
 }
@@ -158,8 +158,8 @@ test('a node on a dead branch finds the common block and switches', async (t) =>
   b.peers.set('honest', { maker: rival });
   await b.run();
   t.is(b.tipId, rival.tip.id);
-  t.is(b.lone.told.filter((line) => line.startsWith('reverted')).length, 1);
-  t.true(b.lone.told.some((line) => line.startsWith('reverted 65 64') && line.endsWith(' 6')));
+  t.is(b.lone.events.filter((line) => line.startsWith('reverted')).length, 1);
+  t.true(b.lone.events.some((line) => line.startsWith('reverted 65 64') && line.endsWith(' 6')));
 });
 
 test('no peer is asked when none announces a better tip', async (t) => {
@@ -224,7 +224,7 @@ test('a branch that fails at its last block leaves our tip; its peer gets a pena
   const { bench: b, rival } = await bench(5, 4, 5);
   const { codec } = rival.rules;
   const branch = blocksOf(rival, 5);
-  const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)].map((block) => codec.blockToJson(block));
+  const bad = [...branch.slice(0, -1), corrupted(rival, branch.at(-1)!)].map((block) => codec.blockToJson(block));
   b.peers.set('liar', { maker: rival, blocksAfter: () => bad });
   const [tip, digest] = [b.tipId, b.lone.store.stateDigest()];
   await b.run();

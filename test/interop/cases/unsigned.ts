@@ -45,7 +45,7 @@ export async function unsigned(world: World): Promise<string> {
     sent += odd.size;
     for (const [kind, { id }] of odd) await note(forgedBy, kind, id, nodes, half);
   }
-  if (!isWhole(forgedBy)) throw new Error(`not forged by both kinds after ${sent} transactions: ${told(forgedBy)}`);
+  if (!isWhole(forgedBy)) throw new Error(`not forged by both kinds after ${sent} transactions: ${textOf(forgedBy)}`);
   if (world.generation === 3) sent += await takenByRealNodesAlone(wallet, real, ours);
   const { height } = await ask(real.url, 'node/status').then(({ data }) => data as { height: number });
   await untilCommonBlock(nodes, height, MET_MS_MAX);
@@ -142,7 +142,7 @@ async function note(
   forgedBy.set(kind, kinds.add(isReal ? 'real' : 'ours'));
 }
 
-function told(forgedBy: ReadonlyMap<string, ReadonlySet<string>>): string {
+function textOf(forgedBy: ReadonlyMap<string, ReadonlySet<string>>): string {
   return [...forgedBy].map(([kind, kinds]) => `${kind} by ${[...kinds].join(' and ')}`).join(', ');
 }
 

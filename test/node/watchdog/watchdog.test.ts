@@ -80,18 +80,18 @@ test.serial('the supervisor of a devnet restarts a node whose heap was full', as
   t.teardown(() => supervisor.kill('SIGKILL'));
   const output = gathered(supervisor);
   const lost = (): string | undefined => (supervisor.exitCode === null ? undefined : output());
-  const told = (what: RegExp) =>
+  const printed = (what: RegExp) =>
     waitFor(String(what), () => Promise.resolve(what.test(output())), END_MS_MAX, lost).catch((error: unknown) => {
       throw new Error(output(), { cause: error });
     });
-  await told(/2 of 2 nodes answer/);
+  await printed(/2 of 2 nodes answer/);
   writeFileSync(harmFile, 'fill');
   // This node uses the default limits. On a slow machine, filling the heap may block the event loop for longer than its
   // limit.
-  await told(
+  await printed(
     /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop stood still) .*: started again in 1 s/,
   );
-  await told(/node 1 is started again/);
+  await printed(/node 1 is started again/);
   const client = nodeClient(`http://127.0.0.1:${ports.http + 1}`);
   const height = await waitFor('the node', async () => (await client.status()).height, END_MS_MAX, lost);
   await waitFor('more blocks', async () => (await client.status()).height > height + 2, END_MS_MAX, lost);

@@ -65,7 +65,7 @@ test('a network continues by itself after all its nodes were restored without re
     await world.startAll();
     await slots(240);
     for (const node of world.nodes) node.crash();
-    for (const node of world.nodes) node.putBack({ disk: node.copyFolder().disk, journal: new MemoryJournal() }, false);
+    for (const node of world.nodes) node.restore({ disk: node.copyFolder().disk, journal: new MemoryJournal() }, false);
     await world.startAll();
     const { height } = world.node(0).tip;
     await slots(1);

@@ -83,10 +83,10 @@ test('of three nodes only the one with a wrong clock is told so; of two, both he
     await scripted.slots(10);
     scripted.node(nodes - 1).skewMs = 30_000;
     await scripted.slots(60);
-    const told = codes.map((_, index) => {
+    const logged = codes.map((_, index) => {
       const lines = scripted.world.lines.filter(({ node, code }) => node === index && /CLOCK/.test(code));
       return [...new Set(lines.map(({ code }) => code))].join(' ');
     });
-    t.deepEqual(told, codes);
+    t.deepEqual(logged, codes);
   }
 });

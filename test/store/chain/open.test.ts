@@ -312,7 +312,7 @@ test('a database of another program is refused', async (t) => {
   });
 });
 
-for (const [what, spoil] of [
+for (const [what, damage] of [
   ['a text instead of a database', (file: string) => writeFileSync(file, 'no database\n'.repeat(1000))],
   ['a short text instead of a database', (file: string) => writeFileSync(file, 'x')],
   ['a database that was cut off', (file: string) => truncateSync(file, 6000)],
@@ -325,7 +325,7 @@ for (const [what, spoil] of [
       followHistory(store, 30);
       await store.close();
       const file = join(directory, 'data.mdb');
-      spoil(file);
+      damage(file);
       const before = readFileSync(file);
       const error = await t.throwsAsync(openIn(directory), { instanceOf: ProtocolError, code: 'STORE_UNREADABLE' });
       t.true(error?.message.includes(directory));
