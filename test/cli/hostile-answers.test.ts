@@ -10,14 +10,14 @@ import fc from 'fast-check';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { nodeAsker } from '../../src/cli/ask-node.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
-import { wellAnswer } from '../support/every-command.ts';
+import { healthyAnswer } from '../support/every-command.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 const RUN_COMMANDS = fileURLToPath(new URL('../support/run-commands.js', import.meta.url));
 const ROUNDS = 40;
 
 /** Texts that control a terminal: title, colour, C1 codes, writing direction, forged lines, invisible characters. */
-const NASTY = [
+const CONTROL_TEXTS = [
   '\u001b]0;owned\u0007',
   '\u001b[2J\u001b[31m',
   '\u009b31m',
@@ -30,13 +30,13 @@ const NASTY = [
 
 const scalar = fc.oneof(
   fc.constantFrom<unknown>(null, true, -1, 0.5, 2 ** 53, -1e300, 1e300, '', '1e9', '9'.repeat(400)),
-  fc.constantFrom(...NASTY),
+  fc.constantFrom(...CONTROL_TEXTS),
   fc.string({ unit: 'binary', maxLength: 12 }),
 );
 const anyJson = fc.oneof(
   scalar,
   fc.array(scalar, { maxLength: 3 }),
-  fc.dictionary(fc.constantFrom(...NASTY, 'height', 'toString', 'publicKey', 'length'), scalar, { maxKeys: 3 }),
+  fc.dictionary(fc.constantFrom(...CONTROL_TEXTS, 'height', 'toString', 'publicKey', 'length'), scalar, { maxKeys: 3 }),
 );
 
 /** Replaces or removes a part of a value. The number `at` selects the part. */
@@ -73,7 +73,7 @@ async function hostileNode(t: ExecutionContext, seed: number): Promise<string> {
     request.resume();
     const { status, at, other, isWrapped } = oddities[asked++ % oddities.length] as Oddity;
     response.statusCode = status;
-    const well = wellAnswer(request.url ?? '');
+    const well = healthyAnswer(request.url ?? '');
     const data = at % 3 === 0 ? well : corrupted(well, at, other);
     const body = isWrapped || status === 200 ? { data, message: other, errors: [{ message: other }, other] } : other;
     response.end(at % 50 === 1 ? 'no JSON \u001b[2J' : JSON.stringify(body));

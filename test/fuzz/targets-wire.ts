@@ -178,7 +178,7 @@ function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target 
         const filter = new FrameFilter(role, dialect, clock, nothing);
         const admitted = filter.admit(input.toString('utf8'));
         for (const frame of Array.isArray(admitted) ? (admitted as unknown[]) : [admitted]) {
-          said.push(isRecord(frame) ? heardOf(frame, dialect) : String(frame));
+          said.push(isRecord(frame) ? outcomeOf(frame, dialect) : String(frame));
         }
       }
       return [...new Set(said)].slice(0, 4).join(' ');
@@ -187,7 +187,7 @@ function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target 
 }
 
 /** Outcome of a frame in the node. */
-function heardOf(frame: Readonly<Record<string, unknown>>, dialect: WireDialect): string {
+function outcomeOf(frame: Readonly<Record<string, unknown>>, dialect: WireDialect): string {
   const { event, data } = frame;
   if (typeof event !== 'string') return frame['error'] === undefined ? 'answer' : 'failure';
   if (event !== 'rpc-request') {

@@ -39,7 +39,7 @@ export async function compareCases(folder: string, generation: Generation, isStr
     generation,
     chainFile,
     ...recordedFacts(answers),
-    furnish: () => furniture(forging.data, generation),
+    override: () => forgingAndPeers(forging.data, generation),
     http: { strictDialect: isStrict },
   });
   const complaints: string[] = [];
@@ -87,7 +87,7 @@ const PEER: PeerEntry = {
   },
 };
 
-function furniture(delegates: readonly ForgingDelegate[], generation: Generation): Partial<LocalNodeApi> {
+function forgingAndPeers(delegates: readonly ForgingDelegate[], generation: Generation): Partial<LocalNodeApi> {
   return {
     forgingDelegates: () => delegates,
     setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),

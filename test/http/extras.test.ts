@@ -13,7 +13,7 @@ import {
   type Envelope,
 } from './fake-node.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const EPOCH_MS = 1_464_109_200_000;
@@ -185,7 +185,7 @@ test('a node started without peers that does not forge is ready, however old its
 
 test('the root path lists the pages and the paths, each of which answers', async (t) => {
   for (const generation of [2, 3] as const) {
-    const ask = await serve(t, furnished(generation), { dashboardDirectory: '/nowhere' });
+    const ask = await serve(t, populatedNode(generation), { dashboardDirectory: '/nowhere' });
     for (const target of ['/api', '/api/']) {
       const { status, body } = await ask(target);
       t.is(status, 200, target);

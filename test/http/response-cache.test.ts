@@ -10,7 +10,7 @@ import type { BlockHeader } from '../../src/protocol/types.ts';
 import type { ExecutionContext } from 'ava';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import { fakeNode, TIP, type Fake } from './fake-node.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 
 interface RawAnswer {
   readonly status: number;
@@ -63,7 +63,7 @@ test('a cached answer is identical in all bytes and headers, compressed or not',
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: the fast path and the slow path give the same answers`, async (t) => {
-    const get = await raw(t, furnished(generation), { keepAnswers: false });
+    const get = await raw(t, populatedNode(generation), { keepAnswers: false });
     const routes = allRoutes({ generation, strict: false });
     for (const { method, path, kind } of routes) {
       if (method !== 'GET' || kind === 'stream' || path.includes('{') || path === '/metrics') continue;

@@ -23,8 +23,8 @@ const BLOCKED_MAX_S = 2;
 
 test.serial('a node with a memory leak ends with the documented code and the reason', async (t) => {
   // Disable this limit, because on a slow machine the event loop hangs while the memory fills.
-  const { node, output, hurt } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
-  hurt('leak');
+  const { node, output, inflict } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
+  inflict('leak');
   t.deepEqual(await endOf(node), { code: EXIT.unhealthy, signal: null }, output());
   t.regex(output(), /MEMORY_CEILING_PASSED/);
   t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory passed the ceiling of 1280 MB/);
@@ -32,12 +32,12 @@ test.serial('a node with a memory leak ends with the documented code and the rea
 
 test.serial('a node whose heap fills up without a pause ends by the documented signal and logs why', async (t) => {
   const log = join(temporaryFolder(t), 'node.log');
-  const { node, output, hurt } = await startNode(t, {
+  const { node, output, inflict } = await startNode(t, {
     BLOOMERY_LOG_FILE: log,
     BLOOMERY_LOG_FORMAT: 'json',
     BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0',
   });
-  hurt('fill');
+  inflict('fill');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
   t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory passed the ceiling of 1280 MB/);
   const last = JSON.parse(lastLine(readFileSync(log, 'utf8'))) as { code: string; level: string; module: string };
@@ -45,8 +45,8 @@ test.serial('a node whose heap fills up without a pause ends by the documented s
 });
 
 test.serial('a node whose event loop hangs ends by the documented signal and logs why', async (t) => {
-  const { node, output, hurt } = await startNode(t);
-  hurt('block');
+  const { node, output, inflict } = await startNode(t);
+  inflict('block');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
   t.regex(lastLine(output()), /^bloomery: the node ended itself: the event loop stood still for 2\.\d s/);
 });
@@ -105,7 +105,7 @@ interface Running {
   readonly client: NodeClient;
   readonly output: () => string;
   /** Harms the node with a function of `test/support/harmful-part.ts`. */
-  hurt(how: 'leak' | 'fill' | 'block'): void;
+  inflict(how: 'leak' | 'fill' | 'block'): void;
 }
 
 /** Starts a single node with the smallest ceiling. */
@@ -132,7 +132,7 @@ async function startNode(t: ExecutionContext, variables: Readonly<Record<string,
     END_MS_MAX,
     () => (node.exitCode === null && node.signalCode === null ? undefined : output()),
   );
-  return { node, client, output, hurt: (how) => void writeFileSync(harmFile, how) };
+  return { node, client, output, inflict: (how) => void writeFileSync(harmFile, how) };
 }
 
 /**

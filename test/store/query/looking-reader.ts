@@ -11,7 +11,7 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 
 /** The answers of a reader from one snapshot. */
-export interface Sight {
+export interface SnapshotAnswers {
   /** Number of the query. */
   readonly at: number;
   readonly tipId: string;
@@ -36,7 +36,7 @@ const reader = new ChainReader(
   systemClock,
 );
 
-async function look({ at, query }: LookRequest): Promise<Sight> {
+async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
   reader.move();
   const moment = reader.current;
   return moment.hold(async () => {
@@ -62,5 +62,5 @@ async function look({ at, query }: LookRequest): Promise<Sight> {
 
 process.on('disconnect', () => process.exit(0));
 process.on('message', (request: LookRequest) => {
-  void look(request).then((sight) => process.send?.(sight));
+  void look(request).then((answer) => process.send?.(answer));
 });
