@@ -39,7 +39,7 @@ export interface NodeApiDependencies {
   /** Default `any`. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
-  /** State of the reader processes. */
+  /** State of the reading processes. */
   readonly readers?: () => ReadersStatus | undefined;
 }
 

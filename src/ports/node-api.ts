@@ -340,7 +340,7 @@ export interface NodeListener {
 }
 
 /**
- * A value that the node's own process returns at once. A reader process must ask the node's own process for the value,
+ * A value that the node's own process returns at once. A reading process must ask the node's own process for the value,
  * and therefore returns a promise.
  */
 export type Live<T> = T | Promise<T>;

@@ -312,7 +312,7 @@ test('an error while a request is read ends only its connection, and is logged o
 });
 
 test('some of the event streams are reserved for this machine and listed addresses', async (t) => {
-  const events = { ...HTTP_DEFAULTS.events, readersMax: 10 };
+  const events = { ...HTTP_DEFAULTS.events, subscribersMax: 10 };
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, events });
   const statusFrom = async (from: string): Promise<number | undefined> => {
     const client = await dial(from);
@@ -321,7 +321,7 @@ test('some of the event streams are reserved for this machine and listed address
     return client.statuses[0];
   };
   const statuses: (number | undefined)[] = [];
-  for (let reader = 0; reader < 10; reader += 1) statuses.push(await statusFrom(STRANGER));
+  for (let stream = 0; stream < 10; stream += 1) statuses.push(await statusFrom(STRANGER));
   t.deepEqual(statuses, [...Array.from({ length: 9 }, () => 200), 503]);
   t.is(await statusFrom('127.0.0.1'), 200);
 });

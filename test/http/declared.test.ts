@@ -13,7 +13,7 @@ function targetOf(route: Route, query: string): string {
   return `/api${path}?${identity}${query}`;
 }
 
-const NO_STREAMS = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
+const NO_STREAMS = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
 
 for (const generation of [2, 3] as const) {
   const routes = allRoutes({ generation, strict: false }).filter(({ method }) => method === 'GET');

@@ -34,7 +34,7 @@ const oddBody = fc.oneof(
 );
 
 /** Options that allow no event streams, because a stream would keep its request open. */
-export const NO_STREAMS = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
+export const NO_STREAMS = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
 
 /** Replaces lone surrogates, which no request can carry. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8');
@@ -70,7 +70,7 @@ export async function sendOddRequests(t: ExecutionContext, ask: Ask, generation:
   t.pass();
 }
 
-/** A route may answer 503 if the node has too many stream readers or is not ready. */
+/** A route may answer 503 if the node has too many event subscribers or is not ready. */
 function mayBeBusy(route: Route): boolean {
   return route.kind === 'stream' || (route.kind === 'plain' && 503 in route.answers);
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the events of a log that no process extends. A reader of the stream would get the same events up to the end of
+ * Reads the events of a log that no process extends. A subscriber of the stream would get the same events up to the end of
  * the log.
  */
 

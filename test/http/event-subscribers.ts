@@ -1,4 +1,4 @@
-/** Readers of the event stream that rebuild the chain from the events. */
+/** Subscribers of the event stream that rebuild the chain from the events. */
 
 import { request, type ClientRequest } from 'node:http';
 
@@ -27,7 +27,7 @@ export class EventParser {
 }
 
 /** Reads until it is disconnected, and continues from its last event when it connects again. */
-export class EventReader {
+export class EventSubscriber {
   readonly events: ReceivedEvent[] = [];
   readonly complaints: string[] = [];
   /** Block ids by height, and transaction ids. */
