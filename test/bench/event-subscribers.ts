@@ -1,6 +1,6 @@
 /**
- * Measures whether a node that forges alone misses slots while many subscribers follow its events, and how soon the subscribers
- * get a block.
+ * Measures whether a node that forges alone misses slots while many subscribers follow its events, and how soon the
+ * subscribers get a block.
  */
 
 import { get, type ClientRequest } from 'node:http';
@@ -12,8 +12,8 @@ import { startTestDevnet } from '../support/devnet.ts';
 export interface SubscriberFigures {
   readonly blocks: number;
   /**
-   * Slots without a block. The count starts with the first slot after all subscribers are connected, and ends with the slot
-   * of the last block.
+   * Slots without a block. The count starts with the first slot after all subscribers are connected, and ends with the
+   * slot of the last block.
    */
   readonly missedSlots: number;
   /**

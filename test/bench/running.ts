@@ -1,4 +1,7 @@
-/** Prints figures of running nodes: forging in their slots, forging beside event subscribers, and reverting to snapshots. */
+/**
+ * Prints figures of running nodes: forging in their slots, forging beside event subscribers, and reverting to
+ * snapshots.
+ */
 
 import { packageDirectory } from '../../src/config/package.ts';
 import { measureDevnet } from './devnet.ts';

@@ -141,7 +141,9 @@ export interface RebuildOptions {
   readonly processes?: number;
 }
 
-/** Checks that subscribers rebuild the chain without gaps or duplicates, in spite of reconnects, reverts and restarts. */
+/**
+ * Checks that subscribers rebuild the chain without gaps or duplicates, in spite of reconnects, reverts and restarts.
+ */
 export async function rebuildChain(
   t: ExecutionContext,
   { count, steps, processes = PROCESSES }: RebuildOptions,

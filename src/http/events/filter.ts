@@ -1,6 +1,6 @@
 /**
- * Selects the events that a subscriber of the event stream wants. The filter is applied to a record of the log before the
- * block is read, and to each event.
+ * Selects the events that a subscriber of the event stream wants. The filter is applied to a record of the log before
+ * the block is read, and to each event.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';

@@ -1,8 +1,8 @@
 /**
- * Serves all subscribers of the event stream. A subscriber has no queue. The hub stores only the subscriber's place in the chain's
- * log. When the subscriber's connection can take more data, the hub reads the next events from the log. A subscriber that takes
- * no data for a while is disconnected. The subscriber resumes at its place when it connects again. Reading for strangers
- * uses the time budget of all work for strangers.
+ * Serves all subscribers of the event stream. A subscriber has no queue. The hub stores only the subscriber's place in
+ * the chain's log. When the subscriber's connection can take more data, the hub reads the next events from the log. A
+ * subscriber that takes no data for a while is disconnected. The subscriber resumes at its place when it connects
+ * again. Reading for strangers uses the time budget of all work for strangers.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -72,8 +72,8 @@ export interface EventHubOptions {
 }
 
 /**
- * Time for which the subscribers of one client are served before the subscribers of the next client. The time is short, because
- * forging must not wait.
+ * Time for which the subscribers of one client are served before the subscribers of the next client. The time is short,
+ * because forging must not wait.
  */
 const SERVING_MS = 5;
 /** Number of records that one subscriber gets before the next subscriber is served. */
@@ -81,8 +81,8 @@ const RECORDS_PER_SUBSCRIBER = 20;
 /** Share of the streams that is reserved for trusted subscribers. */
 const RESERVED_SHARE = 0.1;
 /**
- * Number of records that are cached with their texts, because most subscribers want the same records. A subscriber that is
- * further behind counts as a replay.
+ * Number of records that are cached with their texts, because most subscribers want the same records. A subscriber that
+ * is further behind counts as a replay.
  */
 export const RECORDS_CACHED_MAX = 64;
 /** Key under which all trusted subscribers are served together. */
@@ -184,8 +184,8 @@ class Hub implements EventHub {
   }
 
   /**
-   * Returns the events of a record. If the subscriber can want none of the events, the list is empty and the block is not
-   * read.
+   * Returns the events of a record. If the subscriber can want none of the events, the list is empty and the block is
+   * not read.
    */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;
@@ -243,8 +243,8 @@ class Hub implements EventHub {
   }
 
   /**
-   * Sends the events of a block that is read from the chain. The subscriber then continues with the next block, or with the
-   * log.
+   * Sends the events of a block that is read from the chain. The subscriber then continues with the next block, or with
+   * the log.
    */
   #sendPast(subscriber: Subscriber, height: number): void {
     const { sequence, tag } = subscriber.place;
@@ -311,8 +311,8 @@ class Hub implements EventHub {
   #serveSubscribers(key: string): void {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
-    // The iteration also visits subscribers that are added at its end. So a subscriber with more events is served again after
-    // all other subscribers.
+    // The iteration also visits subscribers that are added at its end. So a subscriber with more events is served again
+    // after all other subscribers.
     for (const subscriber of served) {
       served.delete(subscriber);
       if (!subscriber.isFull && this.#feed(subscriber, untilMs)) served.add(subscriber);

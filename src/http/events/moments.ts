@@ -9,8 +9,8 @@ import { eventText, type NodeEvent } from './event.ts';
 /** Time between two writes, in milliseconds. */
 const GATHER_MS = 25;
 /**
- * Maximum number of characters that are collected for one write. With this maximum, the writes to a subscriber are at most
- * 10 MB in a second.
+ * Maximum number of characters that are collected for one write. With this maximum, the writes to a subscriber are at
+ * most 10 MB in a second.
  */
 const MOMENTS_CHARS_MAX = 256 * 1024;
 

@@ -1,4 +1,7 @@
-/** Limits how many subscribers receive old events at the same time: subscribers of one address, and all strangers together. */
+/**
+ * Limits how many subscribers receive old events at the same time: subscribers of one address, and all strangers
+ * together.
+ */
 
 import type { Live } from '../../ports/node-api.ts';
 import type { SharedLimits } from '../admission/shared-limits.ts';
