@@ -5,17 +5,17 @@
  * again. Reading for strangers uses the time budget of all work for strangers.
  */
 
-import { LruMap } from '../../primitives/bounded.ts';
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { FairScheduler } from '../admission/fair-scheduler.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { peerView } from '../views/peer.ts';
 import { receivedView } from '../views/transaction.ts';
-import { ChainAsOf, endOfLog, isOfOtherLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
-import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event.ts';
-import { eventsOf, partiesOf, pastEvents, type Finality } from './expand.ts';
-import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
+import { endOfLog, isOfOtherLog, placeAtHeight } from './chain-as-of.ts';
+import type { EventPlace } from './event.ts';
+import { partiesOf, type Finality } from './expand.ts';
+import { isWanted, wantsRecords, type EventFilter } from './filter.ts';
+import { LogFeed, RECORDS_CACHED_MAX, type FedSubscriber } from './log-feed.ts';
 import { Moments, type Moment } from './moments.ts';
 import { PeerChanges } from './peer-changes.ts';
 import { withLive } from '../with-live.ts';
@@ -76,38 +76,19 @@ export interface EventHubOptions {
  * because forging must not wait.
  */
 const SERVING_MS = 5;
-/** Number of records that one subscriber gets before the next subscriber is served. */
-const RECORDS_PER_SUBSCRIBER = 20;
 /** Share of the streams that is reserved for trusted subscribers. */
 const RESERVED_SHARE = 0.1;
-/**
- * Number of records that are cached with their texts, because most subscribers want the same records. A subscriber that
- * is further behind counts as a replay.
- */
-export const RECORDS_CACHED_MAX = 64;
 /** Key under which all trusted subscribers are served together. */
 const TRUSTED = '';
 
-interface Subscriber {
+interface Subscriber extends FedSubscriber {
   readonly response: EventSink;
-  readonly filter: EventFilter;
   readonly client: EventClient;
-  /** Place of the last event that was sent or skipped. */
-  place: EventPlace;
-  /** True when the log does not have the requested place, because the place belongs to another log. */
-  isAstray: boolean;
   /** True while the subscriber receives old events. */
   isReplaying: boolean;
   isFull: boolean;
   /** Time when the subscriber last took data, on a monotonic clock. */
   tookMs: number;
-}
-
-/** An event whose text is made when the first subscriber wants it. */
-interface LazyEvent {
-  readonly event: NodeEvent;
-  readonly place: EventPlace;
-  text: string | undefined;
 }
 
 export function createEventHub(api: NodeApi, dialect: HttpDialect, options: EventHubOptions): EventHub {
@@ -119,7 +100,7 @@ class Hub implements EventHub {
   readonly #dialect: HttpDialect;
   readonly #options: EventHubOptions;
   readonly #subscribers = new Set<Subscriber>();
-  readonly #cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
+  readonly #log: LogFeed<Subscriber>;
   readonly #replays: LiveReplays;
   /** Subscribers for which there may be new events, by the client that waits for a turn. */
   readonly #waiting = new Map<string, Set<Subscriber>>();
@@ -134,6 +115,7 @@ class Hub implements EventHub {
     this.#api = api;
     this.#dialect = dialect;
     this.#options = options;
+    this.#log = new LogFeed(api, dialect, (subscriber, text) => this.#send(subscriber, text));
     this.#replays = options.replays ?? new Replays();
     options.observer.gauge('http_event_readers', 0);
   }
@@ -183,22 +165,6 @@ class Hub implements EventHub {
     this.#waiting.clear();
   }
 
-  /**
-   * Returns the events of a record. If the subscriber can want none of the events, the list is empty and the block is
-   * not read.
-   */
-  #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
-    const key = `${filter.finality} ${sequence}`;
-    const known = this.#cached.get(key);
-    if (known !== undefined) return known;
-    const [record] = this.#api.log.records(sequence, 1);
-    if (record?.sequence !== sequence || !mayWant(filter, record, this.#api.params)) return [];
-    const place = { sequence, tag: tagOf(record) };
-    const events = lazyEvents(eventsOf(this.#api, record, filter.finality, this.#dialect), place);
-    this.#cached.set(key, events);
-    return events;
-  }
-
   #drop(subscriber: Subscriber): void {
     if (!this.#subscribers.delete(subscriber)) return;
     this.#endReplay(subscriber);
@@ -219,77 +185,15 @@ class Hub implements EventHub {
 
   /** Sends a subscriber its next events. @returns true when the subscriber needs another turn */
   #feed(subscriber: Subscriber, untilMs: number): boolean {
-    const floor = this.#api.log.floor();
-    if (subscriber.isAstray || subscriber.place.sequence < floor - 1) this.#tellGap(subscriber, floor);
-    if (!wantsRecords(subscriber.filter)) subscriber.place = endOfLog(this.#api);
-    for (let records = 0; records < RECORDS_PER_SUBSCRIBER && !subscriber.isFull; records += 1) {
-      const { sequence, height } = subscriber.place;
-      if (height === undefined) this.#sendWanted(subscriber, this.#eventsAt(sequence, subscriber.filter));
-      else this.#sendPast(subscriber, height);
-      if (subscriber.isFull) return false;
-      // The last record of the log was sent completely.
-      if (height === undefined && sequence >= this.#api.log.last()) {
-        this.#endReplay(subscriber);
-        if (subscriber.filter.endsWithLog === true) {
-          this.#drop(subscriber);
-          subscriber.response.end();
-        }
-        return false;
+    const result = this.#log.feed(subscriber, untilMs);
+    if (result === 'end') {
+      this.#endReplay(subscriber);
+      if (subscriber.filter.endsWithLog === true) {
+        this.#drop(subscriber);
+        subscriber.response.end();
       }
-      if (height === undefined) subscriber.place = { sequence: sequence + 1, index: -1 };
-      if (performance.now() > untilMs) break;
     }
-    return !subscriber.isFull;
-  }
-
-  /**
-   * Sends the events of a block that is read from the chain. The subscriber then continues with the next block, or with
-   * the log.
-   */
-  #sendPast(subscriber: Subscriber, height: number): void {
-    const { sequence, tag } = subscriber.place;
-    const past = new ChainAsOf(this.#api, sequence);
-    const last = lastPastHeight(past, subscriber.filter.finality);
-    // At the subscriber's place in the log, the chain had no block at this height. The log has the events of each later
-    // block at this height.
-    if (height > last) return this.#beginLog(subscriber);
-    const finalized = height === last ? past.finalizedHeight() : undefined;
-    const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
-    this.#sendWanted(subscriber, lazyEvents(events, subscriber.place));
-    if (subscriber.isFull) return;
-    if (height < last) subscriber.place = { sequence, tag, height: height + 1, index: -1 };
-    else this.#beginLog(subscriber);
-  }
-
-  #beginLog(subscriber: Subscriber): void {
-    subscriber.place = { sequence: subscriber.place.sequence, index: Number.MAX_SAFE_INTEGER };
-  }
-
-  /** Sends the wanted events after the subscriber's place. */
-  #sendWanted(subscriber: Subscriber, events: readonly LazyEvent[]): void {
-    for (let index = subscriber.place.index + 1; index < events.length && !subscriber.isFull; index += 1) {
-      const lazy = events[index];
-      if (lazy === undefined) continue;
-      subscriber.place = lazy.place;
-      if (!isWanted(lazy.event, subscriber.filter)) continue;
-      lazy.text ??= eventText(lazy.event, lazy.place);
-      this.#send(subscriber, lazy.text);
-    }
-  }
-
-  #tellGap(subscriber: Subscriber, floor: number): void {
-    const [record] = this.#api.log.records(floor, 1);
-    const after = idOf(subscriber.place);
-    const tip = this.#api.chain.tip();
-    const data = (): unknown => ({
-      after,
-      next: floor,
-      height: record?.height ?? tip?.height ?? 0,
-      blockId: record?.blockId ?? tip?.id ?? '0',
-    });
-    this.#send(subscriber, eventText({ name: 'log/gap', data }, undefined));
-    subscriber.place = { sequence: floor, index: -1 };
-    subscriber.isAstray = false;
+    return result === 'more';
   }
 
   #wake(subscriber: Subscriber): void {
@@ -399,10 +303,6 @@ class Hub implements EventHub {
     const tookMs = performance.now();
     return { response, filter, client, place, isAstray, isReplaying, isFull: false, tookMs };
   }
-}
-
-function lazyEvents(events: readonly NodeEvent[], place: Omit<EventPlace, 'index'>): readonly LazyEvent[] {
-  return events.map((event, index) => ({ event, place: { ...place, index }, text: undefined }));
 }
 
 /** After an error, the next check asks the node again. */
