@@ -7,8 +7,8 @@ import type {
   NodeHistory,
   NodeStatus,
   ReadersStatus,
-  SlotReport,
 } from '../../ports/node-api.ts';
+import type { SlotReport } from '../../ports/slot-report.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
