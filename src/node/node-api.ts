@@ -11,7 +11,7 @@ import type { SlotForger } from '../ports/slot-report.ts';
 import type { ChainLog } from '../ports/chain-log.ts';
 import type { ChainQueries } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
-import { subscriberOf } from '../primitives/ip.ts';
+import { addressPrefixOf } from '../primitives/ip.ts';
 import { ipScope } from '../primitives/ip-scopes.ts';
 import type { Block, PublicKey, Transaction } from '../protocol/types.ts';
 import { epochTimeS } from '../protocol/slots.ts';
@@ -152,7 +152,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
 
   function payerOf(client = ''): Payer {
     const crowd = ipScope(client) === 'loopback' ? 'localClients' : 'clients';
-    return engine.verificationBudget.payer(`http ${subscriberOf(client)}`, crowd);
+    return engine.verificationBudget.payer(`http ${addressPrefixOf(client)}`, crowd);
   }
 
   /**
