@@ -241,7 +241,7 @@ for (const [reason, code] of [
   ['NODE_SILENT', 'NODE_SILENT'],
   [undefined, 'NODE_REFUSES'],
 ] as const) {
-  test.serial(`a 503 with the reason ${reason ?? 'left out'} is ${code}`, async (t) => {
+  test.serial(`a 503 with the reason ${reason ?? 'left out'} is reported as ${code}`, async (t) => {
     const its = await setUpNode(t, 'silent');
     const body = { message: 'Ask again later.', ...(reason === undefined ? {} : { reason }) };
     t.deepEqual(await found(t, { ...its, url: await scripted(t, {}, { status: 503, body }) }), [code]);
@@ -262,7 +262,7 @@ const ended = ['sync', 'SYNC_ENDED', { blocks: 20 }] as const;
 const failed = ['sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }] as const;
 const refused = (height: number) => ['chain', 'BLOCK_SIGNATURE_INVALID', { height }] as const;
 
-test.serial('downloads that end well are no fault, and neither are the failures before one of them', async (t) => {
+test.serial('a successful download is no fault, and neither are the failures before it', async (t) => {
   for (const entries of [
     [started, ended, started, ended, started, ended, started, ended],
     [failed, failed, failed, failed, started, ended],

@@ -184,7 +184,7 @@ for (const [type, asset, words] of [
   });
 }
 
-test.serial('the command follows events over the end of a stream, from the last one on', async (t) => {
+test.serial('the command reconnects after the end of a stream, and continues after the last event', async (t) => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');

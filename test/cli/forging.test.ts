@@ -49,7 +49,7 @@ async function nodeWith(t: ExecutionContext, delegates: readonly object[], putSt
   return { node: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, put };
 }
 
-test.serial('a single configured delegate needs no name to be switched, one of several does', async (t) => {
+test.serial('the only configured delegate can be switched without its name, one of several delegates cannot', async (t) => {
   const one = await nodeWith(t, [{ publicKey: A, forging: true }]);
   const { code, stdout, stderr } = await runCli(['forging', 'enable', '--node', one.node], { env: PASSWORD });
   t.is(code, 0, stderr);

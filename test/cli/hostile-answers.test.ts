@@ -145,7 +145,7 @@ test('the doctor never fails on the answers of a hostile node', async (t) => {
   }
 });
 
-test('an endless answer is given up, and a redirect gets no password', async (t) => {
+test('the command gives up an endless answer, and sends no password to a redirect', async (t) => {
   let got = 0;
   const server = createServer((request, response) => {
     if (request.url === '/elsewhere') got += 1;

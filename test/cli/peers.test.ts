@@ -34,7 +34,7 @@ const DROPPED = {
   reputation: 100,
 };
 
-test.serial('each peer is one line with its verdict, and its text cannot control the terminal', async (t) => {
+test.serial('each peer is printed on one line with its verdict, and its text cannot control the terminal', async (t) => {
   const node = await nodeAnswering(t, { '/node/peers?limit=100': { data: [OPEN, BANNED, DROPPED] } });
   const { code, stdout } = await runCli(['peers', '--node', node]);
   t.is(code, 0);
@@ -46,7 +46,7 @@ test.serial('each peer is one line with its verdict, and its text cannot control
   );
 });
 
-test.serial('with --json peers are data, and a node that does not answer is an error', async (t) => {
+test.serial('with --json peers are printed as JSON, and a node that does not answer is an error', async (t) => {
   const node = await nodeAnswering(t, { '/node/peers?limit=2': { data: [OPEN] } });
   const { stdout } = await runCli(['peers', '--node', node, '--json', '--limit', '2']);
   t.deepEqual(JSON.parse(stdout), { peers: [OPEN] });

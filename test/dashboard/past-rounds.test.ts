@@ -74,7 +74,7 @@ test('a round with a missing block is left out, and so is the next; order and du
   t.deepEqual(roundsOf([...blocks, ...blocks].reverse()), roundsOf(blocks));
 });
 
-test('only the latest slots are drawn of a round in which the network stood still', (t) => {
+test('for a round in which the network stood still, only the latest slots are shown', (t) => {
   const blocks = [...chain(4), ...[0, 1, 2, 3, 4].map((index) => blockAt(6 + index, FIRST_SLOT + 5000 + index))];
   const [second] = roundsOf(blocks);
   t.is(second?.slots.length, 2 * DELEGATES + 1);

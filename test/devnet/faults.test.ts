@@ -89,7 +89,7 @@ test.serial(
   },
 );
 
-test.serial('the doctor reports a node that is mixed up, refuses it, hangs, or is of another network', async (t) => {
+test.serial('the doctor reports a node that refuses its requests, hangs, or belongs to another network', async (t) => {
   t.timeout(480_000);
   const url = devnet.nodes[0]?.url ?? '';
   const other = packagedNetworkDirectory('devnet-gen2');
@@ -298,7 +298,7 @@ test.serial('the doctor reports a server that is no node', async (t) => {
   await watch.named(t, { url }, ['NODE_ANSWERS_ODDLY']);
 });
 
-test.serial('all faults of the catalogue were named, most of them within ten seconds', (t) => {
+test.serial('the doctor reported all faults of the catalogue, most of them within ten seconds', (t) => {
   watch.conclude(t);
 });
 

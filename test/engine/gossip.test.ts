@@ -89,7 +89,7 @@ test('a corrupted copy of a block does not hide the valid one with the same id',
   t.is(received.length, 2);
 });
 
-test('the same refused document costs once, and an applied block is not checked again', async (t) => {
+test('the same refused block is checked and penalised once, and an applied block is not checked again', async (t) => {
   const { give, received, penalties } = setUpGossip((block) =>
     block.id === '8' ? 'BLOCK_SIGNATURE_INVALID' : undefined,
   );

@@ -47,7 +47,7 @@ test('a subscriber without a start position gets only the events to come', async
   subscriber.disconnect();
 });
 
-test('a subscriber from a process that has seen more continues at its position', async (t) => {
+test('a subscriber that comes from a process with newer events continues at its position', async (t) => {
   const fixture = await setUpEvents(t, { processes: 0 });
   fixture.append(5);
   const { log } = fixture.fake.api;

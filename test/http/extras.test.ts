@@ -18,7 +18,7 @@ import type { Untyped } from '../support/untyped.ts';
 
 const EPOCH_MS = 1_464_109_200_000;
 
-test("forging statistics without bounds are the account's, as texts", async (t) => {
+test('forging statistics without bounds are the totals of the account, as texts', async (t) => {
   for (const generation of [2, 3] as const) {
     const ask = await serve(t, fakeNode(generation));
     const { body } = await ask(`/api/delegates/${ALICE.address}/forging_statistics?fromTimestamp=0&ignored=1`);

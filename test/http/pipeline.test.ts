@@ -250,7 +250,7 @@ test('behind an untrusted proxy nobody counts as this machine, and the log says 
   t.is((await trusting(RESERVED[0] ?? '', { headers: { 'x-forwarded-for': '127.0.0.1' } })).status, 200);
 });
 
-test('a page of another site cannot read what only this machine may, whoever opens it', async (t) => {
+test('a page of another site cannot read data that is reserved for this machine, whoever opens the page', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const path of RESERVED) {
     const others = ['http://127.0.0.1:4001', 'http://localhost:4000', 'http://127.0.0.1', 'null', ''];

@@ -184,7 +184,7 @@ test('the cache has a byte limit, and the least recently used answer is evicted 
   t.true(kept * body.length <= KEPT_BYTES_MAX && kept >= most - 3, String(kept));
 });
 
-test('compressed answers count, too', (t) => {
+test('compressed answers count towards the limit of the cache', (t) => {
   const cache = createResponseCache(fakeNode(3).api, true);
   const most = Math.floor(KEPT_BYTES_MAX / 200_500);
   for (let page = 0; page < most; page += 1) cache.keep(`/${page}`, randomBytes(200_000));

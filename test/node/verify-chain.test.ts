@@ -97,7 +97,7 @@ test('a store of many commits passes, and a changed block far up is named', asyn
   t.regex((await verify(place)).deviation ?? '', /block [0-9]+ at height 700: Invalid block signature/);
 });
 
-test('signatures that cannot be checked end the verification, not the process', async (t) => {
+test('the verification ends when signatures cannot be checked, and the process continues', async (t) => {
   const { network: longNetwork, blocks: longBlocks } = madeChain(400);
   const place = placeIn(temporaryFolder(t), longNetwork);
   await storeChain(place, longBlocks);

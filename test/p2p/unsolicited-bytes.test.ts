@@ -68,7 +68,7 @@ test('a push has a budget for its acknowledgement only', (t) => {
   t.is(readsOf(bytes, 1), 1);
 });
 
-test('a peer that sends without end is paused briefly each time, and answers pause nobody', (t) => {
+test('a peer that sends without end is paused briefly each time, and answers cause no pause', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   let nowMs = 0;
   let taken = 0;

@@ -105,7 +105,7 @@ test('bytes in shared memory are checked like others', async (t) => {
   await pool.close();
 });
 
-test('a thread that dies with pending jobs costs no answer and is reported once', async (t) => {
+test('a thread that dies with pending jobs loses no answer and is reported once', async (t) => {
   const program = programOf(
     t,
     `import { parentPort } from 'node:worker_threads';

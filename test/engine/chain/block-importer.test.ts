@@ -69,7 +69,7 @@ function fullBlock() {
   return { maker, block: maker.build({ transactions }) };
 }
 
-test("no transaction is checked in a block by another delegate than the slot's, or with a wrong signature", async (t) => {
+test('no transaction is checked in a block of a delegate that does not own the slot, or with a wrong signature', async (t) => {
   const { maker, block } = fullBlock();
   const { importer, costs } = await countingChain(maker, block.timestamp);
   t.is(await outcomeOf(importer, signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');

@@ -60,7 +60,7 @@ test('a watermark that lags behind a journal is no evidence against the journal'
   t.deepEqual([signing.last(A), signing.outside(A)], [header(2), 'unknown']);
 });
 
-test('a copied journal without a watermark counts once as possibly incomplete', (t) => {
+test('a copied journal without a watermark counts as possibly incomplete once', (t) => {
   const { signing, journal, logged } = start([1, 2], undefined, true);
   t.is(signing.heldSinceS(A), NOW_S);
   t.deepEqual(logged, ['FORGING_FOLDER_COPIED']);
@@ -83,13 +83,13 @@ test('for a delegate without a record the watermark reports what it signed, unti
   t.deepEqual(watermarks.read(A), { last: header(10), firstBlockId: '2000' });
 });
 
-test('a watermark of a record that was handed on, or beside a record of the delegate, is not used', (t) => {
+test('a watermark of a record that was handed over, or beside a record of the delegate, is not used', (t) => {
   t.is(start([], { last: header(9), movedAtS: 77 }).signing.recalled(A), undefined);
   t.is(start([1], { last: header(9) }).signing.recalled(A), undefined);
   t.is(start([], undefined).signing.recalled(A), undefined);
 });
 
-test('a record that was handed on stays so when its folder is restored', (t) => {
+test('a record that was handed over stays marked so when its folder is restored', (t) => {
   const { signing } = start([1, 2], { last: header(2), movedAtS: 77 });
   t.is(signing.movedAtS(A), 77);
 });

@@ -79,7 +79,7 @@ test("blocks after an id that is not in this chain are refused with the family's
   t.is(error?.message, 'Invalid lastBlockId requested: 77');
 });
 
-test('of several ids, the highest common block is given as a header', async (t) => {
+test('the answer to several ids is the header of the highest common block', async (t) => {
   const { ask } = serve(9);
   const header = (await ask({ kind: 'highestCommonBlock', blockIds: ['2', '77', '5', '3'] })) as Record<
     string,

@@ -242,7 +242,7 @@ const liar = (rival: ChainMaker, blocksAfter: NonNullable<Peer['blocksAfter']>):
   return { maker: rival, announced, blocksAfter };
 };
 
-test('a block of generation 2 with a total of more than 64 bits stops no one: another peer is followed', async (t) => {
+test('a block of generation 2 with a total of more than 64 bits does not stop the sync: another peer is followed', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 80, makeNetwork({ generation: 2 }));
   const { id: previousBlock, height } = b.lone.chain.tip.header;
   const senderPublicKey = 'ab'.repeat(32);

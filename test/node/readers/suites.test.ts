@@ -13,5 +13,5 @@ test('no odd request makes a reading process fail or send an answer of another s
   await sendOddRequests(t, ask, 3, 60);
 });
 
-test("readers of a reading process's events rebuild the chain without gap or duplicate", (t) =>
+test('subscribers of a reading process rebuild the chain without gap or duplicate', (t) =>
   rebuildChain(t, { count: 12, steps: 20, processes: 1 }));

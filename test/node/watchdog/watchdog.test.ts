@@ -51,7 +51,7 @@ test.serial('a node whose event loop hangs ends by the documented signal and log
   t.regex(lastLine(output()), /^bloomery: the node ended itself: the event loop stood still for 2\.\d s/);
 });
 
-test.serial('a node that was paused for longer than its limit goes on', async (t) => {
+test.serial('a node that was paused for longer than its limit continues', async (t) => {
   const { node, client, output } = await startNode(t);
   for (let times = 0; times < 2; times += 1) {
     node.kill('SIGSTOP');

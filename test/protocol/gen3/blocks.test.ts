@@ -297,7 +297,7 @@ test("heights too large for the reference's column are refused without a penalty
   t.notThrows(apply(maker, signBlock(next, { maxHeightPreviouslyForged: 2 ** 31 - 1, reward }, forger)));
 });
 
-test('of several faults of the next block the one that the reference reports is reported', (t) => {
+test('when the next block has several faults, the fault that the reference reports is reported', (t) => {
   const { maker, next, forger } = setUpBlock();
   const transactions = next.transactions.map((each) => ({ ...each, signature: '00'.repeat(64) }));
   const wrong = signBlock(withPayload(next, forger, transactions), { totalFee: 1n, reward: 1n, timestamp: 0 }, forger);

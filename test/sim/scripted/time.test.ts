@@ -73,7 +73,7 @@ test('a node with a clock an hour off forges nothing while its peers agree on it
   }
 });
 
-test('of three nodes only the one with a wrong clock is told so; of two, both hear that one is wrong', async (t) => {
+test('with three nodes, only the node with the wrong clock reports its clock; with two, both report that one is wrong', async (t) => {
   const network = { delegates: 12, activeDelegates: 12 };
   for (const [nodes, codes] of [
     [3, ['PEER_CLOCK_OFF', 'PEER_CLOCK_OFF', 'CLOCK_OFFSET']],

@@ -71,7 +71,7 @@ test('a reopened store has its data, and continues from there', async (t) => {
   });
 });
 
-test('a folder whose name contains a dot is a folder', async (t) => {
+test('a store can be opened in a folder whose name contains a dot', async (t) => {
   await inFolder(async (parent) => {
     const directory = join(parent, 'chain.v1');
     const store = await openIn(directory);
@@ -556,7 +556,7 @@ test('a store without its lock file is read and written, and nothing else is lef
   });
 });
 
-test('of two folders that share a store file by a hard link neither opens, until each has its own file', async (t) => {
+test('two folders that share a store file by a hard link cannot be opened until each folder has its own file', async (t) => {
   await inFolder(async (directory) => {
     const [own, linked] = [join(directory, 'own'), join(directory, 'linked')];
     const store = await openIn(own);

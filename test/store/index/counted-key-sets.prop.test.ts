@@ -55,7 +55,7 @@ const query = fc.record({
 /** Sizes of blocks for trees of one level, and for trees of four and more levels. */
 const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
 
-test('counted keys answer ranges, offsets and counts like plain ones, also after a reopen', (t) => {
+test('a counted key set gives the ranges, offsets and counts of a plain list, also after a reopen', (t) => {
   const some = [fc.array(step, { maxLength: 8 }), fc.array(query, { maxLength: 12 })] as const;
   fc.assert(
     fc.property(...some, fc.constantFrom(...SIZES), (steps, queries, sizes) => {
@@ -126,7 +126,7 @@ test('leaf blocks are split before they grow large, and empty ones are removed',
   t.deepEqual([...blocks(), ...values()], []);
 });
 
-test('the first query to a reopened table reads as little of a long one as of a short one', (t) => {
+test('the first query after a reopen reads as little of a long table as of a short table', (t) => {
   const readsOf = (keys: number): number => {
     const disk = new MemoryKeyValue();
     new CountedKeySets(disk).transact((writer) => {
