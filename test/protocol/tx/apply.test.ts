@@ -202,7 +202,7 @@ test('a repeated signature is refused, and so are member signatures without a gr
   t.deepEqual(messagesOf(world.judge(once)), ['Sender is not a multisignature account']);
 });
 
-test('a listed exception accepts a failed transaction only when its first error is the excepted one', (t) => {
+test('an exception accepts a failed transaction only when its first error is the excepted one', (t) => {
   const plain = new TransactionWorld();
   const { id } = plain.transfer(alice, bob, 1n);
   const world = new TransactionWorld({ exceptions: { ...NO_EXCEPTIONS, senderPublicKey: new Set([id]) } });
