@@ -213,7 +213,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     },
     {
       name: 'written events',
-      file: 'http/events/hub.ts',
+      file: 'http/events/log-feed.ts',
       bytesMax: RECORDS_CACHED_MAX * BLOCK_TRANSACTIONS * TRANSACTION_BYTES,
       reckoning: 'blocks full of the largest transactions',
     },
