@@ -20,9 +20,7 @@ Shows at most 100 transactions. A number that can be a height is tried as a heig
 ${STOPPED}
 ${EXIT_CODES}`,
     )
-    .action(async (which: string, options: QueryFlags) =>
-      (await import('./commands/block.ts')).block(which, options),
-    );
+    .action(async (which: string, options: QueryFlags) => (await import('./commands/block.ts')).block(which, options));
 
   const tx = query(program, 'tx', 'show a transaction, in a block or in the pool')
     .argument('<id>', 'its id', transactionId)

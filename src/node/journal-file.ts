@@ -18,7 +18,16 @@ import { makeFolder } from '../store/disk/folder.ts';
 import { checksumOfLine } from './checked-lines.ts';
 import { isAt, placeOf, renewTimeOfChange } from './file-place.ts';
 import { checkJournal, JOURNAL_MODE, loadJournal, type JournalContent } from './journal-content.ts';
-import { entriesOf, entryWith, isPlace, learn, lineOf, type Entry, type FilePlace, type Known } from './journal-lines.ts';
+import {
+  entriesOf,
+  entryWith,
+  isPlace,
+  learn,
+  lineOf,
+  type Entry,
+  type FilePlace,
+  type Known,
+} from './journal-lines.ts';
 import { readMarker, renewMarker, type JournalMarker } from './journal-marker.ts';
 import { ownerOf, takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { systemClock } from './system.ts';

@@ -94,8 +94,7 @@ export class PeerCalls {
 
   #countRequest(): void {
     const nowMs = this.#context.clock.nowMs();
-    if (nowMs - this.#requests.lastMs > REQUESTS_REMEMBERED_MS)
-      this.#requests = { asked: 0, answered: 0, lastMs: 0 };
+    if (nowMs - this.#requests.lastMs > REQUESTS_REMEMBERED_MS) this.#requests = { asked: 0, answered: 0, lastMs: 0 };
     this.#requests.asked += 1;
     this.#requests.lastMs = nowMs;
   }

@@ -32,7 +32,10 @@ export async function benchDevnet(): Promise<void> {
 }
 
 export async function benchSubscribers(): Promise<void> {
-  const { blocks, missedSlots, lastReceivedMs, missing } = await measureEventSubscribers(EVENT_SUBSCRIBERS, SUBSCRIBER_BLOCKS);
+  const { blocks, missedSlots, lastReceivedMs, missing } = await measureEventSubscribers(
+    EVENT_SUBSCRIBERS,
+    SUBSCRIBER_BLOCKS,
+  );
   printTable(`Forging beside ${figure(EVENT_SUBSCRIBERS)} event subscribers`, [
     ['slots with a block', String(blocks)],
     ['slots missed', String(missedSlots)],

@@ -107,7 +107,9 @@ async function killWhileNotifying(flags: ChaosFlags): Promise<boolean> {
   say(`a forging node and the receiver of its events, ${kills} kills, seed ${flags.seed}`);
   const report = await runNotified({ kills, chance: chanceOf(flags.seed), say });
   const { missed, reported, lost, twice, repeated, delaysMs, slotMs } = report;
-  say(`${missed.length} slots missed, ${reported} reported, ${lost.length} lost, ${repeated} events came again under their id`);
+  say(
+    `${missed.length} slots missed, ${reported} reported, ${lost.length} lost, ${repeated} events came again under their id`,
+  );
   const late = delaysMs.filter((each) => each >= 2 * slotMs).length;
   say(
     `from the end of the slot, with node and receiver up, to the webhook: ${figuresOf(delaysMs)}; ${late} of ${delaysMs.length} took two slots (${2 * slotMs} ms) or more`,

@@ -169,7 +169,8 @@ export async function rebuildChain(
     }
   }
   const lastId = fixture.fake.api.log.last();
-  for (const [index, subscriber] of subscribers.entries()) if (!subscriber.isConnected) await connect(subscriber, index);
+  for (const [index, subscriber] of subscribers.entries())
+    if (!subscriber.isConnected) await connect(subscriber, index);
   fixture.append(1);
   const tip = fixture.blocks.at(-1);
   const expected = fixture.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();

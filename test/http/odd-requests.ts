@@ -40,7 +40,12 @@ export const NO_STREAMS = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000,
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8');
 
 /** Sends `runs` random requests. `ask` checks that each answer matches the OpenAPI document. */
-export async function sendOddRequests(t: ExecutionContext, ask: Ask, generation: Generation, runs: number): Promise<void> {
+export async function sendOddRequests(
+  t: ExecutionContext,
+  ask: Ask,
+  generation: Generation,
+  runs: number,
+): Promise<void> {
   const routes = allRoutes({ generation, strict: false });
   const names = [
     ...new Set(routes.flatMap(({ parameters }) => parameters.map(({ name }) => name))),

@@ -29,7 +29,11 @@ function knownChecks(count: number, topic: string): KnownCheck[] {
   });
 }
 
-async function expectRightAnswers(t: ExecutionContext, verifier: Verifier, asked: readonly KnownCheck[]): Promise<void> {
+async function expectRightAnswers(
+  t: ExecutionContext,
+  verifier: Verifier,
+  asked: readonly KnownCheck[],
+): Promise<void> {
   const answers = await verifier.verifyAll(asked.map(({ check }) => check));
   t.deepEqual(
     answers,
@@ -65,7 +69,9 @@ for (const backend of backends) {
 
 test('simultaneous batches do not mix', async (t) => {
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000 });
-  await Promise.all([100, 61, 130].map((count) => expectRightAnswers(t, pool, knownChecks(count, `batch of ${count}`))));
+  await Promise.all(
+    [100, 61, 130].map((count) => expectRightAnswers(t, pool, knownChecks(count, `batch of ${count}`))),
+  );
   await pool.close();
 });
 

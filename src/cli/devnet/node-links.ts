@@ -1,4 +1,7 @@
-/** Sends requests to the running nodes of a devnet: to all nodes, to some nodes, or to the node with the greatest height. */
+/**
+ * Sends requests to the running nodes of a devnet: to all nodes, to some nodes, or to the node with the greatest
+ * height.
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { AgentLink, AgentRequest, AgentState } from './messages.ts';

@@ -85,7 +85,9 @@ function votesOf(votes: unknown): string {
     ['votes for', all.filter((vote) => vote.startsWith('+'))],
     ['takes its vote back from', all.filter((vote) => vote.startsWith('-'))],
   ] as const;
-  const phrases = parts.flatMap(([words, list]) => (list.length === 0 ? [] : [`${words} ${list.map(keyOf).join(', ')}`]));
+  const phrases = parts.flatMap(([words, list]) =>
+    list.length === 0 ? [] : [`${words} ${list.map(keyOf).join(', ')}`],
+  );
   return phrases.length === 0 ? 'votes for nobody' : phrases.join('; ');
 }
 

@@ -291,7 +291,12 @@ class Hub implements EventHub {
     this.#moments.flush();
   }
 
-  #subscriberOf(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Subscriber {
+  #subscriberOf(
+    response: EventSink,
+    filter: EventFilter,
+    after: EventPlace | undefined,
+    client: EventClient,
+  ): Subscriber {
     // Another process may have sent events that this process has not seen yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after the last record. All events of that record were already sent.

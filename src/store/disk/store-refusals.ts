@@ -1,4 +1,6 @@
-/** Makes the errors of a folder whose store cannot be opened, read or written. Each error says the reason and a remedy. */
+/**
+ * Makes the errors of a folder whose store cannot be opened, read or written. Each error says the reason and a remedy.
+ */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
@@ -44,7 +46,12 @@ export function storeMissing(directory: string): ProtocolError {
   return new ProtocolError('STORE_MISSING', { directory }, `There is no chain store in ${directory}.`);
 }
 
-export function storeNotAllowed(directory: string, what: 'read' | 'write to', path: string, cause: unknown): ProtocolError {
+export function storeNotAllowed(
+  directory: string,
+  what: 'read' | 'write to',
+  path: string,
+  cause: unknown,
+): ProtocolError {
   return new ProtocolError(
     'STORE_NOT_ALLOWED',
     { directory, path },

@@ -137,11 +137,13 @@ function codesOf({ body }: Comparable): string {
   const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
   if (!Array.isArray(errors))
     return message === undefined ? '' : ` (${message.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#')})`;
-  const reasons = errors.map((error: { code?: string; name?: string; message?: string; errors?: { code: string }[] }) => {
-    const inner = error.errors?.map(({ code }) => code).join('+');
-    const text = error.code ?? error.message?.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#') ?? '';
-    return inner || text;
-  });
+  const reasons = errors.map(
+    (error: { code?: string; name?: string; message?: string; errors?: { code: string }[] }) => {
+      const inner = error.errors?.map(({ code }) => code).join('+');
+      const text = error.code ?? error.message?.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#') ?? '';
+      return inner || text;
+    },
+  );
   return ` (${reasons.slice(0, 2).join(', ').slice(0, 120)})`;
 }
 

@@ -26,14 +26,7 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
   const named = (name: string): string => `generation ${lab.generation}, http ${name}`;
   return [
     {
-      ...target(
-        named('queries, strict dialect'),
-        lab.real,
-        lab.strict,
-        true,
-        (below) => queries.next(below),
-        refusals,
-      ),
+      ...target(named('queries, strict dialect'), lab.real, lab.strict, true, (below) => queries.next(below), refusals),
       ...asked,
     },
     {

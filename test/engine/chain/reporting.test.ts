@@ -69,7 +69,12 @@ test('the chain counts and reports forged and downloaded blocks, but does not lo
   lone.nowS = maker.tip.timestamp;
   await lone.chain.forge(() => own);
   await lone.chain.append(downloaded);
-  t.deepEqual(lone.logged, ['blocks_applied_total 1', 'event: forged 5', 'blocks_applied_total 2', 'event: synced 6 7']);
+  t.deepEqual(lone.logged, [
+    'blocks_applied_total 1',
+    'event: forged 5',
+    'blocks_applied_total 2',
+    'event: synced 6 7',
+  ]);
 });
 
 test('a rollback reports only the reverted blocks', async (t) => {
