@@ -1,13 +1,13 @@
 /**
- * Runs the fast checks at the same time: `npm run check`. Prints nothing but what is wrong; exit code 1 when anything is.
+ * Runs the fast checks at the same time: `npm run check`. Prints only errors. The exit code is 1 if a check fails.
  */
 
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Each is a script of package.json, so that one can be run alone. The longest come first. */
-const CHECKS = ['check:lint', 'check:types', 'check:exports', 'check:format', 'check:floors'];
-/** More of them on two cores only get in each other's way. */
+/** Scripts of package.json, so that each check can also run alone. The longest checks come first. */
+const CHECKS = ['check:lint', 'check:types', 'check:exports', 'check:format', 'check:layers'];
+/** Number of checks that run at the same time. On two cores, more checks would only delay each other. */
 const AT_A_TIME = 2;
 
 const results = [];

@@ -1,12 +1,12 @@
-/** What the linter holds this project to: `eslint --config test/eslint.config.js src test bin`. */
+/** Rules of the linter: `eslint --config test/eslint.config.js src test bin`. */
 
 import tseslint from 'typescript-eslint';
 
-/** Modules whose clock, chance and process belong to somebody else (docs/architecture.md). */
-const ROOMS_WITHOUT_CLOCK = ['primitives', 'crypto', 'protocol', 'ports', 'engine', 'store'].map(
+/** Modules that receive clock, random numbers and process from their caller (docs/architecture.md). */
+const MODULES_WITHOUT_CLOCK = ['primitives', 'crypto', 'protocol', 'ports', 'engine', 'store'].map(
   (module) => `src/${module}/**/*.ts`,
 );
-/** Modules that know neither files, sockets nor Node: they must run anywhere. */
+/** Modules without files, sockets and Node.js, because they must run anywhere. */
 const MODULES_WITHOUT_NODE = ['primitives', 'protocol', 'ports', 'engine'].map((module) => `src/${module}/**/*.ts`);
 
 const TIME = 'Time is handed in: take a Clock (ports/clock.ts) or a number.';
@@ -113,7 +113,7 @@ export default tseslint.config(
   },
   {
     name: 'time and chance are handed in',
-    files: ROOMS_WITHOUT_CLOCK,
+    files: MODULES_WITHOUT_CLOCK,
     rules: {
       'no-restricted-globals': ['error', { globals: CLOCK_GLOBALS, checkGlobalObject: true }],
       'no-restricted-properties': [
@@ -133,7 +133,7 @@ export default tseslint.config(
     },
   },
   {
-    name: 'no Node modules below the edges',
+    name: 'no Node modules below the adapters',
     files: MODULES_WITHOUT_NODE,
     rules: {
       'no-restricted-globals': ['error', { globals: PURE_GLOBALS, checkGlobalObject: true }],

@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command, EXIT_CODES, integerFrom } from './command.ts';
-import type { DecodeFlags, EventsFlags, ListFlags, PoolFlags, QuestionFlags } from './flags.ts';
+import type { DecodeFlags, EventsFlags, ListFlags, PoolFlags, QueryFlags } from './flags.ts';
 
 const NODE = 'http://127.0.0.1:4000';
 const STOPPED = `
@@ -10,7 +10,7 @@ With --data-dir the command reads the folder and changes nothing in it. The answ
 pool contains only the transactions that the node restores at its start.`;
 
 export function addExploreCommands(program: Command): void {
-  question(program, 'block', 'show a block and its transactions')
+  query(program, 'block', 'show a block and its transactions')
     .argument('[height|id|latest]', 'block to show', blockName, 'latest')
     .option('--json', 'print {"block","transactions"} as nodes answer them')
     .addHelpText(
@@ -20,19 +20,17 @@ Shows at most 100 transactions. A number that can be a height is tried as a heig
 ${STOPPED}
 ${EXIT_CODES}`,
     )
-    .action(async (which: string, options: QuestionFlags) =>
-      (await import('./commands/block.ts')).block(which, options),
-    );
+    .action(async (which: string, options: QueryFlags) => (await import('./commands/block.ts')).block(which, options));
 
-  const tx = question(program, 'tx', 'show a transaction, in a block or in the pool')
+  const tx = query(program, 'tx', 'show a transaction, in a block or in the pool')
     .argument('<id>', 'its id', transactionId)
     .option('--json', 'print {"transaction","state"}; the state is confirmed, or the queue of the pool')
     .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
-    .action(async (id: string, options: QuestionFlags) =>
+    .action(async (id: string, options: QueryFlags) =>
       (await import('./commands/transaction.ts')).showTransaction(id, options),
     );
 
-  question(tx, 'verify', 'check whether a node would accept a signed transaction, without sending it')
+  query(tx, 'verify', 'check whether a node would accept a signed transaction, without sending it')
     .argument('<file>', 'transactions, one document, a list or one on each line; - for the standard input')
     .option('--json', 'print {"transactions":[{"id","isValid","faults","missing"}, ...]}')
     .addHelpText(
@@ -43,7 +41,7 @@ a block already contains it. With faults or missing signatures the exit code is 
 ${STOPPED}
 ${EXIT_CODES}`,
     )
-    .action(async (file: string, options: QuestionFlags) =>
+    .action(async (file: string, options: QueryFlags) =>
       (await import('./commands/tx-verify.ts')).txVerify(file, options),
     );
 
@@ -59,18 +57,18 @@ ${EXIT_CODES}`,
       (await import('./commands/decode.ts')).decode(given, options),
     );
 
-  question(program, 'account', 'show an account and its latest transactions')
+  query(program, 'account', 'show an account and its latest transactions')
     .argument(
       '<address|name|public key>',
       'account to show, in either letter case; an address also without its L; a name is a delegate name',
     )
     .option('--json', 'print {"account","latestTransactions"} as nodes answer them')
     .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
-    .action(async (which: string, options: QuestionFlags) =>
+    .action(async (which: string, options: QueryFlags) =>
       (await import('./commands/account.ts')).account(which, options),
     );
 
-  question(program, 'delegates', 'list delegates by rank')
+  query(program, 'delegates', 'list delegates by rank')
     .option('--limit <count>', 'number of delegates', integerFrom(1, 101), 101)
     .option('--offset <count>', 'number of ranks to skip', integerFrom(0, 1_000_000), 0)
     .option('--json', 'print {"delegates"} as nodes answer them')
@@ -79,7 +77,7 @@ ${EXIT_CODES}`,
 
   addEvents(program);
 
-  question(program, 'pool', 'list transactions that wait for a block, with the reason')
+  query(program, 'pool', 'list transactions that wait for a block, with the reason')
     .option('--limit <count>', 'transactions of each queue, oldest first', integerFrom(1, 100), 100)
     .option('--json', 'print {"transactions":[{"state", ...}, ...]}')
     .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
@@ -87,7 +85,7 @@ ${EXIT_CODES}`,
 }
 
 function addEvents(program: Command): void {
-  question(program, 'events', 'list past events of the chain, and follow new ones')
+  query(program, 'events', 'list past events of the chain, and follow new ones')
     .option('--follow', 'follow new events; without --since start with the next event')
     .option(
       '--since <id>',
@@ -115,7 +113,7 @@ ${EXIT_CODES}`,
     .action(async (options: EventsFlags) => (await import('./commands/events.ts')).events(options));
 }
 
-function question(program: Command, name: string, description: string): Command {
+function query(program: Command, name: string, description: string): Command {
   return command(program, name, description)
     .option('--node <url>', 'HTTP interface of a node', NODE)
     .addOption(new Option('--data-dir <dir>', 'read the chain in this data folder instead of a node').conflicts('node'))

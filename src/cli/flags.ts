@@ -85,11 +85,11 @@ export interface SourceFlags {
 }
 
 /** Flags of commands with a single query. */
-export interface QuestionFlags extends SourceFlags {
+export interface QueryFlags extends SourceFlags {
   readonly json?: true;
 }
 
-export interface PoolFlags extends QuestionFlags {
+export interface PoolFlags extends QueryFlags {
   readonly limit: number;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { codeOf, messageOf } from '../primitives/errors.ts';
-import { storeDamaged } from '../store/disk/environment.ts';
+import { storeDamaged } from '../store/disk/store-refusals.ts';
 import { CommanderError } from 'commander';
 
 /**

@@ -25,11 +25,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Creates a notifier; it does nothing if systemd does not want messages. */
 export function systemdNotifier(environment: Environment, observer: Observer, ownPid = process.pid): SystemdNotifier {
   if (environment['NOTIFY_SOCKET'] === undefined) return { ready: () => undefined, stopping: () => undefined };
-  let isFailureTold = false;
+  let isFailureLogged = false;
   const send = (message: string): void => {
     execFile(PROGRAM, [message], { timeout: SEND_MS_MAX, killSignal: 'SIGKILL' }, (error) => {
-      if (error === null || isFailureTold) return;
-      isFailureTold = true;
+      if (error === null || isFailureLogged) return;
+      isFailureLogged = true;
       observer.log('warn', 'SYSTEMD_NOT_TOLD', 'systemd cannot be told that the node runs', {
         message,
         reason: messageOf(error),

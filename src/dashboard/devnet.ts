@@ -3,7 +3,7 @@
  * operation.
  */
 
-import { addressOf, beddowsOf } from './questions.ts';
+import { addressOf, beddowsOf } from './list-requests.ts';
 
 export interface DevnetNode {
   readonly index: number;

@@ -27,14 +27,14 @@ export interface PastRoundsRequest {
   readonly blockTimeS: number;
   readonly activeDelegates: number;
   /** Forgers by slot, if the node has sent them. */
-  readonly told?: ReadonlyMap<number, string>;
+  readonly forgers?: ReadonlyMap<number, string>;
 }
 
 /**
  * @returns the rounds whose blocks are all given, newest first. The block before a round must be given, too, because
  *   the slots of the round begin after it
  */
-export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRoundsRequest): readonly PastRound[] {
+export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: PastRoundsRequest): readonly PastRound[] {
   const byHeight = new Map(blocks.map((block) => [block.height, block]));
   const newest = Math.max(0, ...byHeight.keys());
   const rounds: PastRound[] = [];
@@ -62,7 +62,7 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRo
     const slots: PastSlot[] = [];
     for (let slot = first; slot <= last; slot += 1) {
       const block = bySlot.get(slot);
-      const forger = block?.generatorPublicKey ?? told?.get(slot) ?? byPlace.get(slot % activeDelegates);
+      const forger = block?.generatorPublicKey ?? forgers?.get(slot) ?? byPlace.get(slot % activeDelegates);
       slots.push({ slot, block, forger });
     }
     const forged = slots.filter(({ block }) => block !== undefined).length;

@@ -13,18 +13,18 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
  * a peer that has a waiting request. The node always accepts a request of a peer without a waiting request. An answer
  * takes 20 ms at most, so the node answers a full queue within a few seconds.
  */
-export const QUESTIONS_WAITING_MAX = 64;
+export const REQUESTS_WAITING_MAX = 64;
 
 /**
  * Measured time in milliseconds to read and refuse a request. The queue charges refusals and answers to one budget.
  */
 const REFUSAL_MS = 0.25;
 /** All refusals use one error object, because a stack trace costs more time than the rest of a refusal. */
-const TOO_MANY = new ProtocolError('TOO_MANY_QUESTIONS', {}, 'Too many requests wait for an answer');
+const TOO_MANY = new ProtocolError('TOO_MANY_REQUESTS', {}, 'Too many requests wait for an answer');
 
 type Answer = TransportHandlers['answer'];
 
-interface Question {
+interface PendingRequest {
   work(): Promise<void>;
   drop(error: Error): void;
 }
@@ -38,8 +38,8 @@ export interface FairAnswerQueueOptions {
 export class FairAnswerQueue {
   readonly #answer: Answer;
   readonly #options: FairAnswerQueueOptions;
-  readonly #named = new Map<PeerId, Question[]>();
-  readonly #others = new Map<PeerId, Question[]>();
+  readonly #named = new Map<PeerId, PendingRequest[]>();
+  readonly #others = new Map<PeerId, PendingRequest[]>();
   #waiting = 0;
   #isBusy = false;
 
@@ -56,12 +56,12 @@ export class FairAnswerQueue {
   /**
    * Queues a request, and answers it after the earlier requests in the queue.
    *
-   * @throws ProtocolError `TOO_MANY_QUESTIONS` if too many requests are waiting, `PEER_GONE` if the peer has left
+   * @throws ProtocolError `TOO_MANY_REQUESTS` if too many requests are waiting, `PEER_GONE` if the peer has left
    */
   answer(peerId: PeerId, request: Parameters<Answer>[1]): Promise<unknown> {
     const queues = this.#options.isNamed(peerId) ? this.#named : this.#others;
     const queue = queues.get(peerId) ?? [];
-    if (queue.length > 0 && this.#waiting >= QUESTIONS_WAITING_MAX) {
+    if (queue.length > 0 && this.#waiting >= REQUESTS_WAITING_MAX) {
       this.#options.share.spend(REFUSAL_MS);
       return Promise.reject(TOO_MANY);
     }
@@ -104,7 +104,7 @@ export class FairAnswerQueue {
   }
 
   /** Removes and returns the oldest request of the first peer, and moves the peer to the end of the order. */
-  #next(): Question | undefined {
+  #next(): PendingRequest | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;
     const [first] = queues;
     if (first === undefined) return undefined;

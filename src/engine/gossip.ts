@@ -49,7 +49,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly cutWasteful: (peerId: PeerId) => void;
 }
 
-const TOLD_BY_CHAIN: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
+const LOGGED_BY_CHAIN: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
 
 export class Gossip {
   readonly #dependencies: GossipDependencies;
@@ -91,7 +91,7 @@ export class Gossip {
     this.#fetcher = new TransactionFetcher({
       clock,
       transport,
-      rate: rateOf(dependencies.generation, 'transactionsQuestion').own,
+      rate: rateOf(dependencies.generation, 'transactionsRequest').own,
       has: (id) => pool.has(id) || chain.state.hasTransaction(id),
       take: (peerId, transactions) => this.#takeTransactions(peerId, transactions),
       failed: (peerId, error) => this.#noteFailure(peerId, error),
@@ -272,7 +272,7 @@ export class Gossip {
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
     // A peer that does not answer is not a fault of this node. The chain itself logs that a write to the store failed.
-    const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
+    const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !LOGGED_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,
       reason: messageOf(error),

@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from '../ports/clock.ts';
-import type { SlotFact, SlotRange, SlotReport } from '../ports/node-api.ts';
+import type { SlotFact, SlotRange, SlotReport } from '../ports/slot-report.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 

@@ -105,7 +105,7 @@ interface Announcer {
   batchMax: number;
   isAsked: boolean;
   /** Number of requests to this peer so far. */
-  questions: number;
+  requests: number;
   timer: Timer | undefined;
 }
 
@@ -186,7 +186,7 @@ export class TransactionFetcher {
       this.#asked(id, nowMs);
     }
     announcer.isAsked = true;
-    announcer.questions += 1;
+    announcer.requests += 1;
     void this.#fetch(peerId, announcer, ids).finally(() => {
       announcer.isAsked = false;
       this.#ask(peerId, announcer);
@@ -252,12 +252,12 @@ export class TransactionFetcher {
    */
   #due(
     peerId: PeerId,
-    { wanted, batchMax, questions }: Announcer,
+    { wanted, batchMax, requests }: Announcer,
     nowMs: number,
   ): { readonly ids: readonly TransactionId[]; readonly waitMs: number } {
     const fresh: TransactionId[] = [];
     const again: TransactionId[] = [];
-    const isTurnOfAgain = questions % AGAIN_EVERY === AGAIN_EVERY - 1;
+    const isTurnOfAgain = requests % AGAIN_EVERY === AGAIN_EVERY - 1;
     let waitMs = FIRST_ASKED_ALONE_MS;
     for (const id of wanted) {
       if (fresh.length >= batchMax && (!isTurnOfAgain || again.length >= batchMax)) break;
@@ -286,7 +286,7 @@ export class TransactionFetcher {
         largest: 1,
         batchMax: 1,
         isAsked: false,
-        questions: 0,
+        requests: 0,
         timer: undefined,
       };
       this.#announcers.set(peerId, announcer);

@@ -60,6 +60,6 @@ export function askHandler(
 /** Returns the headers that name the block of an answer, as alternating names and values. */
 export function placeHeaders({ place, etag }: Version): readonly string[] {
   if (place === undefined) return [];
-  const told = [HEIGHT_HEADER, String(place.height), BLOCK_ID_HEADER, place.id];
-  return etag === undefined ? told : [...told, 'ETag', etag];
+  const headers = [HEIGHT_HEADER, String(place.height), BLOCK_ID_HEADER, place.id];
+  return etag === undefined ? headers : [...headers, 'ETag', etag];
 }

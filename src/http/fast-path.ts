@@ -52,15 +52,15 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   /** @param isPacked true when the body is compressed */
   const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isPacked = false): void => {
     const { body } = answer;
-    const told = [...rateHeaders(allowance, dialect.strict), ...placeHeaders(answer)];
+    const ofAnswer = [...rateHeaders(allowance, dialect.strict), ...placeHeaders(answer)];
     if (body === undefined) {
-      response.writeHead(304, [...fixed, ...told]);
+      response.writeHead(304, [...fixed, ...ofAnswer]);
       response.end();
       return;
     }
     const encoding = isPacked ? ['Content-Encoding', 'gzip'] : [];
     const length = ['Content-Length', String(body.length)];
-    response.writeHead(200, [...fixed, 'Content-Type', 'application/json', ...told, ...encoding, ...length]);
+    response.writeHead(200, [...fixed, 'Content-Type', 'application/json', ...ofAnswer, ...encoding, ...length]);
     response.end(body);
   };
 

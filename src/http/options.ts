@@ -58,12 +58,12 @@ export interface HttpOptions {
 
 interface EventOptions {
   /** Number of event streams that may be open at once. */
-  readonly readersMax: number;
-  /** Time in milliseconds after which a reader that takes no data is disconnected. */
+  readonly subscribersMax: number;
+  /** Time in milliseconds after which a subscriber that takes no data is disconnected. */
   readonly stallMs: number;
   /** Interval of the comments that show that a quiet stream is alive, in milliseconds. */
   readonly heartbeatMs: number;
-  /** Interval of the checks of peers and forging while there are readers, in milliseconds. */
+  /** Interval of the checks of peers and forging while there are subscribers, in milliseconds. */
   readonly lookMs: number;
 }
 
@@ -135,6 +135,6 @@ export const HTTP_DEFAULTS: HttpOptions = {
   strictDialect: false,
   keepAnswers: true,
   metrics: true,
-  events: { readersMax: 2_000, stallMs: 10_000, heartbeatMs: 15_000, lookMs: 1_000 },
+  events: { subscribersMax: 2_000, stallMs: 10_000, heartbeatMs: 15_000, lookMs: 1_000 },
   observer: SILENT,
 };

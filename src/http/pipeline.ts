@@ -107,7 +107,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
       measureAnswers(path, options),
       refuseOtherMethods(routes, dialect.strict),
       ...behindRoute,
-      ...bodyReaders(path, routes),
+      ...bodyParsers(path, routes),
       run,
       answerError(options, dialect, PLAIN_JSON),
     );
@@ -115,18 +115,18 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
 }
 
 /**
- * Returns the body readers of a path if one of its routes has a body. The body readers refuse compressed bodies,
+ * Returns the body parsers of a path if one of its routes has a body. The body parsers refuse compressed bodies,
  * because a compressed body may have any size when unpacked.
  */
-function bodyReaders(path: string, routes: readonly Route[]): readonly RequestHandler[] {
+function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHandler[] {
   const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
   if (withBody.size === 0) return [];
   const limits = { limit: BODY_BYTES_MAX, inflate: false };
-  const readers = [
+  const parsers = [
     express.json({ ...limits, strict: true }),
     ...(path === FORM_PATH ? [express.urlencoded({ ...limits, extended: false })] : []),
   ];
-  return readers.map((read): RequestHandler => (request, response, next) => {
+  return parsers.map((read): RequestHandler => (request, response, next) => {
     if (withBody.has(request.method)) read(request, response, next);
     else next();
   });
@@ -196,22 +196,22 @@ async function openStream(
   { hub, clientOf }: AppParts,
 ): Promise<void> {
   const { after, fromHeight, filter } = route.subscriptionOf(checked, request.get('Last-Event-ID'));
-  const reader = { ...filter, maySeeForging: guard.maySeeForging(request) };
+  const wanted = { ...filter, maySeeForging: guard.maySeeForging(request) };
   const from = fromHeight === undefined ? after : hub.placeAt(fromHeight, filter.finality);
   if (fromHeight !== undefined && from === undefined) throw heightAhead(fromHeight, filter.finality);
-  const isAdded = await hub.add(response, reader, from, clientOf(request));
-  if (!isAdded) throw new Problem(503, { message: 'The node serves as many readers of events as it may' });
+  const isAdded = await hub.add(response, wanted, from, clientOf(request));
+  if (!isAdded) throw new Problem(503, { message: 'The node serves the maximum number of event subscribers' });
   response.status(200);
   response.setHeader('Content-Type', STREAM_TYPE);
   response.setHeader('Cache-Control', 'no-store');
   // Common proxies buffer streams unless this header is set.
   response.setHeader('X-Accel-Buffering', 'no');
-  // A stream may send nothing for a long time. The hub closes a stream when its reader takes no data.
+  // A stream may send nothing for a long time. The hub closes a stream when its subscriber takes no data.
   request.socket.setTimeout(0);
   response.flushHeaders();
 }
 
-/** Measures the duration of a route's answers. Streams are left out, because they last as long as their readers. */
+/** Measures the duration of a route's answers. Streams are left out, because they last as long as their subscribers. */
 function measureAnswers(route: string, { observer }: HttpOptions): RequestHandler {
   return (request, response, next) => {
     const startedMs = performance.now();
@@ -232,10 +232,10 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
  * Methods with their own label in metrics. All other methods share one label. Otherwise clients could use up the
  * maximum number of metric series with invented methods.
  */
-const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
+const LABELLED_METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
 function methodLabel(method: string): string {
-  return METHODS_TOLD.has(method) ? method : 'other';
+  return LABELLED_METHODS.has(method) ? method : 'other';
 }
 
 function rawRequestOf(request: Request): RawRequest {
@@ -313,7 +313,7 @@ function answerError(options: HttpOptions, dialect: HttpDialect, contentType: st
 const PLAIN_JSON = 'application/json';
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
-/** Turns errors of Express and its body reader into refusals, by the type of the error. */
+/** Turns errors of Express and its body parser into refusals, by the type of the error. */
 function problemOfReading(error: unknown, request: Request): Problem | undefined {
   if (!(error instanceof Error)) return undefined;
   // A path that cannot be decoded counts as a path that does not exist.

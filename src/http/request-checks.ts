@@ -76,9 +76,9 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
       return undefined;
     }
     const { max, remaining, resetMs = 0 } = allowance;
-    const told = ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
-    told.push('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
-    refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, told);
+    const headers = ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
+    headers.push('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
+    refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, headers);
     return undefined;
   };
 
@@ -198,7 +198,7 @@ const PAGE_NOT_FOUND = refusal('route', 404, JSON_TYPE, JSON.stringify(pageNotFo
 const COMPRESSED = refusedBody(415, 'UnsupportedMediaTypeError: content encoding unsupported');
 const TOO_LARGE = refusedBody(413, 'PayloadTooLargeError: request entity too large');
 
-/** Makes the refusal of a body, with the same text as the refusal by the body reader. */
+/** Makes the refusal of a body, with the same text as the refusal by the body parser. */
 function refusedBody(status: number, error: string): Refusal {
   const sentence = `API error: ${error}`;
   return refusal('body', status, JSON_TYPE, JSON.stringify({ success: false, error: sentence, message: sentence }), [

@@ -77,7 +77,7 @@ interface PlainReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A route that answers with server-sent events until the reader disconnects. */
+/** A route that answers with server-sent events until the subscriber disconnects. */
 export interface StreamRoute extends Declared {
   readonly kind: 'stream';
   readonly events: Readonly<Record<string, { readonly summary: string; readonly data: Schema }>>;
@@ -86,9 +86,9 @@ export interface StreamRoute extends Declared {
 }
 
 interface Subscription {
-  /** Last event that the reader received; undefined to start with the next event. */
+  /** Last event that the subscriber received; undefined to start with the next event. */
   readonly after: EventPlace | undefined;
-  /** Height of the first block that the reader wants; used if the reader received no event before. */
+  /** Height of the first block that the subscriber wants; used if the subscriber received no event before. */
   readonly fromHeight: number | undefined;
   readonly filter: Omit<EventFilter, 'maySeeForging'>;
 }

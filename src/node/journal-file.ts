@@ -8,29 +8,18 @@
  * reveals it.
  */
 
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { readBounded } from '../config/bounded-file.ts';
-import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { ProtocolError } from '../primitives/errors.ts';
 import type { FolderJournal, OutsideEvidence } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/disk/folder.ts';
 import { checksumOfLine } from './checked-lines.ts';
 import { isAt, placeOf, renewTimeOfChange } from './file-place.ts';
+import { checkJournal, JOURNAL_MODE, loadJournal, type JournalContent } from './journal-content.ts';
 import {
   entriesOf,
-  entryOf,
   entryWith,
   isPlace,
   learn,
@@ -64,12 +53,6 @@ export interface JournalFile extends FolderJournal {
 }
 
 const SPARE_LINES_MAX = 20_000;
-/**
- * Maximum size of the file in bytes. This maximum is several times the size of `SPARE_LINES_MAX` lines and one line for
- * each delegate.
- */
-const BYTES_MAX = 64 * 1024 * 1024;
-const FILE_MODE = 0o600;
 
 /** Path of a node's journal. @param dataDirectory folder of the node for one network */
 export function journalFileOf(dataDirectory: string): string {
@@ -87,7 +70,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
   const lock = lockOf(file);
   try {
     const marker = readMarker(file);
-    return new FileJournal(file, load(file, marker?.newest), { ...options, lock, marker });
+    return new FileJournal(file, loadJournal(file, marker?.newest), { ...options, lock, marker });
   } catch (error) {
     lock.release();
     throw error;
@@ -105,7 +88,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  */
 export function examineJournal(file: string): string | undefined {
   const owner = ownerOf(dirname(file), claimOn(file), systemClock);
-  if (owner === undefined) wholeLines(file, readBounded(file, { bytesMax: BYTES_MAX }));
+  if (owner === undefined) checkJournal(file);
   return owner;
 }
 
@@ -139,11 +122,12 @@ class FileJournal implements JournalFile {
   #isMarked: boolean;
   readonly isCopied: boolean;
 
-  constructor(file: string, lines: Lines, { lock, marker, spareLinesMax = SPARE_LINES_MAX }: FileJournalOptions) {
-    const { known, place, newest, hasMarked } = lines;
+  constructor(file: string, content: JournalContent, options: FileJournalOptions) {
+    const { known, place, newest, hasMarked } = content;
+    const { lock, marker, spareLinesMax = SPARE_LINES_MAX } = options;
     this.#file = file;
     this.#known = known;
-    this.#lines = lines.lines;
+    this.#lines = content.lines;
     this.#spareLinesMax = spareLinesMax;
     this.#lock = lock;
     this.#descriptor = openSync(file, 'a');
@@ -290,9 +274,9 @@ class FileJournal implements JournalFile {
     const draft = `${this.#file}.new`;
     rmSync(draft, { force: true });
     // The file is opened for appending, so that removing an incomplete line leaves no gap.
-    const descriptor = openSync(draft, 'ax', FILE_MODE);
-    const told = this.#isPlaceKept ? placeOf(descriptor) : this.#place;
-    const place = told === undefined ? [] : [told];
+    const descriptor = openSync(draft, 'ax', JOURNAL_MODE);
+    const newPlace = this.#isPlaceKept ? placeOf(descriptor) : this.#place;
+    const place = newPlace === undefined ? [] : [newPlace];
     const kept = [...this.#known].flatMap(([publicKey, known]) => entriesOf(publicKey, known));
     const entries: readonly Entry[] = [...kept, ...place];
     const content = Buffer.concat(entries.map(lineOf));
@@ -309,7 +293,7 @@ class FileJournal implements JournalFile {
     this.#descriptor = descriptor;
     this.#bytes = content.length;
     this.#lines = entries.length;
-    this.#place = told;
+    this.#place = newPlace;
     this.#torn = false;
     this.#folderSynced = false;
     closeSync(old);
@@ -349,93 +333,6 @@ function takenOver(file: string): ProtocolError {
     `${file}: the claim of this process is gone, so nothing may be signed: another process took the folder over while this one ` +
       'stood still, or somebody removed it; stop this process, and start it again when no other has the folder',
   );
-}
-
-/** Content of the lines of a journal. */
-interface Lines {
-  readonly known: Map<PublicKey, Known>;
-  /** The last recorded place of the file; undefined when no line has one. */
-  readonly place: FilePlace | undefined;
-  /** Checksum of the last line of a delegate. */
-  readonly newest: string | undefined;
-  /** True when the line that the marker names is in the journal, or when the marker names no line. */
-  readonly hasMarked: boolean;
-  readonly lines: number;
-  /** Size of the lines. */
-  readonly bytes: number;
-}
-
-/**
- * Reads all lines. An incomplete last line is removed. A crash interrupted the write of this line, so the block of this
- * line never left the node.
- */
-function load(file: string, marked: string | undefined): Lines {
-  const content = readFileIfPresent(file);
-  const whole = wholeLines(file, content, marked);
-  if (whole.bytes < content.length) writeTruncated(file, whole.bytes);
-  return whole;
-}
-
-function wholeLines(file: string, content: Buffer, marked?: string): Lines {
-  const known = new Map<PublicKey, Known>();
-  let place: FilePlace | undefined;
-  let newest: string | undefined;
-  let hasMarked = marked === undefined;
-  let lines = 0;
-  let start = 0;
-  while (start < content.length) {
-    const newline = content.indexOf(0x0a, start);
-    const end = newline === -1 ? content.length : newline;
-    const entry = newline === -1 ? undefined : entryOf(content.subarray(start, end).toString('utf8'));
-    if (entry === undefined) {
-      if (end + 1 < content.length) throw unreadable(file, lines + 1);
-      break;
-    }
-    if (isPlace(entry)) place = entry;
-    else {
-      learn(known, entry);
-      newest = checksumOfLine(content.subarray(start, end));
-      hasMarked ||= newest === marked;
-    }
-    lines += 1;
-    start = end + 1;
-  }
-  return { known, place, newest, hasMarked, lines, bytes: start };
-}
-
-function unreadable(file: string, line: number): ProtocolError {
-  return new ProtocolError(
-    'JOURNAL_UNREADABLE',
-    { file, line },
-    `${file}: line ${line} is damaged; restore the file from a backup, or remove it only if no delegate of this node has ` +
-      'forged within the last three rounds',
-  );
-}
-
-function readFileIfPresent(file: string): Buffer {
-  try {
-    return readBounded(file, { bytesMax: BYTES_MAX });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      const reason = messageOf(error);
-      throw new ProtocolError(
-        'JOURNAL_UNREADABLE',
-        { file, reason },
-        `${file}: the record of what this node signed cannot be read: ${reason}; restore the file from a backup, or remove it ` +
-          'only if no delegate of this node has forged within the last three rounds',
-        { cause: error },
-      );
-    }
-    writeFileSync(file, '', { mode: FILE_MODE });
-    return Buffer.alloc(0);
-  }
-}
-
-function writeTruncated(file: string, bytes: number): void {
-  const descriptor = openSync(file, 'r+');
-  ftruncateSync(descriptor, bytes);
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }
 
 function writeAll(descriptor: number, bytes: Buffer): void {

@@ -17,7 +17,7 @@ import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
 import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
 import { KEPT_BYTES_MAX } from '../http/response-cache.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
-import { RECORDS_CACHED_MAX } from '../http/events/hub.ts';
+import { RECORDS_CACHED_MAX } from '../http/events/log-feed.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
 import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
@@ -213,7 +213,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     },
     {
       name: 'written events',
-      file: 'http/events/hub.ts',
+      file: 'http/events/log-feed.ts',
       bytesMax: RECORDS_CACHED_MAX * BLOCK_TRANSACTIONS * TRANSACTION_BYTES,
       reckoning: 'blocks full of the largest transactions',
     },

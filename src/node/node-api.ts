@@ -6,11 +6,12 @@ import { SlotOwners } from '../engine/slot-owners.ts';
 import type { Payer } from '../engine/pool/verification-budget.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { LocalNodeApi, NodeIdentity, NodeListener, ReadersStatus, SlotForger } from '../ports/node-api.ts';
+import type { LocalNodeApi, NodeIdentity, NodeListener, ReadersStatus } from '../ports/node-api.ts';
+import type { SlotForger } from '../ports/slot-report.ts';
 import type { ChainLog } from '../ports/chain-log.ts';
 import type { ChainQueries } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
-import { subscriberOf } from '../primitives/ip.ts';
+import { addressPrefixOf } from '../primitives/ip.ts';
 import { ipScope } from '../primitives/ip-scopes.ts';
 import type { Block, PublicKey, Transaction } from '../protocol/types.ts';
 import { epochTimeS } from '../protocol/slots.ts';
@@ -39,7 +40,7 @@ export interface NodeApiDependencies {
   /** Default `any`. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
-  /** State of the reader processes. */
+  /** State of the reading processes. */
   readonly readers?: () => ReadersStatus | undefined;
 }
 
@@ -151,7 +152,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
 
   function payerOf(client = ''): Payer {
     const crowd = ipScope(client) === 'loopback' ? 'localClients' : 'clients';
-    return engine.verificationBudget.payer(`http ${subscriberOf(client)}`, crowd);
+    return engine.verificationBudget.payer(`http ${addressPrefixOf(client)}`, crowd);
   }
 
   /**

@@ -106,7 +106,7 @@ class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;
   /** Ids of reported blocks, without blocks that have been final for a long time. */
-  readonly #told = new Map<number, string>();
+  readonly #reported = new Map<number, string>();
   #next: number;
   #finalHeight = 0;
 
@@ -118,18 +118,18 @@ class ChainView {
 
   look(store: StoredChain): { readonly found: readonly ChainChange[]; readonly isAtTip: boolean } {
     const found: ChainChange[] = [];
-    for (let height = this.#next - 1; this.#told.has(height); height -= 1) {
-      const blockId = this.#told.get(height) ?? '';
+    for (let height = this.#next - 1; this.#reported.has(height); height -= 1) {
+      const blockId = this.#reported.get(height) ?? '';
       if (store.header(height)?.id === blockId) break;
       found.push({ kind: 'reverted', height, blockId });
-      this.#told.delete(height);
+      this.#reported.delete(height);
       this.#next = height;
     }
     const tipHeight = heightOf(store);
     const last = Math.min(tipHeight, this.#next + BLOCKS_AT_ONCE - 1);
     for (const block of blocksOf(store, this.#next, last)) {
       found.push({ kind: 'applied', block });
-      this.#told.set(block.height, block.id);
+      this.#reported.set(block.height, block.id);
     }
     this.#next = Math.max(this.#next, last + 1);
     const finalHeight = Math.min(finalHeightOf(store, this.#rules, this.#depth), this.#next - 1);
@@ -137,7 +137,7 @@ class ChainView {
       this.#finalHeight = finalHeight;
       found.push({ kind: 'final', height: finalHeight });
       // The newest final block is kept, so that the source would notice its revert.
-      for (const height of this.#told.keys()) if (height < finalHeight) this.#told.delete(height);
+      for (const height of this.#reported.keys()) if (height < finalHeight) this.#reported.delete(height);
     }
     return { found, isAtTip: last >= tipHeight };
   }

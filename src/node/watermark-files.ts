@@ -36,7 +36,7 @@ export class WatermarkFiles implements SigningWatermarks {
   readonly #folder: string;
   readonly #network: string;
   readonly #observer: Observer;
-  #isFailureTold = false;
+  #isFailureLogged = false;
 
   constructor(folder: string, networkIdentifier: string, observer: Observer) {
     this.#folder = folder;
@@ -104,8 +104,8 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   #tell(what: 'read' | 'written', error: unknown): void {
-    if (this.#isFailureTold) return;
-    this.#isFailureTold = true;
+    if (this.#isFailureLogged) return;
+    this.#isFailureLogged = true;
     const message =
       `watermarks of what was signed cannot be ${what}: a data folder that is put back from a backup will not be noticed by ` +
       'them; name a folder with forging.watermarkFolder, or `none` to do without';

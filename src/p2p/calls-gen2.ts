@@ -3,7 +3,7 @@
 import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
-import type { ChainQuestion, PeerAnswers, PeerInfo, PeerRequest } from '../ports/transport.ts';
+import type { ChainRequest, PeerAnswers, PeerInfo, PeerRequest } from '../ports/transport.ts';
 import type { AnsweredCall, AnswerVerdict, Conversation, Failure, IncomingCall, Outgoing } from './dialect.ts';
 import { infoOf, packPeer } from './info-gen2.ts';
 import {
@@ -160,7 +160,7 @@ export function readCall(data: unknown): IncomingCall {
   const asked = parseCall(data);
   if (asked.kind === 'refused') return asked;
   const { name, argument, fields } = asked;
-  const request = (each: ChainQuestion): IncomingCall => ({ kind: 'request', name, request: each });
+  const request = (each: ChainRequest): IncomingCall => ({ kind: 'request', name, request: each });
   switch (name) {
     case 'updateMyself':
       return { kind: 'push', name, value: argument };
@@ -188,7 +188,7 @@ export function readCall(data: unknown): IncomingCall {
 /**
  * Reads a text with ids, which may be quoted. Only the first valid id is looked up, as on all nodes of generation 2.
  */
-function readIds(name: string, ids: unknown, request: (asked: ChainQuestion) => IncomingCall): IncomingCall {
+function readIds(name: string, ids: unknown, request: (asked: ChainRequest) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');
   const texts = ids.split(',', COMMON_BLOCK_IDS_MAX + 1);
   if (texts.length > COMMON_BLOCK_IDS_MAX) return failing(name, 'ids property contains more than 1000 values');

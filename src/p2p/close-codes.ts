@@ -6,7 +6,7 @@ import { CLOSE } from './dialect.ts';
  * Known close codes: the codes of WebSocket (RFC 6455, 7.4.1), and the codes that this node and releases of both
  * generations use.
  */
-const CODES_TOLD: ReadonlySet<number> = new Set([
+const LABELLED_CODES: ReadonlySet<number> = new Set([
   ...Array.from({ length: 16 }, (_, index) => 1000 + index),
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((rest) => 4000 + rest),
   ...Object.values(CLOSE).map(({ code }) => code),
@@ -15,5 +15,5 @@ const CODES_TOLD: ReadonlySet<number> = new Set([
 
 /** A peer may send any close code. Unknown codes share one label, because each label makes a new time series. */
 export function codeLabel(code: number): string {
-  return CODES_TOLD.has(code) ? String(code) : 'other';
+  return LABELLED_CODES.has(code) ? String(code) : 'other';
 }

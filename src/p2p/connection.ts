@@ -188,7 +188,7 @@ export class PeerConnection implements Connection {
   async request<R extends PeerRequest>(request: R): Promise<AnswerTo<R>> {
     const failed = (reason: string, cause?: unknown): ProtocolError =>
       new ProtocolError('REQUEST_FAILED', { peerId: this.peerId, request: request.kind, reason }, undefined, { cause });
-    if (this.#asking >= REQUESTS_PER_PEER_MAX) throw failed('too many questions wait for this peer');
+    if (this.#asking >= REQUESTS_PER_PEER_MAX) throw failed('too many requests wait for this peer');
     let verdict: AnswerVerdict<AnswerTo<R>>;
     try {
       verdict = await this.#converse(this.#context.dialect.ask(request), requestKindOf(request));

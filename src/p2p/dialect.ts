@@ -4,7 +4,7 @@
  */
 
 import type {
-  ChainQuestion,
+  ChainRequest,
   CloseReason,
   NodeInfo,
   PeerAddress,
@@ -102,7 +102,7 @@ export type AnsweredCall =
   | { readonly kind: 'info' }
   | { readonly kind: 'peers' }
   | { readonly kind: 'push' }
-  | { readonly kind: 'request'; readonly request: ChainQuestion };
+  | { readonly kind: 'request'; readonly request: ChainRequest };
 
 /** The reason for a failed call, in the form in which the peer gets it. */
 export interface Failure {
@@ -117,7 +117,7 @@ export type IncomingCall =
   | { readonly kind: 'info' | 'peers'; readonly name: string }
   /** A push of the peer's info in the form of a call. */
   | { readonly kind: 'push'; readonly name: string; readonly value: unknown }
-  | { readonly kind: 'request'; readonly name: string; readonly request: ChainQuestion }
+  | { readonly kind: 'request'; readonly name: string; readonly request: ChainRequest }
   | {
       readonly kind: 'refused';
       readonly name: string;

@@ -12,7 +12,7 @@ import type { Answer } from './link.ts';
 /** Maximum number of requests of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
 /** Time without a request after which both counts are reset. */
-const QUESTIONS_REMEMBERED_MS = 20_000;
+const REQUESTS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {
   readonly dialect: WireDialect;
@@ -42,7 +42,7 @@ export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
   /** Number of recent requests, and number of recent requests that got an answer. */
-  #questions = { asked: 0, answered: 0, lastMs: 0 };
+  #requests = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
 
   constructor(context: CallContext, peer: AskingPeer) {
@@ -52,8 +52,8 @@ export class PeerCalls {
 
   /** Share of recent requests that this node answered, 0 to 1; undefined if there was none. */
   get responsiveness(): number | undefined {
-    const { asked, answered, lastMs } = this.#questions;
-    if (asked === 0 || this.#context.clock.nowMs() - lastMs > QUESTIONS_REMEMBERED_MS) return undefined;
+    const { asked, answered, lastMs } = this.#requests;
+    if (asked === 0 || this.#context.clock.nowMs() - lastMs > REQUESTS_REMEMBERED_MS) return undefined;
     return answered / asked;
   }
 
@@ -81,10 +81,10 @@ export class PeerCalls {
 
   async #answer(call: Exclude<IncomingCall, { kind: 'refused' }>, answer: Answer): Promise<void> {
     const { dialect } = this.#context;
-    this.#countQuestion();
+    this.#countRequest();
     try {
       const result = await this.#resultOf(call);
-      this.#questions.answered += 1;
+      this.#requests.answered += 1;
       answer.end(dialect.packAnswer(call satisfies AnsweredCall, result, this.#peer.peerId));
     } catch (error) {
       this.#fail(answer, call, failureOf(error));
@@ -92,12 +92,11 @@ export class PeerCalls {
     }
   }
 
-  #countQuestion(): void {
+  #countRequest(): void {
     const nowMs = this.#context.clock.nowMs();
-    if (nowMs - this.#questions.lastMs > QUESTIONS_REMEMBERED_MS)
-      this.#questions = { asked: 0, answered: 0, lastMs: 0 };
-    this.#questions.asked += 1;
-    this.#questions.lastMs = nowMs;
+    if (nowMs - this.#requests.lastMs > REQUESTS_REMEMBERED_MS) this.#requests = { asked: 0, answered: 0, lastMs: 0 };
+    this.#requests.asked += 1;
+    this.#requests.lastMs = nowMs;
   }
 
   async #resultOf(call: Exclude<IncomingCall, { kind: 'refused' }>): Promise<unknown> {

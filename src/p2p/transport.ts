@@ -211,7 +211,7 @@ class SocketTransport implements ListeningTransport {
     } catch (error) {
       if (error instanceof ProtocolError && error.code === 'DIAL_FAILED') throw error;
       const ended = link.ended;
-      link.close({ code: 1000, reason: 'No answer to the first question' });
+      link.close({ code: 1000, reason: 'No answer to the first request' });
       throw failed(ended ?? { code: 1000, reason: messageOf(error) }, error);
     } finally {
       this.#dials.delete(peerId);

@@ -118,7 +118,7 @@ export class SharedUnsolicitedBytesBudget {
 }
 
 /** A request that waits for its answer. */
-interface OpenQuestion {
+interface PendingRequest {
   readonly answerBytes: number;
   readonly what: RequestKind;
   /** Whether a frame that may be the answer has arrived. */
@@ -138,8 +138,8 @@ export class UnsolicitedBytesBudget {
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
   readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
-  /** The open requests; their number is limited by the number of calls that may wait for a peer. */
-  readonly #questions: OpenQuestion[] = [];
+  /** The pending requests; their number is limited by the number of calls that may wait for a peer. */
+  readonly #pending: PendingRequest[] = [];
 
   /** @param isDialled true for a peer that we dialled */
   constructor(crowd = new SharedUnsolicitedBytesBudget(), isDialled = false) {
@@ -148,24 +148,24 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Adds an open request to the peer.
+   * Adds a pending request to the peer.
    *
    * @param answerBytes maximum number of bytes of the answer
    */
   asked(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
-    this.#questions.push({ answerBytes, what, isArrived: false, isRead: false });
+    this.#pending.push({ answerBytes, what, isArrived: false, isRead: false });
   }
 
   /** Removes a request that was answered or has timed out. */
   settled(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
-    const ofKind = this.#questions.filter((each) => each.answerBytes === answerBytes && each.what === what);
+    const ofKind = this.#pending.filter((each) => each.answerBytes === answerBytes && each.what === what);
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
-    this.#questions.splice(this.#questions.indexOf(settled), 1);
+    this.#pending.splice(this.#pending.indexOf(settled), 1);
     // Frames do not show which request they answer. If the frame that answers this request was assigned to another
-    // request, the other request becomes open again.
+    // request, the other request becomes pending again.
     for (const step of ['isArrived', 'isRead'] as const) {
-      const mistaken = settled[step] ? undefined : this.#questions.find((each) => each[step]);
+      const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
     }
   }
@@ -177,9 +177,9 @@ export class UnsolicitedBytesBudget {
    * @returns milliseconds for which reading from the connection must pause
    */
   arrived(bytes: number, nowMs: number, seems: boolean): number {
-    const question = seems ? this.#questionFor(bytes, 'isArrived') : undefined;
-    if (question !== undefined) question.isArrived = true;
-    const unsolicited = question === undefined ? bytes : 0;
+    const request = seems ? this.#requestFor(bytes, 'isArrived') : undefined;
+    if (request !== undefined) request.isArrived = true;
+    const unsolicited = request === undefined ? bytes : 0;
     for (const bucket of [this.#arriving, this.#arrivingShare, this.#crowd.arriving]) bucket.take(unsolicited, nowMs);
     const isLoud = unsolicited > SMALL_WEIGHT_MAX || (unsolicited > 0 && this.#arrivingShare.level(nowMs) < 0);
     const crowdMs = isLoud ? this.#crowd.arriving.debtMs(nowMs) : 0;
@@ -194,13 +194,13 @@ export class UnsolicitedBytesBudget {
    * @param seems whether the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
-    const question = seems ? this.#questionFor(bytes, 'isRead') : undefined;
-    if (question !== undefined) question.isRead = true;
-    if (question?.what === 'blocks') return true;
-    if (question === undefined && bytes > SMALL_WEIGHT_MAX && !this.#hasHeavy(nowMs)) return false;
+    const request = seems ? this.#requestFor(bytes, 'isRead') : undefined;
+    if (request !== undefined) request.isRead = true;
+    if (request?.what === 'blocks') return true;
+    if (request === undefined && bytes > SMALL_WEIGHT_MAX && !this.#hasHeavy(nowMs)) return false;
     const weight = bytes + containerBytes();
-    if (weight <= SMALL_WEIGHT_MAX) return question !== undefined || this.#readSmall(weight, nowMs);
-    if (question !== undefined) {
+    if (weight <= SMALL_WEIGHT_MAX) return request !== undefined || this.#readSmall(weight, nowMs);
+    if (request !== undefined) {
       if (this.#crowd.heavyAnswers.debtMs(nowMs) > 0) return false;
       this.#crowd.heavyAnswers.take(weight, nowMs);
       return true;
@@ -237,18 +237,18 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds the open request with the smallest maximum into which a frame fits. Therefore small acknowledgements do not
-   * take the place of large answers.
+   * Finds the pending request with the smallest maximum into which a frame fits. Therefore small acknowledgements do
+   * not take the place of large answers.
    */
-  #questionFor(bytes: number, step: Step): OpenQuestion | undefined {
-    let best: OpenQuestion | undefined;
-    for (const question of this.#questions) {
-      if (question[step] || question.answerBytes < bytes) continue;
+  #requestFor(bytes: number, step: Step): PendingRequest | undefined {
+    let best: PendingRequest | undefined;
+    for (const request of this.#pending) {
+      if (request[step] || request.answerBytes < bytes) continue;
       const isBetter =
         best === undefined ||
-        question.answerBytes < best.answerBytes ||
-        (question.answerBytes === best.answerBytes && question.what === 'blocks' && best.what === 'other');
-      if (isBetter) best = question;
+        request.answerBytes < best.answerBytes ||
+        (request.answerBytes === best.answerBytes && request.what === 'blocks' && best.what === 'other');
+      if (isBetter) best = request;
     }
     return best;
   }

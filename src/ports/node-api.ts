@@ -7,6 +7,7 @@ import type { Address, Block, JsonObject, KeyPair, PublicKey, Transaction } from
 import type { TransactionError } from '../protocol/verdict.ts';
 import type { ChainLog } from './chain-log.ts';
 import type { ChainQueries, Page } from './queries.ts';
+import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
 
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
@@ -148,85 +149,6 @@ export interface Diagnostic {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** An event of a slot. */
-export interface SlotFact {
-  /** Unix time in milliseconds. */
-  readonly timeMs: number;
-  /** The module that reported the event: `chain` or `forge`. */
-  readonly module: string;
-  /** A permanent code, such as `BLOCK_FORGED` or `BLOCK_REVERTED`. */
-  readonly code: string;
-  readonly message: string;
-  readonly fields: Readonly<Record<string, string | number | boolean>>;
-}
-
-/** The known events of slots. */
-export interface SlotReport {
-  /** Unix time in milliseconds since which all events are stored; events of earlier slots may be missing. */
-  readonly sinceMs: number;
-  readonly slots: readonly {
-    readonly slot: number;
-    readonly facts: readonly SlotFact[];
-    readonly forger?: SlotForger;
-  }[];
-  /** Times at which forging of a delegate was switched on or off since the start of the node, oldest first. */
-  readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
-  /** Branches that this node left, oldest first. */
-  readonly branches: readonly LeftBranch[];
-  /**
-   * Ranges of slots in which the forging scheduler ran, oldest first. In all other slots, the process was not running.
-   */
-  readonly looks: readonly SlotRange[];
-  /**
-   * Ranges of slots in which other nodes may have begun another round while this node had no newer block, oldest first.
-   */
-  readonly oldOrders: readonly OldOrder[];
-}
-
-/**
- * The owner of a slot. The owner is absent if the order of forgers is no longer stored, or if the slot has no owner.
- */
-export interface SlotForger {
-  readonly publicKey: PublicKey;
-  /** Username of the delegate; empty if the key belongs to no delegate. */
-  readonly username: string;
-  /** Height whose order of forgers determines the owner. */
-  readonly height: number;
-  /**
-   * False if our chain ends before the slot, and other nodes may have begun another round after our tip. This node does
-   * not know the order of forgers in that round.
-   */
-  readonly isCertain: boolean;
-}
-
-export interface SlotRange {
-  readonly fromSlot: number;
-  readonly toSlot: number;
-}
-
-interface OldOrder extends SlotRange {
-  /** The node took the owners of these slots from the order of forgers at this height. */
-  readonly height: number;
-}
-
-/**
- * A branch that the node left. In the slots of the branch, the order of the delegates may differ from the order of the
- * present chain.
- */
-interface LeftBranch {
-  /** Time when the node left the branch; Unix time in milliseconds. */
-  readonly timeMs: number;
-  /**
-   * The first slot after the last block that the branch shares with our chain. `toSlot` is the slot in which the node
-   * left the branch.
-   */
-  readonly fromSlot: number;
-  readonly toSlot: number;
-  /** Height of the first block of the new branch; undefined if that block came later. */
-  readonly forHeight?: number;
-  readonly forBlockId?: string;
-}
-
 export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
@@ -340,7 +262,7 @@ export interface NodeListener {
 }
 
 /**
- * A value that the node's own process returns at once. A reader process must ask the node's own process for the value,
+ * A value that the node's own process returns at once. A reading process must ask the node's own process for the value,
  * and therefore returns a promise.
  */
 export type Live<T> = T | Promise<T>;

@@ -15,13 +15,13 @@ import type { Generation } from '../protocol/params.ts';
 export type RateKind =
   /** An announcement of the node's own info. */
   | 'info'
-  | 'infoQuestion'
-  | 'peersQuestion'
-  | 'tipQuestion'
-  | 'blocksQuestion'
-  | 'commonBlockQuestion'
-  | 'transactionsQuestion'
-  | 'signaturesQuestion'
+  | 'infoRequest'
+  | 'peersRequest'
+  | 'tipRequest'
+  | 'blocksRequest'
+  | 'commonBlockRequest'
+  | 'transactionsRequest'
+  | 'signaturesRequest'
   | 'block'
   | 'transactionIds'
   | 'transactions'
@@ -146,16 +146,16 @@ const RATIONED_3: Both = { 2: UNRATIONED, 3: RATIONED };
 
 const ROWS: readonly Row[] = [
   ['info', ['updateMyself', 'postNodeInfo'], OWN_INFO, TIPS],
-  ['infoQuestion', ['status', 'getNodeInfo'], ONCE, ONCE],
+  ['infoRequest', ['status', 'getNodeInfo'], ONCE, ONCE],
   // The reference (lisk-sdk) asks its connected seeds again every half minute.
-  ['peersQuestion', ['list', 'getPeers'], ONCE, ONCE],
-  ['tipQuestion', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
-  ['blocksQuestion', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
-  ['commonBlockQuestion', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
+  ['peersRequest', ['list', 'getPeers'], ONCE, ONCE],
+  ['tipRequest', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
+  ['blocksRequest', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
+  ['commonBlockRequest', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
   // The reference (lisk-sdk) asks once for each announcement with an unknown id. Our rate of announcements is limited,
   // so these requests are limited, too.
-  ['transactionsQuestion', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
-  ['signaturesQuestion', ['getSignatures', 'getSignatures'], ONCE, ONCE],
+  ['transactionsRequest', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
+  ['signaturesRequest', ['getSignatures', 'getSignatures'], ONCE, ONCE],
   // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks.
   ['block', ['postBlock', 'postBlock'], TIPS, { burst: 10, everyMs: 1_000 }, true],
   ['transactionIds', [undefined, 'postTransactionsAnnouncement'], RATIONED, BROADCASTS],

@@ -84,7 +84,7 @@ export type PeerRequest =
   | { readonly kind: 'signatures' };
 
 /** Requests for data of the chain and the pool. The engine answers these requests. */
-export type ChainQuestion = Exclude<PeerRequest, { kind: 'peers' }>;
+export type ChainRequest = Exclude<PeerRequest, { kind: 'peers' }>;
 
 /**
  * The answer to each kind of request. The transport has checked the form of the answers, but not the JSON of blocks and

@@ -20,19 +20,19 @@ export function ipBytes(text: string): readonly number[] | undefined {
   return isIpv4(text) ? text.split('.').map(Number) : ipv6Bytes(text);
 }
 
-/** Number of leading bytes of an IPv6 address that identify the subscriber of a provider (a /64). */
-const SUBSCRIBER_BYTES = 8;
+/** Number of leading bytes of an IPv6 address that identify a customer of a provider (a /64). */
+const PREFIX_BYTES = 8;
 const MAPPED = '0,0,0,0,0,0,0,0,0,0,255,255';
 
 /**
- * Returns the same text for all addresses of one subscriber. The text is the IPv4 address, also if it is mapped into
- * IPv6, or the /64 of an IPv6 address. If the text is not an address, it is returned unchanged.
+ * Returns the same text for all addresses of one customer of a provider. The text is the IPv4 address, also if it is
+ * mapped into IPv6, or the /64 of an IPv6 address. If the text is not an address, it is returned unchanged.
  */
-export function subscriberOf(text: string): string {
+export function addressPrefixOf(text: string): string {
   const bytes = ipBytes(text);
   if (bytes?.length !== 16) return text;
   if (bytes.slice(0, 12).join() === MAPPED) return bytes.slice(12).join('.');
-  const half = bytes.slice(0, SUBSCRIBER_BYTES);
+  const half = bytes.slice(0, PREFIX_BYTES);
   return `${half.map((byte) => byte.toString(16).padStart(2, '0')).join('')}/64`;
 }
 

@@ -83,11 +83,11 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
     'Bytes of HTTP requests and answers that the node holds for clients that are not trusted.',
   ),
   http_refused_total: counter('Connections and requests that the HTTP interface refused, by reason.', ['reason']),
-  http_readers: gauge('Reader processes that answer HTTP beside the node, by state.', ['state']),
-  http_reader_restarts_total: counter('Times that a new reader process replaced another reader process.'),
-  http_reader_memory_bytes: gauge('Memory of a reader process, without pages of the store.', ['reader']),
-  http_reader_requests_total: counter('Requests that arrived at a reader process.', ['reader']),
-  http_event_readers: gauge('Clients that read the event stream.'),
+  http_readers: gauge('Reading processes that answer HTTP beside the node, by state.', ['state']),
+  http_reader_restarts_total: counter('Times that a new reading process replaced another reading process.'),
+  http_reader_memory_bytes: gauge('Memory of a reading process, without pages of the store.', ['reader']),
+  http_reader_requests_total: counter('Requests that arrived at a reading process.', ['reader']),
+  http_event_readers: gauge('Subscribers of the event stream.'),
 };
 
 function counter(help: string, labels: readonly string[] = []): MetricDeclaration {

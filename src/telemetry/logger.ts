@@ -107,20 +107,20 @@ function lineWriter(sink: LogSink, options: ObserverOptions): (json: string) => 
   const human = options.format === 'human';
   const formOf = (json: string): string =>
     human ? `${humanLine(JSON.parse(json) as LogRecord, { colour: options.colour === true })}\n` : json;
-  let lostTold = sink.linesLost;
+  let lostReported = sink.linesLost;
   return (json) => {
     const lostBefore = sink.linesLost;
     sink.write(formOf(json));
-    if (sink.linesLost !== lostBefore || lostBefore === lostTold) return;
+    if (sink.linesLost !== lostBefore || lostBefore === lostReported) return;
     const record: LogRecord = {
       time: new Date(nowMs()).toISOString(),
       level: 'warn',
       module: 'telemetry',
       code: 'LOG_LINES_LOST',
       message: 'log lines could not be written',
-      data: { lines: lostBefore - lostTold },
+      data: { lines: lostBefore - lostReported },
     };
-    lostTold = lostBefore;
+    lostReported = lostBefore;
     sink.write(formOf(`${JSON.stringify(record)}\n`));
   };
 }

@@ -144,7 +144,7 @@ class HubTransport implements Transport {
   }
 
   async request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>> {
-    const question = copyOf(request);
+    const sent = copyOf(request);
     await yieldToEventLoop();
     const remote = this.#lines.has(peerId) ? this.#hub.reach(this.peerId, peerId) : undefined;
     const fail = (reason: string): ProtocolError =>
@@ -152,7 +152,7 @@ class HubTransport implements Transport {
     if (remote === undefined) throw fail('no answer');
     let answer: unknown;
     try {
-      answer = copyOf(await remote.answer(this.peerId, question));
+      answer = copyOf(await remote.answer(this.peerId, sent));
     } catch (error) {
       throw fail(String(error));
     }

@@ -187,7 +187,7 @@ export class MemoryDevnet implements TestDevnet {
       for (const node of this.#nodes) await node.close();
       for (const [index, node] of this.#nodes.entries()) {
         const copy = kept.copies[index];
-        if (copy !== undefined) node.putBack(copy);
+        if (copy !== undefined) node.restore(copy);
       }
       await this.#openAll();
       for (const [index, node] of this.#nodes.entries()) node.takeIn(kept.copies[index]?.pool ?? []);

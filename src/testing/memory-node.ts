@@ -124,7 +124,7 @@ export class MemoryNode implements AgentLink {
   }
 
   /** Replaces the state of this closed node by a copy of the given state. The given state stays unchanged. */
-  putBack({ keyValue, journal }: NodeCopy): void {
+  restore({ keyValue, journal }: NodeCopy): void {
     this.#keyValue = keyValue.snapshot();
     this.#journal = journal.copy();
   }

@@ -22,7 +22,7 @@ export interface JobThreadsOptions {
 export class JobThreads {
   readonly #options: JobThreadsOptions;
   #threads: JobThread[] | undefined;
-  #isLossTold = false;
+  #isLossLogged = false;
   #isClosed = false;
 
   constructor(options: JobThreadsOptions) {
@@ -63,8 +63,8 @@ export class JobThreads {
     const { program, workerData, observer = SILENT } = this.#options;
     return new JobThread(program, workerData, (lost, reason) => {
       this.#threads = this.#threads?.filter((other) => other !== lost);
-      if (this.#isLossTold || this.#isClosed) return;
-      this.#isLossTold = true;
+      if (this.#isLossLogged || this.#isClosed) return;
+      this.#isLossLogged = true;
       observer.log('warn', 'VERIFY_THREAD_LOST', 'signature checks go on without a lost thread', { reason });
     });
   }

@@ -62,7 +62,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         await bring();
         // The node ignores a block that arrives after another block at its height, so the attack repeats it on the
         // newest tip.
-        await mustEnd(peer, 'a peer with a spoilt payload', bring);
+        await mustEnd(peer, 'a peer with a corrupted payload', bring);
       });
     },
   },
@@ -176,7 +176,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
   },
 ];
 
-type Spoil = (transfer: JsonObject, timestamp: number) => JsonObject;
+type Corrupt = (transfer: JsonObject, timestamp: number) => JsonObject;
 
 const MANY_SIGNATURES = Array.from({ length: 20_000 }, (_, index) => index.toString(16).padStart(128, 'a'));
 /** Far longer than the window in which a node counts the messages of an unknown address. */
@@ -193,22 +193,22 @@ function transferOf(arena: Arena, timestamp: number): Transaction {
 }
 
 /** Repeatedly sends invalid transactions to the node's pool, by the protocol of the devnet's generation. */
-async function deliver(arena: Arena, untilMs: number, spoil: Spoil, isAlwaysOffence = true): Promise<void> {
+async function deliver(arena: Arena, untilMs: number, corrupt: Corrupt, isAlwaysOffence = true): Promise<void> {
   await crowd(untilMs, 3, async () => {
-    const { peer, bring } = await bringer(arena, spoil);
+    const { peer, bring } = await bringer(arena, corrupt);
     bring();
     // Generation 3 penalises repeated announcements as such, so only generation 2 repeats.
     const insist = arena.generation === 2 ? bring : undefined;
-    if (isAlwaysOffence) await mustEnd(peer, 'a peer with a spoilt transaction', insist);
+    if (isAlwaysOffence) await mustEnd(peer, 'a peer with a corrupted transaction', insist);
     else await sleep(100);
   });
 }
 
 /** Connects a peer that can send one invalid transaction. */
-async function bringer(arena: Arena, spoil: Spoil): Promise<{ readonly peer: Intruder; bring(): void }> {
+async function bringer(arena: Arena, corrupt: Corrupt): Promise<{ readonly peer: Intruder; bring(): void }> {
   const { timestamp } = await arena.tip();
   const good = transferOf(arena, timestamp);
-  const transactions = [spoil(arena.rules.codec.transactionToJson(good), timestamp)];
+  const transactions = [corrupt(arena.rules.codec.transactionToJson(good), timestamp)];
   const answers = (procedure: string) => (procedure === 'getTransactions' ? { data: { transactions } } : undefined);
   const peer = await arena.peer({ answers });
   const said =

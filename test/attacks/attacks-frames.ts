@@ -214,10 +214,10 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'requests without end',
     async run(arena, untilMs) {
-      const question = blocksQuestion(arena);
+      const request = blocksRequest(arena);
       const peers = await Promise.all(Array.from({ length: 20 }, () => arena.peer()));
       while (performance.now() < untilMs) {
-        for (const peer of peers) for (let asked = 0; asked < 7; asked += 1) peer.ask(question);
+        for (const peer of peers) for (let asked = 0; asked < 7; asked += 1) peer.ask(request);
         await sleep(100);
       }
     },
@@ -225,11 +225,11 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'requests whose answers are not read',
     async run(arena, untilMs) {
-      const question = blocksQuestion(arena);
+      const request = blocksRequest(arena);
       const peers = await Promise.all(Array.from({ length: 40 }, () => arena.peer()));
       for (const peer of peers) peer.pause();
       while (performance.now() < untilMs) {
-        for (const peer of peers) for (let asked = 0; asked < 6; asked += 1) peer.ask(question);
+        for (const peer of peers) for (let asked = 0; asked < 6; asked += 1) peer.ask(request);
         await sleep(100);
       }
     },
@@ -237,7 +237,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
 ];
 
 /** Builds a request for as many blocks as one answer holds. */
-function blocksQuestion({ generation, devnet }: Arena): object {
+function blocksRequest({ generation, devnet }: Arena): object {
   const { genesisBlockId } = devnet.network.params;
   return generation === 2
     ? { procedure: 'blocks', data: { lastBlockId: genesisBlockId } }

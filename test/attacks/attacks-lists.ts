@@ -31,15 +31,15 @@ export const PEER_LISTS_ATTACK: Attack = {
   },
   async run(arena, untilMs) {
     const liars = LIARS.get(arena) ?? [];
-    const haveTold = async (): Promise<boolean> => {
-      for (const liar of liars) if (!liar.hasTold) await liar.introduce(INTRODUCED_AGAIN_MS);
-      return LENGTHS.every((length) => liars.some((liar) => liar.length === length && liar.hasTold));
+    const haveSent = async (): Promise<boolean> => {
+      for (const liar of liars) if (!liar.hasSent) await liar.introduce(INTRODUCED_AGAIN_MS);
+      return LENGTHS.every((length) => liars.some((liar) => liar.length === length && liar.hasSent));
     };
-    await waitFor('the node asks for peers', haveTold, ASKED_MS_MAX);
+    await waitFor('the node asks for peers', haveSent, ASKED_MS_MAX);
     arena.intruders.push(...liars);
     await sleep(Math.max(0, untilMs - performance.now()));
-    for (const liar of liars.filter(({ hasTold }) => hasTold)) {
-      if (liar.length > ENTRIES_MAX) await mustEnd(liar, `a peer that told of ${liar.length} others`);
+    for (const liar of liars.filter(({ hasSent }) => hasSent)) {
+      if (liar.length > ENTRIES_MAX) await mustEnd(liar, `a peer that sent a list of ${liar.length} others`);
       else if (liar.end !== undefined) throw new Error(`a list as it may be led to ${liar.end}`);
     }
   },
@@ -53,7 +53,7 @@ const LIARS = new WeakMap<Arena, readonly Liar[]>();
 /** A server at an address that the node knows. */
 class Liar implements Presence {
   readonly length: number;
-  hasTold = false;
+  hasSent = false;
   readonly #arena: Arena;
   readonly #server: WebSocketServer;
   readonly #address: Address;
@@ -113,7 +113,7 @@ class Liar implements Presence {
     webSocket.on('error', () => undefined);
     webSocket.on('close', (code) => {
       clearInterval(pings);
-      if (this.hasTold) this.#end ??= farewell ?? code;
+      if (this.hasSent) this.#end ??= farewell ?? code;
     });
     webSocket.on('message', (data) => {
       const text = (data as Buffer).toString();
@@ -125,7 +125,7 @@ class Liar implements Presence {
       if (event === '#handshake') answer({ id: 'x', pingTimeout: 20_000, isAuthenticated: false });
       else if (said?.procedure === 'status' || said?.procedure === 'getNodeInfo') answer({ data: info });
       else if (said?.procedure === 'list' || said?.procedure === 'getPeers') {
-        this.hasTold = true;
+        this.hasSent = true;
         webSocket.send(`{"rid":${cid},"data":{"data":{"success":true,"peers":${peers}}}}`);
       }
     });

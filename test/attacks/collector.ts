@@ -14,7 +14,7 @@ const DEADLINE_MS = 30_000;
 
 export class Collector {
   readonly #inspector: WebSocket;
-  #questions = 0;
+  #requests = 0;
 
   private constructor(inspector: WebSocket) {
     this.#inspector = inspector;
@@ -60,8 +60,8 @@ export class Collector {
   }
 
   async #ask(method: string, params: object): Promise<unknown> {
-    this.#questions += 1;
-    const id = this.#questions;
+    this.#requests += 1;
+    const id = this.#requests;
     const answer = new Promise<unknown>((settle) => {
       const heard = (data: unknown): void => {
         const said = JSON.parse((data as Buffer).toString()) as { readonly id?: number; readonly result?: unknown };

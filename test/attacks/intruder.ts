@@ -112,7 +112,7 @@ export class Intruder implements Presence {
 
   #heard(text: string): void {
     if (text === '#1') this.say('#2');
-    const frame = parseJson(text) as Untold | undefined;
+    const frame = parseJson(text) as ReceivedFrame | undefined;
     if (typeof frame !== 'object') return;
     if (frame.event === '#disconnect') this.#farewell = frame.data?.code;
     if (frame.event !== 'rpc-request' || frame.cid === undefined || this.#answers === undefined) return;
@@ -121,7 +121,7 @@ export class Intruder implements Presence {
   }
 }
 
-interface Untold {
+interface ReceivedFrame {
   readonly event?: string;
   readonly cid?: number;
   readonly data?: { readonly code?: number; readonly procedure?: unknown; readonly data?: unknown };

@@ -68,7 +68,7 @@ export class OperatorWatch {
     clearInterval(this.#timer);
     await Promise.all(this.#under);
     const faults: string[] = [];
-    if (!(await this.#recovers())) faults.push('questions are not answered as before');
+    if (!(await this.#recovers())) faults.push('requests are not answered as before');
     if (this.#failure !== undefined) faults.push(`a probe of the operator failed: ${this.#failure}`);
     if (this.#peakBytes > RESIDENT_BYTES_MAX) faults.push(`memory rose to ${megabytes(this.#peakBytes)} MB`);
     if (this.#late > LATE_SHARE_MAX * this.#asked) {

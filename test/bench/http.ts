@@ -82,7 +82,7 @@ async function measure(port: number, { transactions, accounts }: Sizes, duration
     }
     rows.push(row);
   }
-  printTable('Questions', rows);
+  printTable('Requests', rows);
 
   const delegate = publicKeyOf(benchNetwork().network.delegates[0]!);
   const blocks = Math.ceil(transactions / 25) + Math.ceil(accounts / 1000);

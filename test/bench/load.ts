@@ -16,7 +16,7 @@ export interface LoadFigures {
  */
 export async function load(
   port: number,
-  targetOf: (question: number) => string | undefined,
+  targetOf: (request: number) => string | undefined,
   connections: number,
   durationMs: number,
 ): Promise<LoadFigures> {

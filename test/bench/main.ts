@@ -7,7 +7,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 import { benchBlocks } from './overview.ts';
-import { benchCycles, benchDevnet, benchReaders, benchSlots } from './running.ts';
+import { benchCycles, benchDevnet, benchSubscribers, benchSlots } from './running.ts';
 import { benchScale } from './scale.ts';
 import { benchProcesses } from './reader-rates.ts';
 import { benchFork, benchStart } from './starts.ts';
@@ -23,7 +23,7 @@ interface Flags {
   readonly scale?: readonly number[] | true;
   readonly chain?: string;
   readonly processes?: true;
-  readonly readers?: true;
+  readonly subscribers?: true;
   readonly slots?: true;
   readonly start?: string | true;
   readonly fork?: number | true;
@@ -39,12 +39,12 @@ const LONG_CHAINS = { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_0
 const SCALE_MILLIONS = [1, 5, 20];
 
 /** Options that each select one measurement. The program refuses two such options at once. */
-const PARTS = ['import', 'http', 'scale', 'processes', 'readers', 'slots', 'start', 'fork', 'cycles'];
+const PARTS = ['import', 'http', 'scale', 'processes', 'subscribers', 'slots', 'start', 'fork', 'cycles'];
 
 const flags = new Command('bench')
   .description(
     'Measures this machine and prints tables of ratios. Without an option: signature checks, applied blocks, bytes on the ' +
-      'disk, imports, a devnet and readers of events, some ten minutes in all.',
+      'disk, imports, a devnet and event subscribers, some ten minutes in all.',
   )
   .addOption(part('--import', 'import chains from a file and from a peer'))
   .option('--long', 'import 10,000 and 100,000 blocks in place of 2,000 and 8,000')
@@ -52,7 +52,7 @@ const flags = new Command('bench')
   .option('--transactions <number>', 'transactions of that store', whole, 1_000_000)
   .option('--accounts <number>', 'accounts of that store', whole, 100_000)
   .option('--store <directory>', 'keep that store here, or take the one that is here')
-  .option('--seconds <number>', 'how long each question is asked', positive, 3)
+  .option('--seconds <number>', 'how long each request is repeated', positive, 3)
   .addOption(
     part(
       '--scale [millions]',
@@ -61,14 +61,14 @@ const flags = new Command('bench')
   )
   .option('--chain <directory>', 'keep the chain files of --scale here, or take those that are here')
   .addOption(part('--processes', 'what a request costs one, two and three reading processes'))
-  .addOption(part('--readers', 'forge beside readers of events'))
+  .addOption(part('--subscribers', 'forge beside event subscribers'))
   .addOption(part('--slots', 'how soon blocks come in their slots'))
   .addOption(part('--start [directory]', 'how soon a devnet forges, in turns with the build in another folder'))
   .addOption(part('--fork [accounts]', 'how soon a devnet forges that begins from an existing chain').argParser(whole))
   .option('--runs <number>', 'how often --start (20) and --fork (3) are measured', whole)
   .addOption(part('--cycles [number]', 'put four nodes back to a snapshot, 1,000 times').argParser(whole))
   .option('--height <number>', 'height of the snapshot of --cycles (500)', whole)
-  .option('--no-devnet', 'leave out the devnet and the readers of events')
+  .option('--no-devnet', 'leave out the devnet and the event subscribers')
   .allowExcessArguments(false)
   .parse()
   .opts<Flags>();
@@ -82,7 +82,7 @@ async function main({ import: isImport, long, ...given }: Flags): Promise<void> 
   if (isImport === true) return benchImport(chains);
   if (given.scale !== undefined) return benchScale({ ...given, millions: millionsOf(given.scale) });
   if (given.processes === true) return benchProcesses(given.seconds);
-  if (given.readers === true) return benchReaders();
+  if (given.subscribers === true) return benchSubscribers();
   if (given.slots === true) return benchSlots();
   if (given.cycles !== undefined) return benchCycles(numberOf(given.cycles), given.height);
   if (given.fork !== undefined) return benchFork(given.runs, numberOf(given.fork));
@@ -91,7 +91,7 @@ async function main({ import: isImport, long, ...given }: Flags): Promise<void> 
   await benchImport(chains);
   if (!given.devnet) return;
   await benchDevnet();
-  await benchReaders();
+  await benchSubscribers();
 }
 
 function part(flagsOfIt: string, description: string): Option {

@@ -21,7 +21,7 @@ export async function benchBlocks(): Promise<void> {
   const fastest = selectEd25519().backend;
   const limit = rates.get(fastest) ?? 0;
   printTable('Signature checks on one thread', [
-    ['back end', 'checks/s', 'ratio'],
+    ['backend', 'checks/s', 'ratio'],
     ...[...rates].map(([name, rate]) => [name, figure(rate), figure(rate / limit, 2)]),
   ]);
 

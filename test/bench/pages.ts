@@ -28,8 +28,8 @@ export async function pagesByDepth(
       const list = `${path}:${direction}`;
       const depths: PageTimes['depths'][number][] = [];
       for (const offset of [0, Math.floor(total / 2), total - 10]) {
-        const targetOf = (question: number): string => {
-          const at = offset === 0 ? question : Math.max(0, offset - question);
+        const targetOf = (request: number): string => {
+          const at = offset === 0 ? request : Math.max(0, offset - request);
           return `${list}&offset=${at}`;
         };
         depths.push(await load(port, targetOf, 1, durationMs));

@@ -1,14 +1,17 @@
-/** Prints figures of running nodes: forging in their slots, forging beside readers, and reverting to snapshots. */
+/**
+ * Prints figures of running nodes: forging in their slots, forging beside event subscribers, and reverting to
+ * snapshots.
+ */
 
 import { packageDirectory } from '../../src/config/package.ts';
 import { measureDevnet } from './devnet.ts';
-import { measureEventReaders } from './event-readers.ts';
+import { measureEventSubscribers } from './event-subscribers.ts';
 import { measureSlots } from './slots.ts';
 import { runCycles } from './snapshot-cycles.ts';
 import { figure, middle, printTable } from './chains.ts';
 
-const EVENT_READERS = 1000;
-const READER_BLOCKS = 20;
+const EVENT_SUBSCRIBERS = 1000;
+const SUBSCRIBER_BLOCKS = 20;
 const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
@@ -28,14 +31,17 @@ export async function benchDevnet(): Promise<void> {
   ]);
 }
 
-export async function benchReaders(): Promise<void> {
-  const { blocks, missedSlots, lastToldMs, untold } = await measureEventReaders(EVENT_READERS, READER_BLOCKS);
-  printTable(`Forging beside ${figure(EVENT_READERS)} readers of events`, [
+export async function benchSubscribers(): Promise<void> {
+  const { blocks, missedSlots, lastReceivedMs, missing } = await measureEventSubscribers(
+    EVENT_SUBSCRIBERS,
+    SUBSCRIBER_BLOCKS,
+  );
+  printTable(`Forging beside ${figure(EVENT_SUBSCRIBERS)} event subscribers`, [
     ['slots with a block', String(blocks)],
     ['slots missed', String(missedSlots)],
-    ['last reader told after the slot began, median', `${figure(lastToldMs.median)} ms`],
-    ['worst', `${figure(lastToldMs.worst)} ms`],
-    ['blocks that a reader was not told of', String(untold)],
+    ['last subscriber has the block after the start of the slot, median', `${figure(lastReceivedMs.median)} ms`],
+    ['worst', `${figure(lastReceivedMs.worst)} ms`],
+    ['blocks that a subscriber did not receive', String(missing)],
   ]);
 }
 

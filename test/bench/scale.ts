@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- --scale`: measures which costs grow with the chain. One chain of full blocks is imported in parts.
- * After each part, a node with one reader process serves the chain.
+ * After each part, a node with one reading process serves the chain.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -112,7 +112,7 @@ function listsOf(million: number, accounts: number): readonly List[] {
   ];
 }
 
-/** Starts a node with one reader process on the chain and requests pages. The node is stopped at the end. */
+/** Starts a node with one reading process on the chain and requests pages. The node is stopped at the end. */
 async function serve(network: string, dataDir: string, lists: readonly List[], accounts: number): Promise<Served> {
   const node = await startServedNode({ network, dataDir, processes: 1 });
   const { port } = node;

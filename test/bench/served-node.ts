@@ -1,4 +1,4 @@
-/** A real node over an imported chain, without peers and delegates. Reader processes answer its HTTP requests. */
+/** A real node over an imported chain, without peers and delegates. Reading processes answer its HTTP requests. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ export interface ServedNodeOptions {
   /** Network folder. */
   readonly network: string;
   readonly dataDir: string;
-  /** Number of reader processes. */
+  /** Number of reading processes. */
   readonly processes: number;
 }
 

@@ -201,7 +201,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await page.getByRole('link', { name: 'genesis_1', exact: true }).waitFor();
   await page.getByRole('heading', { name: 'Last rounds' }).waitFor();
   await photograph('delegates');
-  await comesBackTo(page);
+  await checkBackButton(page);
   await open('Peers');
   await page.getByText('connected', { exact: true }).nth(2).waitFor();
   await page.getByText(/^3 connected/).waitFor();
@@ -270,7 +270,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
 }
 
 /** Checks that the browser's back button restores the scroll position. */
-async function comesBackTo(page: Page): Promise<void> {
+async function checkBackButton(page: Page): Promise<void> {
   const scrolled = async (): Promise<number> => Number(await page.evaluate('scrollY'));
   await waitFor(
     'a long page',

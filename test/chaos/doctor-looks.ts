@@ -48,7 +48,7 @@ const ROOM_BYTES = 1e12;
 /** Faults that all nodes show when a busy machine gives the nodes no processor time. */
 const OF_STARVED_MACHINES: readonly FaultCode[] = [...OF_BUSY_MACHINES, 'NODE_SILENT', 'NETWORK_STANDS_STILL'];
 /** Number of looks after which the run prints its progress again. */
-const LOOKS_TOLD = 100;
+const PROGRESS_EVERY_LOOKS = 100;
 
 export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport> {
   const network = options.generation === 2 ? 'devnet-gen2' : 'devnet';
@@ -83,7 +83,7 @@ async function looksAt(devnet: TestDevnet, { looks, say }: LooksOptions): Promis
         }
       }),
     );
-    if (Math.floor(done / LOOKS_TOLD) !== Math.floor((done + due.length) / LOOKS_TOLD))
+    if (Math.floor(done / PROGRESS_EVERY_LOOKS) !== Math.floor((done + due.length) / PROGRESS_EVERY_LOOKS))
       say(`${done + due.length} looks, ${alarms.length} alarms`);
     done += due.length;
   }

@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCutOff } from './cut-off.ts';
 import { runDoctorLooks } from './doctor-looks.ts';
-import { runKept } from './kept.ts';
+import { runAccepted } from './kept.ts';
 import { killForger } from './kill-forger.ts';
 import { runNotified } from './notified.ts';
 import { haproxyProgram } from './haproxy.ts';
 import { runReaderKills } from './reader-kills.ts';
 import { runReplicas } from './replicas.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './killed-nodes.ts';
-import { reportStands } from './stands-report.ts';
+import { reportDevnetRun } from './devnet-report.ts';
 import { runLoad } from './steady-load.ts';
 
 /** How often or how long each form runs; 0 leaves the form out. */
@@ -49,12 +49,12 @@ export const FORMS: readonly Form[] = [
   { name: 'kills', run: killNodes },
   { name: 'cutBlocks', run: cutNodeOff },
   { name: 'kept', run: killAfterAccepting },
-  { name: 'notifyKills', run: killWhileTelling },
+  { name: 'notifyKills', run: killWhileNotifying },
   { name: 'readerKills', run: killReaders },
   { name: 'replicasMinutes', run: readFromReplicas },
   { name: 'doctorLooks', run: lookAtHealthy },
   { name: 'hosts', run: runOnHosts },
-  { name: 'devnetMinutes', run: troubleDevnet },
+  { name: 'devnetMinutes', run: runFaultyDevnet },
   { name: 'loadSeconds', run: putUnderLoad },
   { name: 'forgerKills', run: killForgerOften },
 ];
@@ -96,23 +96,25 @@ async function killAfterAccepting(flags: ChaosFlags): Promise<boolean> {
   say(`${flags.kept} kills of a node that has just accepted transactions, seed ${flags.seed}`);
   const { generation } = flags;
   const chance = chanceOf(flags.seed);
-  const { accepted, lost, restored } = await runKept({ generation, kills: flags.kept, chance, say });
+  const { accepted, lost, restored } = await runAccepted({ generation, kills: flags.kept, chance, say });
   say(`${accepted} transactions accepted, ${restored} restored after kills, ${lost.length} lost`);
   for (const id of lost) say(`lost: ${id}`);
   return lost.length === 0;
 }
 
-async function killWhileTelling(flags: ChaosFlags): Promise<boolean> {
+async function killWhileNotifying(flags: ChaosFlags): Promise<boolean> {
   const kills = flags.notifyKills;
   say(`a forging node and the receiver of its events, ${kills} kills, seed ${flags.seed}`);
   const report = await runNotified({ kills, chance: chanceOf(flags.seed), say });
-  const { missed, told, lost, twice, repeated, delaysMs, slotMs } = report;
-  say(`${missed.length} slots missed, ${told} told, ${lost.length} lost, ${repeated} events came again under their id`);
+  const { missed, reported, lost, twice, repeated, delaysMs, slotMs } = report;
+  say(
+    `${missed.length} slots missed, ${reported} reported, ${lost.length} lost, ${repeated} events came again under their id`,
+  );
   const late = delaysMs.filter((each) => each >= 2 * slotMs).length;
   say(
     `from the end of the slot, with node and receiver up, to the webhook: ${figuresOf(delaysMs)}; ${late} of ${delaysMs.length} took two slots (${2 * slotMs} ms) or more`,
   );
-  for (const slot of lost) say(`slot ${slot} was missed, and nobody was told`);
+  for (const slot of lost) say(`slot ${slot} was missed, and nobody was reported`);
   for (const line of twice) say(line);
   return missed.length > 0 && lost.length === 0 && twice.length === 0;
 }
@@ -214,7 +216,7 @@ async function killForgerOften(flags: ChaosFlags): Promise<boolean> {
   }
 }
 
-async function troubleDevnet({ devnetMinutes, generation, seed }: ChaosFlags): Promise<boolean> {
+async function runFaultyDevnet({ devnetMinutes, generation, seed }: ChaosFlags): Promise<boolean> {
   say(`a devnet of generation ${generation} for ${devnetMinutes} minutes, its nodes stopped and killed, seed ${seed}`);
-  return reportStands({ minutes: devnetMinutes, generation, chance: chanceOf(seed), say });
+  return reportDevnetRun({ minutes: devnetMinutes, generation, chance: chanceOf(seed), say });
 }

@@ -70,7 +70,7 @@ export async function startHaproxy(
     await ended;
   };
   const rows = async (): Promise<readonly Readonly<Record<string, string>>[]> => {
-    const [head = '', ...lines] = (await told(socket, 'show stat')).replace(/^# /, '').trim().split('\n');
+    const [head = '', ...lines] = (await outputOf(socket, 'show stat')).replace(/^# /, '').trim().split('\n');
     const names = head.split(',');
     return lines.map((line) => Object.fromEntries(line.split(',').map((value, index) => [names[index] ?? '', value])));
   };
@@ -97,7 +97,7 @@ export async function startHaproxy(
   };
 }
 
-async function told(path: string, command: string): Promise<string> {
+async function outputOf(path: string, command: string): Promise<string> {
   const socket = connect({ path });
   socket.end(`${command}\n`);
   const chunks: Buffer[] = [];

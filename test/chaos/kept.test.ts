@@ -1,7 +1,7 @@
 /** The short form of `npm run chaos -- --kept 200`. */
 
 import test from 'ava';
-import { runKept } from './kept.ts';
+import { runAccepted } from './kept.ts';
 import { chanceOf } from './killed-nodes.ts';
 
 for (const generation of [2, 3] as const) {
@@ -9,7 +9,7 @@ for (const generation of [2, 3] as const) {
     t.timeout(900_000);
     const seed = Date.now() % 1_000_000;
     t.log(`seed ${seed}`);
-    const report = await runKept({ generation, kills: 4, chance: chanceOf(seed), say: (line) => t.log(line) });
+    const report = await runAccepted({ generation, kills: 4, chance: chanceOf(seed), say: (line) => t.log(line) });
     t.log(`${report.accepted} accepted, ${report.restored} restored after a kill`);
     t.deepEqual(report.lost, []);
   });

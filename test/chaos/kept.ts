@@ -14,7 +14,7 @@ import { keyPairOf, makeTransaction } from '../support/chain-maker.ts';
 import { lastWords, startTestDevnet, waitFor, waitForAnswer, type TestDevnet } from '../support/devnet.ts';
 import { fundedAccount, isConfirmed, post, postTransaction, recentS, transfer } from './transfers.ts';
 
-export interface KeptOptions {
+export interface AcceptedOptions {
   readonly generation: 2 | 3;
   readonly kills: number;
   /** Uniform in [0, 1). Draws the number of transactions and the times of the kills. */
@@ -22,7 +22,7 @@ export interface KeptOptions {
   readonly say: (line: string) => void;
 }
 
-export interface KeptReport {
+export interface AcceptedReport {
   readonly accepted: number;
   /** Transactions that a restart found in no block and restored to the pool. */
   readonly restored: number;
@@ -38,7 +38,7 @@ const START_MS_MAX = 150_000;
 /** Time limit for the confirmation of the last transactions, on a busy machine. */
 const CONFIRM_MS_MAX = 120_000;
 
-export async function runKept(options: KeptOptions): Promise<KeptReport> {
+export async function runAccepted(options: AcceptedOptions): Promise<AcceptedReport> {
   const devnet = await startTestDevnet({ network: options.generation === 2 ? 'devnet-gen2' : 'devnet', nodes: 1 });
   try {
     return await keptIn(devnet, options);
@@ -49,7 +49,7 @@ export async function runKept(options: KeptOptions): Promise<KeptReport> {
   }
 }
 
-async function keptIn(devnet: TestDevnet, { kills, chance, say }: KeptOptions): Promise<KeptReport> {
+async function keptIn(devnet: TestDevnet, { kills, chance, say }: AcceptedOptions): Promise<AcceptedReport> {
   const { network } = devnet;
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { killForger } from './kill-forger.ts';
 import { chanceOf } from './killed-nodes.ts';
 
-test('a forging node that is killed at random moments contradicts nothing, and its store stays whole', async (t) => {
+test('a forging node that is killed at random moments signs no contradicting headers, and its store stays intact', async (t) => {
   t.timeout(600_000);
   const seed = Date.now() % 1_000_000;
   t.log(`seed ${seed}`);

@@ -1,7 +1,7 @@
 /** `npm run chaos`: the long forms of the tests in which nodes are killed, stopped, cut off and put under load. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { DEVNET_MINUTES_MIN } from './devnet-stands.ts';
+import { DEVNET_MINUTES_MIN } from './devnet-run.ts';
 import { FORMS, type ChaosFlags, type Form } from './forms.ts';
 
 const flags = new Command('chaos')

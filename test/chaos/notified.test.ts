@@ -7,7 +7,7 @@ test('each missed slot is reported once, even when the node and the receiver are
   const report = await runNotified({ kills: 8, chance: chanceOf(7), say: (line) => t.log(line) });
   t.log(`${report.missed.length} slots missed, ${report.repeated} events came again under their id`);
   t.true(report.missed.length > 0);
-  t.is(report.told, report.missed.length);
+  t.is(report.reported, report.missed.length);
   t.deepEqual(report.lost, []);
   t.deepEqual(report.twice, []);
 });

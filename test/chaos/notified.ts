@@ -29,7 +29,7 @@ export interface NotifiedReport {
   /** Slots without a block between the first and the last block. */
   readonly missed: readonly number[];
   /** Number of slots that the events report. Each event counts once, by its id. */
-  readonly told: number;
+  readonly reported: number;
   /** `lost`: slots that no event reports. `twice`: events that report a slot that another event reports too. */
   readonly lost: readonly number[];
   readonly twice: readonly string[];
@@ -106,8 +106,8 @@ async function notifiedOf(
   await waitFor('two more blocks', async () => (await highestHeight(devnet.nodes)) > height + 1, START_MS_MAX);
   const headers = await chainOf(node, devnet.network.params, 2);
   const missed = missedIn(headers);
-  const isAllTold = (): boolean => slotsTold(receiver.events()) >= missed.length;
-  await waitFor('all events', () => Promise.resolve(isAllTold()), TELL_MS_MAX).catch(() => undefined);
+  const isAllReported = (): boolean => slotsReported(receiver.events()) >= missed.length;
+  await waitFor('all events', () => Promise.resolve(isAllReported()), TELL_MS_MAX).catch(() => undefined);
   const { params } = devnet.network;
   const slotEndMs = (slot: number): number => slotStartMs(slot + 1, params);
   const delaysMs = delaysOf(receiver.events(), upsMs, slotEndMs);
@@ -127,7 +127,7 @@ function delaysOf(
   });
 }
 
-function slotsTold(events: readonly Notice[]): number {
+function slotsReported(events: readonly Notice[]): number {
   const byId = new Map(events.map((event) => [event.id, Number(event.fields['count'])]));
   return [...byId.values()].reduce((sum, count) => sum + count, 0);
 }
@@ -145,11 +145,11 @@ function reportOf(events: readonly Notice[], missed: readonly number[]): Omit<No
   const untrue = [...tellers.keys()].filter((slot) => !missed.includes(slot));
   return {
     missed,
-    told: slotsTold(events),
+    reported: slotsReported(events),
     lost: [...unused],
     twice: [
       ...[...tellers].filter(([, count]) => count > 1).map(([slot]) => `slot ${slot} is in more than one event`),
-      ...untrue.map((slot) => `slot ${slot} was told, and has a block`),
+      ...untrue.map((slot) => `slot ${slot} was reported, and has a block`),
     ],
     repeated: events.length - byId.size,
   };

@@ -2,7 +2,7 @@ import test from 'ava';
 import { runReaderKills } from './reader-kills.ts';
 import { chanceOf } from './killed-nodes.ts';
 
-test('kills of readers and of their node lose no request of a living reader and leave nothing in the store', async (t) => {
+test('when readers and their node are killed, no living reader loses a request, and no reader slot stays in the store', async (t) => {
   t.timeout(600_000);
   const report = await runReaderKills({ kills: 4, nodeKills: 2, chance: chanceOf(16), say: (line) => t.log(line) });
   t.log(`${report.load.answered} answered, ${report.load.ofKilled} ended with a killed reader`);

@@ -1,5 +1,5 @@
 /**
- * A forging node with two reader processes that answer HTTP under load. The test first kills the readers repeatedly,
+ * A forging node with two reading processes that answer HTTP under load. The test first kills the readers repeatedly,
  * and then the node. No request to a living process may be lost. No slot in the reader table of the store may stay
  * occupied or pin old pages. The node must continue from its last block.
  */

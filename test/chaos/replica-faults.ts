@@ -60,10 +60,10 @@ export async function troubleReplicas(
   return { faults, early };
 }
 
-type Trouble = (world: FaultyReplicas, victim: TestNode) => Promise<void>;
+type InjectFault = (world: FaultyReplicas, victim: TestNode) => Promise<void>;
 
 /** After each fault, the node works again. */
-const FAULTS: Readonly<Record<ReplicaFault, Trouble>> = {
+const FAULTS: Readonly<Record<ReplicaFault, InjectFault>> = {
   async kill({ chance }, victim) {
     await victim.kill();
     await sleep(chance() * DOWN_MS_MAX);
@@ -74,8 +74,8 @@ const FAULTS: Readonly<Record<ReplicaFault, Trouble>> = {
     await sleep(chance() * DOWN_MS_MAX);
     victim.start();
   },
-  pause: ({ chance }, victim) => stoodStill(victim, chance() * PAUSE_MS_MAX),
-  freeze: (_world, victim) => stoodStill(victim, FREEZE_MS),
+  pause: ({ chance }, victim) => pauseFor(victim, chance() * PAUSE_MS_MAX),
+  freeze: (_world, victim) => pauseFor(victim, FREEZE_MS),
   async cut({ wires }, victim) {
     wires.cut(victim.plan.wsPort);
     await sleep(CUT_MS);
@@ -83,7 +83,7 @@ const FAULTS: Readonly<Record<ReplicaFault, Trouble>> = {
   },
 };
 
-async function stoodStill(victim: TestNode, ms: number): Promise<void> {
+async function pauseFor(victim: TestNode, ms: number): Promise<void> {
   victim.pause(true);
   await sleep(ms);
   victim.pause(false);
@@ -104,8 +104,8 @@ async function untilReady(
     async () => {
       const tip = (await forger.client.status()).height;
       const answer = await fetch(`${victim.url}/api/readyz`, { signal: AbortSignal.timeout(LOOK_MS_MAX) });
-      const told = (await answer.json()) as Readonly<Record<'height' | 'networkHeight', number>> & { ready: boolean };
-      const { ready, height, networkHeight } = told;
+      const health = (await answer.json()) as Readonly<Record<'height' | 'networkHeight', number>> & { ready: boolean };
+      const { ready, height, networkHeight } = health;
       const isBehind = tip - height > LAG_BLOCKS_MAX;
       if (ready && isBehind) {
         const where = `height ${height} of ${tip}, most frequent height of its peers ${networkHeight}`;

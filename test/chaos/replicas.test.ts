@@ -3,7 +3,7 @@ import { haproxyProgram } from './haproxy.ts';
 import { chanceOf } from './killed-nodes.ts';
 import { runReplicas } from './replicas.ts';
 
-test('a client that names the height it has seen reads nothing older from three faulty nodes, through a reorg', async (t) => {
+test('a client that sends the height of its last answer gets no older state from three faulty nodes, even in a reorg', async (t) => {
   t.timeout(900_000);
   const haproxy = haproxyProgram();
   if (haproxy === undefined) t.log('HAProxy is not installed: the clients ask the nodes in turn');

@@ -50,7 +50,7 @@ export interface RunningDevnet {
 
 /** Starts a devnet with default values, except ports and folder, and waits until all nodes answer. */
 export async function runningDevnet(count: number, flags: readonly string[]): Promise<RunningDevnet> {
-  const directory = mkdtempSync(join(tmpdir(), 'bloomery-stands-'));
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-devnet-run-'));
   const { http, ws } = await freePortRanges(count + ADDED_MAX);
   const places = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--data-dir', directory];
   const supervisor = spawn(process.execPath, [CLI_ENTRY, 'devnet', '--nodes', `${count}`, ...places, ...flags], {

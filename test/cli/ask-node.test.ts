@@ -31,7 +31,7 @@ for (const [name, listener] of [
   });
 }
 
-test('a request that came late is sent again once, and a command is not', async (t) => {
+test('a request that the node timed out is sent again once, and a command is not', async (t) => {
   const methods: string[] = [];
   const asker = nodeAsker(
     await serve(t, (request, response) => {

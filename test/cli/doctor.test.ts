@@ -153,7 +153,7 @@ for (const [code, induce] of Object.entries(diskFaults)) {
     await induce(its, t);
     const codes = await found(t, its);
     t.true(codes.includes(code as FaultCode), codes.join(', '));
-    t.is(new Set(codes).size, codes.length, 'each is told once');
+    t.is(new Set(codes).size, codes.length, 'each is reported once');
     // The only other allowed finding is that the node does not run, which is true here.
     t.deepEqual(
       codes.filter((each) => each !== code && each !== 'NODE_NOT_RUNNING'),
@@ -241,7 +241,7 @@ for (const [reason, code] of [
   ['NODE_SILENT', 'NODE_SILENT'],
   [undefined, 'NODE_REFUSES'],
 ] as const) {
-  test.serial(`a 503 with the reason ${reason ?? 'left out'} is ${code}`, async (t) => {
+  test.serial(`a 503 with the reason ${reason ?? 'left out'} is reported as ${code}`, async (t) => {
     const its = await setUpNode(t, 'silent');
     const body = { message: 'Ask again later.', ...(reason === undefined ? {} : { reason }) };
     t.deepEqual(await found(t, { ...its, url: await scripted(t, {}, { status: 503, body }) }), [code]);
@@ -262,7 +262,7 @@ const ended = ['sync', 'SYNC_ENDED', { blocks: 20 }] as const;
 const failed = ['sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }] as const;
 const refused = (height: number) => ['chain', 'BLOCK_SIGNATURE_INVALID', { height }] as const;
 
-test.serial('downloads that end well are no fault, and neither are the failures before one of them', async (t) => {
+test.serial('a successful download is no fault, and neither are the failures before it', async (t) => {
   for (const entries of [
     [started, ended, started, ended, started, ended, started, ended],
     [failed, failed, failed, failed, started, ended],

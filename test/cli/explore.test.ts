@@ -78,7 +78,7 @@ test.serial('a block is shown by its height, by its id and as the latest', async
   t.deepEqual(JSON.parse(stdout), { block: BLOCK, transactions: [TRANSFER] });
 });
 
-test.serial('a question for data that the node lacks is refused in one line', async (t) => {
+test.serial('a query for data that the node lacks is refused in one line', async (t) => {
   const empty = { data: [] };
   const node = await nodeAnswering(t, {
     '/api/blocks?height=8': empty,
@@ -184,7 +184,7 @@ for (const [type, asset, words] of [
   });
 }
 
-test.serial('the command follows events over the end of a stream, from the last one on', async (t) => {
+test.serial('the command reconnects after the end of a stream, and continues after the last event', async (t) => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');

@@ -89,9 +89,9 @@ function ids(id: string): PeerMessage {
 }
 
 /** Outcome of a request: its answer, its error code, or `waits` while it is pending. */
-function outcomeOf(question: Promise<unknown>): { state: unknown } {
+function outcomeOf(request: Promise<unknown>): { state: unknown } {
   const outcome: { state: unknown } = { state: 'waits' };
-  question.then(
+  request.then(
     (answer) => (outcome.state = answer),
     (error: unknown) => (outcome.state = codeOf(error)),
   );
@@ -127,11 +127,11 @@ test('nothing crosses a cut link, connections stay open, and a request ends with
   set({ isCut: true });
   a.transport.send(b.peerId, ids('1'));
   b.transport.announce({ ...INFO, wsPort: PORTS[1], height: 7 });
-  const question = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
+  const request = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
   await pass(clock, 9_999);
-  t.is(question.state, 'waits');
+  t.is(request.state, 'waits');
   await pass(clock, 1);
-  t.is(question.state, 'REQUEST_FAILED');
+  t.is(request.state, 'REQUEST_FAILED');
   t.deepEqual([a.heard, b.heard, a.gone], [[], [], []]);
   t.is(a.transport.connections().length, 1);
 });
@@ -178,14 +178,14 @@ test('messages on the way when the link was cut do not arrive', async (t) => {
   set({ delayMs: 500 });
   a.transport.send(b.peerId, ids('1'));
   b.transport.announce({ ...INFO, wsPort: PORTS[1], height: 5 });
-  const question = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
+  const request = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
   await pass(clock, 100);
   set({ isCut: true });
   await pass(clock, 5_000);
-  t.deepEqual([a.heard, b.heard, question.state], [[], [], 'waits']);
+  t.deepEqual([a.heard, b.heard, request.state], [[], [], 'waits']);
   set({});
   await pass(clock, 5_000);
-  t.deepEqual([a.heard, b.heard, question.state], [[5], [], 'REQUEST_FAILED']);
+  t.deepEqual([a.heard, b.heard, request.state], [[5], [], 'REQUEST_FAILED']);
 });
 
 test('a delay holds messages in one direction, requests in both, and keeps their order when it shrinks', async (t) => {
@@ -193,25 +193,25 @@ test('a delay holds messages in one direction, requests in both, and keeps their
   set({ delayMs: 150 });
   a.transport.send(b.peerId, ids('1'));
   b.transport.announce({ ...INFO, wsPort: PORTS[1], height: 7 });
-  const question = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
+  const request = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
   await pass(clock, 149);
   t.deepEqual([a.heard, b.heard], [[], []]);
   set({ delayMs: 1 });
   a.transport.send(b.peerId, ids('2'));
   await pass(clock, 1);
-  t.deepEqual([a.heard, b.heard, question.state], [[7], ['1', '2'], 'waits']);
+  t.deepEqual([a.heard, b.heard, request.state], [[7], ['1', '2'], 'waits']);
   await pass(clock, 1);
-  t.deepEqual(question.state, { of: PORTS[1] }, 'the answer takes as long as the link does then');
+  t.deepEqual(request.state, { of: PORTS[1] }, 'the answer takes as long as the link does then');
 });
 
 test('a request whose delay in both directions exceeds the time-out fails', async (t) => {
   const { clock, a, b, set } = await twoNodes();
   set({ delayMs: 6_000 });
-  const question = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
+  const request = outcomeOf(a.transport.request(b.peerId, { kind: 'tip' }));
   await pass(clock, 6_000);
-  t.is(question.state, 'waits');
+  t.is(request.state, 'waits');
   await pass(clock, 4_000);
-  t.is(question.state, 'REQUEST_FAILED');
+  t.is(request.state, 'REQUEST_FAILED');
   await pass(clock, 60_000);
   t.is(clock.waiting, 0);
 });
@@ -221,7 +221,7 @@ test('a lossy link loses its share of messages and requests, and all others arri
   set({ loss: 0.3 });
   const messages = 1_000;
   for (let count = 0; count < messages; count += 1) a.transport.send(b.peerId, ids(`${count}`));
-  const questions = Array.from({ length: 200 }, () => outcomeOf(a.transport.request(b.peerId, { kind: 'tip' })));
+  const requests = Array.from({ length: 200 }, () => outcomeOf(a.transport.request(b.peerId, { kind: 'tip' })));
   await pass(clock, 10_000);
   t.true(b.heard.length > 600 && b.heard.length < 800, `${b.heard.length} of ${messages}`);
   t.deepEqual(
@@ -229,9 +229,9 @@ test('a lossy link loses its share of messages and requests, and all others arri
     [...b.heard].sort((x, y) => Number(x) - Number(y)),
   );
   // A request succeeds only if neither message is lost, which has a probability of 49 %.
-  const answered = questions.filter(({ state }) => typeof state === 'object').length;
+  const answered = requests.filter(({ state }) => typeof state === 'object').length;
   t.true(answered > 70 && answered < 130, `${answered} of 200`);
-  t.true(questions.every(({ state }) => state !== 'waits'));
+  t.true(requests.every(({ state }) => state !== 'waits'));
 });
 
 test('a loss of 100 % loses all messages, and the last announcement arrives when the fault ends', async (t) => {

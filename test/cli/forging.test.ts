@@ -49,24 +49,27 @@ async function nodeWith(t: ExecutionContext, delegates: readonly object[], putSt
   return { node: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, put };
 }
 
-test.serial('a single configured delegate needs no name to be switched, one of several does', async (t) => {
-  const one = await nodeWith(t, [{ publicKey: A, forging: true }]);
-  const { code, stdout, stderr } = await runCli(['forging', 'enable', '--node', one.node], { env: PASSWORD });
-  t.is(code, 0, stderr);
-  t.is(stdout, `${A}  on\n`);
-  t.deepEqual(one.put, [{ publicKey: A, password: 'a password', forging: true }]);
-  await runCli(['forging', 'disable', A, '--node', one.node], { env: PASSWORD });
-  t.deepEqual(one.put[1], { publicKey: A, password: 'a password', forging: false });
+test.serial(
+  'the only configured delegate can be switched without its name, one of several delegates cannot',
+  async (t) => {
+    const one = await nodeWith(t, [{ publicKey: A, forging: true }]);
+    const { code, stdout, stderr } = await runCli(['forging', 'enable', '--node', one.node], { env: PASSWORD });
+    t.is(code, 0, stderr);
+    t.is(stdout, `${A}  on\n`);
+    t.deepEqual(one.put, [{ publicKey: A, password: 'a password', forging: true }]);
+    await runCli(['forging', 'disable', A, '--node', one.node], { env: PASSWORD });
+    t.deepEqual(one.put[1], { publicKey: A, password: 'a password', forging: false });
 
-  const two = await nodeWith(t, [
-    { publicKey: A, forging: true },
-    { publicKey: B, forging: true },
-  ]);
-  const unclear = await runCli(['forging', 'enable', '--node', two.node], { env: PASSWORD });
-  t.is(unclear.code, 2);
-  t.regex(unclear.stderr, /2 configured delegates: say which/);
-  t.deepEqual(two.put, []);
-});
+    const two = await nodeWith(t, [
+      { publicKey: A, forging: true },
+      { publicKey: B, forging: true },
+    ]);
+    const unclear = await runCli(['forging', 'enable', '--node', two.node], { env: PASSWORD });
+    t.is(unclear.code, 2);
+    t.regex(unclear.stderr, /2 configured delegates: say which/);
+    t.deepEqual(two.put, []);
+  },
+);
 
 test.serial('a refused switch shows the reason that the node gives', async (t) => {
   const { node } = await nodeWith(t, [{ publicKey: A, forging: false }], 404);

@@ -10,14 +10,14 @@ import fc from 'fast-check';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { nodeAsker } from '../../src/cli/ask-node.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
-import { wellAnswer } from '../support/every-command.ts';
+import { healthyAnswer } from '../support/every-command.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 const RUN_COMMANDS = fileURLToPath(new URL('../support/run-commands.js', import.meta.url));
 const ROUNDS = 40;
 
 /** Texts that control a terminal: title, colour, C1 codes, writing direction, forged lines, invisible characters. */
-const NASTY = [
+const CONTROL_TEXTS = [
   '\u001b]0;owned\u0007',
   '\u001b[2J\u001b[31m',
   '\u009b31m',
@@ -30,24 +30,24 @@ const NASTY = [
 
 const scalar = fc.oneof(
   fc.constantFrom<unknown>(null, true, -1, 0.5, 2 ** 53, -1e300, 1e300, '', '1e9', '9'.repeat(400)),
-  fc.constantFrom(...NASTY),
+  fc.constantFrom(...CONTROL_TEXTS),
   fc.string({ unit: 'binary', maxLength: 12 }),
 );
 const anyJson = fc.oneof(
   scalar,
   fc.array(scalar, { maxLength: 3 }),
-  fc.dictionary(fc.constantFrom(...NASTY, 'height', 'toString', 'publicKey', 'length'), scalar, { maxKeys: 3 }),
+  fc.dictionary(fc.constantFrom(...CONTROL_TEXTS, 'height', 'toString', 'publicKey', 'length'), scalar, { maxKeys: 3 }),
 );
 
 /** Replaces or removes a part of a value. The number `at` selects the part. */
-function spoilt(value: unknown, at: number, other: unknown): unknown {
+function corrupted(value: unknown, at: number, other: unknown): unknown {
   if (typeof value !== 'object' || value === null || at % 7 === 0) return other;
   const keys = Object.keys(value);
   const key = keys[at % Math.max(keys.length, 1)];
   if (key === undefined) return other;
   if (at % 11 === 10)
     return Array.isArray(value) ? [] : Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
-  const member = spoilt((value as Record<string, unknown>)[key], Math.floor(at / 3), other);
+  const member = corrupted((value as Record<string, unknown>)[key], Math.floor(at / 3), other);
   return Array.isArray(value) ? value.with(Number(key), member) : { ...value, [key]: member };
 }
 
@@ -73,8 +73,8 @@ async function hostileNode(t: ExecutionContext, seed: number): Promise<string> {
     request.resume();
     const { status, at, other, isWrapped } = oddities[asked++ % oddities.length] as Oddity;
     response.statusCode = status;
-    const well = wellAnswer(request.url ?? '');
-    const data = at % 3 === 0 ? well : spoilt(well, at, other);
+    const well = healthyAnswer(request.url ?? '');
+    const data = at % 3 === 0 ? well : corrupted(well, at, other);
     const body = isWrapped || status === 200 ? { data, message: other, errors: [{ message: other }, other] } : other;
     response.end(at % 50 === 1 ? 'no JSON \u001b[2J' : JSON.stringify(body));
   });
@@ -87,7 +87,7 @@ async function hostileNode(t: ExecutionContext, seed: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const QUESTIONS: readonly (readonly string[])[] = [
+const QUERIES: readonly (readonly string[])[] = [
   ['status'],
   ['status', '--digest'],
   ['status', '--json'],
@@ -122,7 +122,7 @@ test('no answer can control the terminal or crash a command', async (t) => {
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const lines = Array.from({ length: ROUNDS }, () => QUESTIONS).flat();
+  const lines = Array.from({ length: ROUNDS }, () => QUERIES).flat();
   child.stdin.end(lines.map((args) => `${JSON.stringify([...args, '--node', node])}\n`).join(''));
   let said = '';
   for (const stream of [child.stdout, child.stderr])
@@ -145,7 +145,7 @@ test('the doctor never fails on the answers of a hostile node', async (t) => {
   }
 });
 
-test('an endless answer is given up, and a redirect gets no password', async (t) => {
+test('the command gives up an endless answer, and sends no password to a redirect', async (t) => {
   let got = 0;
   const server = createServer((request, response) => {
     if (request.url === '/elsewhere') got += 1;

@@ -27,7 +27,7 @@ function planIn(t: ExecutionContext, change: Partial<InitPlan> = {}): InitPlan &
   };
 }
 
-test('the data folder exists afterwards, even when all files are elsewhere', (t) => {
+test('init creates the data folder, even when it writes all files elsewhere', (t) => {
   const plan = planIn(t);
   t.deepEqual(writeFiles(plan), [plan.configFile, plan.unitFile ?? '']);
   t.true(statSync(plan.dataDirectory).isDirectory());

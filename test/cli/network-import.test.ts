@@ -126,7 +126,7 @@ for (const [network, generation] of [
   ['devnet', 3],
 ] as const) {
   // This test runs in parallel with the other tests, because it mostly waits.
-  test(`generation ${generation}: with some delegates an imported network waits a turn, says how long`, async (t) => {
+  test(`generation ${generation}: a node with some delegates of an imported network waits before it forges, and says how long`, async (t) => {
     t.timeout(300_000);
     const folder = temporaryFolder(t);
     const from = foreignFolder(t, network);

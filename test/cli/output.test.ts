@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { CLI_ENTRY, isProblemLine } from '../support/cli.ts';
-import { argumentsOf, commandPaths, makeWorkplace, wellAnswer, type Workplace } from '../support/every-command.ts';
+import { argumentsOf, commandPaths, makeWorkplace, healthyAnswer, type Workplace } from '../support/every-command.ts';
 import { freePortRanges } from '../support/ports.ts';
 
 let folder: string;
@@ -22,7 +22,7 @@ test.before(async () => {
   workplace = await makeWorkplace(folder);
   server = createServer((request, response) => {
     request.resume();
-    const answer = wellAnswer(request.url ?? '');
+    const answer = healthyAnswer(request.url ?? '');
     // The supervisor of a devnet answers with the bare result.
     response.end(JSON.stringify(request.url === '/mine' ? answer : { data: answer }));
   });

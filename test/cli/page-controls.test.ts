@@ -38,10 +38,10 @@ test('the refusal of an operation reaches the page', async (t) => {
 });
 
 test('a node has a limited number of pending operations, each with a number and a time-out', async (t) => {
-  const told: AgentEvent[] = [];
-  const controls = new PageControls((event) => told.push(event), 50);
+  const sent: AgentEvent[] = [];
+  const controls = new PageControls((event) => sent.push(event), 50);
   const mined = controls.ask('mine', { slots: 1 });
-  t.deepEqual(told, [{ event: 'operation', number: 1, operation: 'mine', parameters: { slots: 1 } }]);
+  t.deepEqual(sent, [{ event: 'operation', number: 1, operation: 'mine', parameters: { slots: 1 } }]);
   controls.ended(7, { result: {} });
   controls.ended(1, { result: { height: 5 } });
   t.deepEqual(await mined, { height: 5 });

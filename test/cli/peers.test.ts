@@ -34,19 +34,22 @@ const DROPPED = {
   reputation: 100,
 };
 
-test.serial('each peer is one line with its verdict, and its text cannot control the terminal', async (t) => {
-  const node = await nodeAnswering(t, { '/node/peers?limit=100': { data: [OPEN, BANNED, DROPPED] } });
-  const { code, stdout } = await runCli(['peers', '--node', node]);
-  t.is(code, 0);
-  t.is(
-    stdout,
-    '20.0.0.1:5000          connected out since 2026-01-02 03:04:05  height 7  12 ms  reputation 90  fixed\n' +
-      '20.0.0.2               banned until 2026-01-03 03:04:05: BLOCK_MALFORMED: bad?[31m\n' +
-      '20.0.0.3:5000          dropped at 2026-01-02 03:04:05, code 4418: Evicted\n',
-  );
-});
+test.serial(
+  'each peer is printed on one line with its verdict, and its text cannot control the terminal',
+  async (t) => {
+    const node = await nodeAnswering(t, { '/node/peers?limit=100': { data: [OPEN, BANNED, DROPPED] } });
+    const { code, stdout } = await runCli(['peers', '--node', node]);
+    t.is(code, 0);
+    t.is(
+      stdout,
+      '20.0.0.1:5000          connected out since 2026-01-02 03:04:05  height 7  12 ms  reputation 90  fixed\n' +
+        '20.0.0.2               banned until 2026-01-03 03:04:05: BLOCK_MALFORMED: bad?[31m\n' +
+        '20.0.0.3:5000          dropped at 2026-01-02 03:04:05, code 4418: Evicted\n',
+    );
+  },
+);
 
-test.serial('with --json peers are data, and a node that does not answer is an error', async (t) => {
+test.serial('with --json peers are printed as JSON, and a node that does not answer is an error', async (t) => {
   const node = await nodeAnswering(t, { '/node/peers?limit=2': { data: [OPEN] } });
   const { stdout } = await runCli(['peers', '--node', node, '--json', '--limit', '2']);
   t.deepEqual(JSON.parse(stdout), { peers: [OPEN] });

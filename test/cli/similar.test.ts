@@ -16,7 +16,7 @@ for (const [a, b, edits] of [
   });
 }
 
-test('the nearest word is found, the first of equally near ones, and no distant word', (t) => {
+test('the most similar word is found, the first of several, and no dissimilar word', (t) => {
   const known = ['start', 'status', 'peers', 'keys'];
   t.is(similarTo('strat', known), 'start');
   t.is(similarTo('stat', known), 'start');

@@ -61,7 +61,7 @@ test.serial('a stopped folder answers like the running node', async (t) => {
   )[0];
   const file = join(folder, 'transaction.json');
   writeFileSync(file, JSON.stringify(maker.rules.codec.transactionToJson(maker.transfer(rich, other, 78n))));
-  const questions: readonly (readonly string[])[] = [
+  const queries: readonly (readonly string[])[] = [
     ['block', '--json'],
     ['block', filled.id],
     ['tx', sent.id, '--json'],
@@ -74,7 +74,7 @@ test.serial('a stopped folder answers like the running node', async (t) => {
     ['tx', 'verify', file, '--json'],
   ];
   const answers: CommandOutput[] = [];
-  for (const args of questions) answers.push({ args, stdout: await ask(t, [...args, '--node', node.url]) });
+  for (const args of queries) answers.push({ args, stdout: await ask(t, [...args, '--node', node.url]) });
   const targets = [
     '/blocks?limit=100&sort=totalFee:asc',
     '/blocks?height=x',
@@ -167,7 +167,7 @@ interface Pool {
   readonly transactions: readonly { readonly id: string; readonly state: string }[];
 }
 
-test.serial('a question for data that a folder lacks is refused in one line', async (t) => {
+test.serial('a query for data that a folder lacks is refused in one line', async (t) => {
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
   const dataDir = join(folder, 'data');

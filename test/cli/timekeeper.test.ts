@@ -132,7 +132,7 @@ test('a year of empty slots passes at once, and blocks follow', async (t) => {
   for (const { agent } of nodes) t.is(agent.chainClock.nowMs(), timekeeper.nowMs());
 });
 
-test('the clock cannot go back, and the refusal says what does', async (t) => {
+test('the clock cannot be set back, and the refusal suggests a revert to a snapshot', async (t) => {
   const { timekeeper } = await devnetOf(t);
   await timekeeper.begin(undefined);
   const error = await t.throwsAsync(timekeeper.warp(timekeeper.nowMs() - 1000), { code: 'DEVNET_TIME_BACKWARDS' });

@@ -40,7 +40,7 @@ test('the modules of bloomery start cannot move a clock, answer an agent, fake a
   const agent = [...loadedBy(resolve(SOURCES, 'cli/devnet/agent-program.js'))];
   for (const file of [
     'node/movable-clock.js',
-    ...['faulty-transport', 'impersonation', 'fork/stand-in'].map((name) => `cli/devnet/${name}.js`),
+    ...['faulty-transport', 'impersonation', 'fork/substitute-key'].map((name) => `cli/devnet/${name}.js`),
   ]) {
     t.true(agent.includes(resolve(SOURCES, file)), `the agent loads ${file}`);
   }
@@ -69,7 +69,7 @@ test('the packaged programs separate these modules, too', (t) => {
     sources: string[];
   };
   const agent = sources.map((source) => source.replace(/^.*\/(src\/.*)$/, '$1'));
-  for (const name of ['node/movable-clock', 'cli/devnet/faulty-transport', 'cli/devnet/fork/stand-in'].map(
+  for (const name of ['node/movable-clock', 'cli/devnet/faulty-transport', 'cli/devnet/fork/substitute-key'].map(
     (each) => `src/${each}.ts`,
   )) {
     t.true(agent.includes(name), `the agent loads ${name}`);

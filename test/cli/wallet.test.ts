@@ -317,7 +317,7 @@ test.serial('delegate names are looked up, and the command waits for the block o
 });
 
 test.serial(
-  'nothing is sent without a yes, without funds, to another network, or with a wrong second passphrase',
+  'nothing is sent without confirmation, without funds, to another network, or with a wrong second passphrase',
   async (t) => {
     const { url, posted } = await fakeNode(t, { balance: '1000000000', secondPublicKey: SECOND.publicKey }, ACCEPTED);
     const send = (amount: string, more: readonly string[], env: Readonly<Record<string, string>>) =>
@@ -436,7 +436,7 @@ test.serial('no command that spends or registers accepts a misspelt passphrase w
   }
 });
 
-test.serial('only the answer yes is a yes', async (t) => {
+test.serial('only the answer yes confirms an action', async (t) => {
   t.true(await confirmed('Send it?', typing(['y']).terminal));
   t.true(await confirmed('Send it?', typing(['Yes']).terminal));
   t.false(await confirmed('Send it?', typing(['']).terminal));

@@ -60,7 +60,7 @@ test('a file that is not a snapshot is refused with that reason', async (t) => {
   }
 });
 
-test('a count of one is printed in the singular', (t) => {
+test('the count 1 is printed with a noun in the singular', (t) => {
   t.is(counted(1, 'slot'), '1 slot');
   t.is(counted(0, 'slot'), '0 slots');
   t.is(counted(2, 'delegate'), '2 delegates');

@@ -19,7 +19,7 @@ const REFUSED = {
   fields: { height: 3, reason: 'bad\u001B[31m\nthing' },
 };
 
-test.serial('diagnostics are one line each, the newest last, and cannot control the terminal', async (t) => {
+test.serial('each diagnostic is printed on one line, the newest last, and cannot control the terminal', async (t) => {
   const node = await nodeAnswering(t, { '/node/diagnostics?limit=50': { data: [PAUSED, REFUSED] } });
   const { code, stdout } = await runCli(['why', '--node', node]);
   t.is(code, 0);
@@ -30,7 +30,7 @@ test.serial('diagnostics are one line each, the newest last, and cannot control 
   );
 });
 
-test.serial('with --json diagnostics are data, and --limit is passed on', async (t) => {
+test.serial('with --json diagnostics are printed as JSON, and --limit is sent to the node', async (t) => {
   const node = await nodeAnswering(t, { '/node/diagnostics?limit=1': { data: [PAUSED] } });
   const { stdout } = await runCli(['why', '--node', node, '--json', '--limit', '1']);
   t.deepEqual(JSON.parse(stdout), { diagnostics: [PAUSED] });

@@ -153,13 +153,13 @@ async function askEvents(
   const start = others['lastEventId'] === undefined ? { fromHeight: 1 } : {};
   const filter = { ...start, ...others, ...(types === undefined ? {} : { types: String(types).split(',') }) };
   const place = urlOf(fixture.url, { path: '/events', parameters: { ...start, ...asked.parameters, follow: false } });
-  const told = (await (await fetch(place)).text()).split('\n\n').filter((each) => each.includes('data:'));
-  t.true(told.length > 0 || others['finality'] === 'final', `${name} tells something`);
+  const events = (await (await fetch(place)).text()).split('\n\n').filter((each) => each.includes('data:'));
+  t.true(events.length > 0 || others['finality'] === 'final', `${name} tells something`);
   const stop = new AbortController();
   let index = 0;
-  if (told.length === 0) return;
+  if (events.length === 0) return;
   for await (const { type, id, data } of fixture.client.events({ ...filter, signal: stop.signal })) {
-    const lines = told[index]!.split('\n').map((line) => [
+    const lines = events[index]!.split('\n').map((line) => [
       line.slice(0, line.indexOf(':')),
       line.slice(line.indexOf(':') + 2),
     ]);
@@ -167,9 +167,9 @@ async function askEvents(
     t.deepEqual([type, id], [raw.event, raw.id], name);
     compare(t, { answer: data, bare: JSON.parse(raw.data), place: '', name: `event ${type}`, amounts });
     index += 1;
-    if (index === told.length) stop.abort();
+    if (index === events.length) stop.abort();
   }
-  t.is(index, told.length, name);
+  t.is(index, events.length, name);
 }
 
 interface Compared {

@@ -62,17 +62,17 @@ export async function setUpRoutes(devnet: FixtureDevnet): Promise<RouteFixture> 
     return response;
   };
   const client: Untyped = createClient(url, { generation, fetch: recording });
-  const hands = new Hands(devnet, client);
+  const sender = new TransactionSender(devnet, client);
   await devnet.setMining('instant');
-  const history = await hands.writeHistory();
+  const history = await sender.writeHistory();
   await devnet.setMining('on-demand');
-  const waiting = await hands.fillPool();
+  const waiting = await sender.fillPool();
   const values = await valuesOf(devnet, client, history, waiting);
   const exchange = (): Exchange => {
     if (last === undefined) throw new Error('the client has asked nothing');
     return last;
   };
-  return { generation, url, client, exchange, values, bodies: hands.bodies(waiting) };
+  return { generation, url, client, exchange, values, bodies: sender.bodies(waiting) };
 }
 
 interface History {
@@ -87,7 +87,7 @@ interface Waiting {
 }
 
 /** Signs and sends transactions for the fixture. */
-class Hands {
+class TransactionSender {
   readonly #devnet: FixtureDevnet;
   readonly #client: Untyped;
   readonly #library: Untyped;

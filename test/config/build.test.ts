@@ -99,6 +99,6 @@ test('a build records its time and its commit, and follows the commit when nothi
   t.is(withoutGit(), head, 'detached');
   rmSync(join(folder, '.git'), { recursive: true });
   t.deepEqual(build(), { ...first, commit: '' });
-  t.is(withoutGit({ BUILD_COMMIT: COMMIT }), COMMIT, 'sources without a repository are told');
+  t.is(withoutGit({ BUILD_COMMIT: COMMIT }), COMMIT, 'the variable names the commit of sources without a repository');
   t.is(withoutGit({ BUILD_COMMIT: 'main' }), '');
 });

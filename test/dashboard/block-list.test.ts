@@ -12,9 +12,9 @@ function chain(from: number, to: number, branch = 'a') {
 const heights = (blocks: readonly { readonly height: number }[]) => blocks.map(({ height }) => height);
 
 test('a block that the stream announced during a request stays in the list', (t) => {
-  const told = withApplied(chain(15, 1), block(16));
-  t.deepEqual(heights(withAnswered(told, chain(15, 1))), heights(chain(16, 1)));
-  t.deepEqual(heights(withAnswered(told, chain(17, 8))), heights(chain(17, 1)));
+  const blocks = withApplied(chain(15, 1), block(16));
+  t.deepEqual(heights(withAnswered(blocks, chain(15, 1))), heights(chain(16, 1)));
+  t.deepEqual(heights(withAnswered(blocks, chain(17, 8))), heights(chain(17, 1)));
 });
 
 test('a block that the stream skipped is missing until an answer fills it in', (t) => {
@@ -34,12 +34,12 @@ test('blocks of a reverted branch leave the list', (t) => {
 });
 
 test('a late answer that returns reverted blocks causes a gap at the next block', (t) => {
-  const told = withApplied(chain(12, 1), block(12, 'b'));
-  const late = withAnswered(told, chain(12, 3));
+  const blocks = withApplied(chain(12, 1), block(12, 'b'));
+  const late = withAnswered(blocks, chain(12, 3));
   t.false(hasGap(late));
   const next = { ...block(13, 'b'), previousBlockId: 'b12' };
   t.true(hasGap(withApplied(late, next)));
-  t.false(hasGap(withApplied(told.slice(0, 1), next)));
+  t.false(hasGap(withApplied(blocks.slice(0, 1), next)));
 });
 
 test('an old list that the answer does not reach is replaced', (t) => {

@@ -5,7 +5,7 @@ const KEY = 'ab'.repeat(32);
 const OTHER = 'cd'.repeat(32);
 
 /** Returns the description as text, with each linked thing in brackets. */
-function told(transaction: Partial<Described> & Pick<Described, 'type'>, describe = descriptionOf): string {
+function textOf(transaction: Partial<Described> & Pick<Described, 'type'>, describe = descriptionOf): string {
   const shown = (part: Part): string => {
     if (typeof part === 'string') return part.replaceAll('\u202f', ' ');
     const { kind, ...named } = part;
@@ -42,7 +42,7 @@ for (const [transaction, sentence] of [
   ],
   [{ type: 5, asset: {} }, 'is of type 5'],
 ] as const satisfies readonly (readonly [Partial<Described> & Pick<Described, 'type'>, string])[]) {
-  test(`type ${transaction.type} reads: ${sentence}`, (t) => t.is(told(transaction), sentence));
+  test(`type ${transaction.type} reads: ${sentence}`, (t) => t.is(textOf(transaction), sentence));
 }
 
 for (const [transaction, targets] of [
@@ -56,6 +56,6 @@ for (const [transaction, targets] of [
   [{ type: 4, asset: { multisignature: { min: 1, keysgroup: [`+${KEY}`] } } }, '1 of 1'],
 ] as const) {
   test(`a list names the target of a transaction of type ${transaction.type}: ${targets}`, (t) => {
-    t.is(told(transaction, targetsOf), targets);
+    t.is(textOf(transaction, targetsOf), targets);
   });
 }

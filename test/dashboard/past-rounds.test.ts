@@ -22,9 +22,9 @@ function blockAt(height: number, slot: number): Block {
   return madeBlock({ height, timestamp: slot * BLOCK_TIME_S, generatorPublicKey });
 }
 
-function roundsOf(blocks: readonly Block[], told?: ReadonlyMap<number, string>) {
+function roundsOf(blocks: readonly Block[], forgers?: ReadonlyMap<number, string>) {
   const request = { blocks, blockTimeS: BLOCK_TIME_S, activeDelegates: DELEGATES };
-  return pastRounds(told === undefined ? request : { ...request, told });
+  return pastRounds(forgers === undefined ? request : { ...request, forgers });
 }
 
 test('only finished rounds are shown, the newest first, and the first one lacks the genesis slot', (t) => {
@@ -56,9 +56,9 @@ test('the slot of a delegate without a block in a round is unknown until the nod
   const rounds = roundsOf([...blocks, blockAt(10, FIRST_SLOT + 11)]);
   const unknown = unknownSlots(rounds);
   t.deepEqual(unknown, [FIRST_SLOT + 5, FIRST_SLOT + 10]);
-  const told = roundsOf([...blocks, blockAt(10, FIRST_SLOT + 11)], new Map(unknown.map((slot) => [slot, 'sleeper'])));
-  t.deepEqual(unknownSlots(told), []);
-  t.is(told[0]?.slots.filter(({ forger }) => forger === 'sleeper').length, 2);
+  const named = roundsOf([...blocks, blockAt(10, FIRST_SLOT + 11)], new Map(unknown.map((slot) => [slot, 'sleeper'])));
+  t.deepEqual(unknownSlots(named), []);
+  t.is(named[0]?.slots.filter(({ forger }) => forger === 'sleeper').length, 2);
 });
 
 test('a round with a missing block is left out, and so is the next; order and duplicates have no effect', (t) => {
@@ -74,7 +74,7 @@ test('a round with a missing block is left out, and so is the next; order and du
   t.deepEqual(roundsOf([...blocks, ...blocks].reverse()), roundsOf(blocks));
 });
 
-test('only the latest slots are drawn of a round in which the network stood still', (t) => {
+test('for a round in which the network stood still, only the latest slots are shown', (t) => {
   const blocks = [...chain(4), ...[0, 1, 2, 3, 4].map((index) => blockAt(6 + index, FIRST_SLOT + 5000 + index))];
   const [second] = roundsOf(blocks);
   t.is(second?.slots.length, 2 * DELEGATES + 1);

@@ -86,7 +86,7 @@ async function get(index: number, path: string): Promise<Untyped> {
   return ((await response.json()) as Untyped).data;
 }
 
-test.serial('it prints where it is, ten accounts that are worthless, and what next', async (t) => {
+test.serial('the devnet prints its addresses, ten worthless accounts and the next commands', async (t) => {
   t.true(output.includes(`http://127.0.0.1:${ports.http}/`), output);
   for (let index = 0; index < NODES; index += 1) t.true(output.includes(`http://127.0.0.1:${ports.http + index}/api`));
   const accounts = readAccounts(join(directory, 'network')).slice(0, 10);
@@ -128,7 +128,7 @@ test.serial('a year passes at once, for clients too, and the next blocks have th
   t.regex(stderr, /clock stands at 20\d\d-.* and cannot go back: revert to a snapshot/);
 });
 
-test.serial('a frozen clock stands still, and goes on', async (t) => {
+test.serial('a frozen clock stands still until it is resumed', async (t) => {
   const { time } = await ask('freeze');
   t.is((await list()).clock, 'frozen');
   t.is((await get(0, 'node/status')).currentTime, Date.parse(time));
@@ -150,7 +150,7 @@ test.serial('in the mode instant, a transaction is in a block before anybody ask
   await ask('on-demand');
 });
 
-test.serial('a node that is killed is down until it is restarted, and catches up', async (t) => {
+test.serial('a killed node stays down until it is restarted, and then catches up', async (t) => {
   const killed = await ask('kill', '2');
   t.is(killed.state, 'killed');
   t.is(killed.pid, undefined);
@@ -169,7 +169,7 @@ test.serial('a node that is killed is down until it is restarted, and catches up
   t.is((await ask('mine', '5')).emptySlots, 0);
 });
 
-test.serial('a node that is paused answers nobody, is shown as paused, and goes on', async (t) => {
+test.serial('a paused node does not answer, is shown as paused, and continues when it is resumed', async (t) => {
   t.is((await ask('pause', '1')).state, 'paused');
   await t.throwsAsync(nodeClient(`http://127.0.0.1:${ports.http + 1}`, 500).status());
   t.true((await ask('mine', '10')).emptySlots > 0, 'the others do not wait for it');
@@ -178,7 +178,7 @@ test.serial('a node that is paused answers nobody, is shown as paused, and goes 
   t.is(devnet.exitCode, null);
 });
 
-test.serial('one more node follows the others', async (t) => {
+test.serial('an added node follows the chain of the other nodes', async (t) => {
   const added = await ask('add');
   t.like(added, { index: NODES, state: 'running', delegates: 0, http: ports.http + NODES });
   const client = nodeClient(`http://127.0.0.1:${ports.http + NODES}`, 60_000);
@@ -314,7 +314,7 @@ test.serial(
 );
 
 test.serial(
-  'a partition keeps blocks in their part, outlasts a restart, and its end brings all together',
+  'a partition keeps blocks in their part, outlasts a restart, and all nodes agree after its end',
   async (t) => {
     t.timeout(300_000);
     const cut = await ask('partition', '0', '1,2');

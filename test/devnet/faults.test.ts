@@ -89,7 +89,7 @@ test.serial(
   },
 );
 
-test.serial('the doctor reports a node that is mixed up, refuses it, hangs, or is of another network', async (t) => {
+test.serial('the doctor reports a node that refuses its requests, hangs, or belongs to another network', async (t) => {
   t.timeout(480_000);
   const url = devnet.nodes[0]?.url ?? '';
   const other = packagedNetworkDirectory('devnet-gen2');
@@ -254,8 +254,8 @@ test.serial('the doctor reports a network that stands still without its forgers'
   const one = await startOne(t, { network, fixedPeers });
   const two = await startOne(t, { network, fixedPeers: [`127.0.0.1:${one.wsPort}`] });
   await waitFor('nothing to find', () => isNothingFound(t, two), SHOWS_WITHIN_MS);
-  const ask = async (question: string): Promise<BlockState | undefined> =>
-    ((await (await fetch(`${two.url}/api/blocks?${question}`)).json()) as Untyped).data[0];
+  const ask = async (query: string): Promise<BlockState | undefined> =>
+    ((await (await fetch(`${two.url}/api/blocks?${query}`)).json()) as Untyped).data[0];
   await Promise.all(devnet2.nodes.map((node) => node.kill()));
   const sinceMs = Date.now();
   const tip = await ask('limit=1');
@@ -298,7 +298,7 @@ test.serial('the doctor reports a server that is no node', async (t) => {
   await watch.named(t, { url }, ['NODE_ANSWERS_ODDLY']);
 });
 
-test.serial('all faults of the catalogue were named, most of them within ten seconds', (t) => {
+test.serial('the doctor reported all faults of the catalogue, most of them within ten seconds', (t) => {
   watch.conclude(t);
 });
 

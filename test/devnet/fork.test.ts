@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { nodeClient } from '../../src/cli/node-client.ts';
 import { BlockImporter } from '../../src/engine/block-importer.ts';
-import { StandIn } from '../../src/cli/devnet/fork/stand-in.ts';
+import { SubstituteKey } from '../../src/cli/devnet/fork/substitute-key.ts';
 import { loadNetwork } from '../../src/config/network.ts';
 import { createSnapshot } from '../../src/node/backup.ts';
 import { chainDirectory } from '../../src/node/chain-directory.ts';
@@ -247,8 +247,8 @@ test('an impossible fork is refused with its reason', async (t) => {
   await changeState(placeIn(damaged, network).dataDirectory);
   const { http, ws } = await freePortRanges(2);
   const ports = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--nodes', '2'];
-  const told = await refused('--fork', damaged, ...place, ...ports, '--until-height', '4');
-  t.regex(told, /its state is not what was written/);
+  const message = await refused('--fork', damaged, ...place, ...ports, '--until-height', '4');
+  t.regex(message, /its state is not what was written/);
 });
 
 test('in a forked devnet, a signature by a real key is valid only for that key', (t) => {
@@ -256,7 +256,7 @@ test('in a forked devnet, a signature by a real key is valid only for that key',
   const [a, b] = [1, 2].map((fill) => real.keyPairOfSeed(new Uint8Array(32).fill(fill)));
   const message = new Uint8Array(8);
   const check = { publicKey: a!.publicKey, message, signature: real.sign(message, b!.privateKey) };
-  const wrapped = new StandIn().ed25519(real);
+  const wrapped = new SubstituteKey().ed25519(real);
   t.false(wrapped.verify(check));
   t.true(wrapped.verify({ ...check, publicKey: b!.publicKey }));
 });

@@ -35,14 +35,14 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   const journal = join(folder, 'forging-journal');
   const store = statSync(join(folder, 'chain', 'data.mdb')).size;
   const pid = full.pid() ?? 0;
-  const told = async (module: string, code: string): Promise<DiagnosticState | undefined> => {
+  const diagnosticOf = async (module: string, code: string): Promise<DiagnosticState | undefined> => {
     const answer = await fetch(`${full.url}/api/node/diagnostics?limit=500`);
     const { data } = (await answer.json()) as { data: DiagnosticState[] };
     return data.find((diagnostic) => diagnostic.module === module && diagnostic.code === code);
   };
 
   limitFileSize(pid, store);
-  const failed = await waitFor('word of the failed write', () => told('chain', 'STORE_WRITE_FAILED'), 150_000);
+  const failed = await waitFor('word of the failed write', () => diagnosticOf('chain', 'STORE_WRITE_FAILED'), 150_000);
   t.regex(failed.message, /make room on the disk/);
   t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
 
@@ -54,7 +54,7 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
 
   // Many slots of the node's own delegates pass during this time.
   await waitFor('blocks of the other node', async () => (await highestHeight([sound])) >= height + 6, 150_000);
-  await waitFor('slots let pass', () => told('forge', 'FORGING_PAUSED'), 150_000);
+  await waitFor('slots let pass', () => diagnosticOf('forge', 'FORGING_PAUSED'), 150_000);
   t.is(readFileSync(journal, 'utf8'), signed);
   t.is((await full.client.status()).height, height);
   t.is(await full.client.blockId(height), tip);
@@ -69,7 +69,7 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   t.is(full.pid(), pid);
   await waitForCommonDigest(devnet.nodes, 150_000);
   await waitFor('a new signature', async () => readFileSync(journal, 'utf8') !== signed, 150_000);
-  t.truthy(await told('chain', 'STORE_WRITES_AGAIN'));
+  t.truthy(await diagnosticOf('chain', 'STORE_WRITES_AGAIN'));
   const after = await examine({ url: full.url, environment: {} });
   t.deepEqual(
     after.filter(({ code }) => code === 'WRITES_FAIL'),

@@ -27,9 +27,9 @@ for (const [generation, network] of [
     );
     t.deepEqual(faultsOfExposition(text), []);
     const { samples } = readExposition(text);
-    const told = new Set([...samples.keys()].map((series) => series.replace(/\{.*/s, '')));
+    const names = new Set([...samples.keys()].map((series) => series.replace(/\{.*/s, '')));
     t.deepEqual(
-      queriedSeries().filter(({ name }) => !told.has(name)),
+      queriedSeries().filter(({ name }) => !names.has(name)),
       [],
     );
     t.is(samples.get('bloomery_metrics_refused_total'), 0);

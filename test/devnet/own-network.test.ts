@@ -26,7 +26,7 @@ for (const [generation, delegates, way] of [
   [3, 5, 'devnet --delegates'],
   [2, 101, 'genesis create'],
 ] as const) {
-  test(`a network of generation ${generation} with ${delegates} delegates lives (${way})`, async (t) => {
+  test(`a network of generation ${generation} with ${delegates} delegates forges blocks (${way})`, async (t) => {
     t.timeout(2 * RUN_MS_MAX);
     const data = temporaryFolder(t);
     const folder = join(data, 'made');
@@ -71,7 +71,7 @@ for (const [generation, delegates, way] of [
   });
 }
 
-test('start says what keeps a network of one’s own from forging', async (t) => {
+test('start says what prevents a new network from forging', async (t) => {
   t.timeout(RUN_MS_MAX);
   const data = temporaryFolder(t);
   const folder = join(data, 'made');

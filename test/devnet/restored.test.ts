@@ -38,7 +38,7 @@ for (const [generation, packaged, when, lateMs] of [
   [3, 'devnet', 'are there', 0],
   [3, 'devnet', 'are late', LATE_MS],
 ] as const) {
-  test(`generation ${generation}: a data folder from a backup signs nothing on its old tip when its peers ${when}, and continues`, async (t) => {
+  test(`generation ${generation}: a node with a data folder from a backup signs nothing on its old tip when its peers ${when}, then continues`, async (t) => {
     t.timeout(600_000);
     const network = devnetCopy(t, packaged);
     // With the notice of a devnet with public passphrases, a node would trust its own folder alone.

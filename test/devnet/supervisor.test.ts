@@ -90,8 +90,8 @@ test.serial('a killed node is started again, and the devnet continues', async (t
 test.serial('with --restart never a killed node stays down, and its end is reported', async (t) => {
   const { supervisor, pids, output } = await startDevnet(t, ['--restart', 'never']);
   process.kill(pids[1] ?? 0, 'SIGKILL');
-  const told = /node 1 ended: ended by SIGKILL: not started again: .*: its log is .*node-1\/node\.log/;
-  await waitFor('the death', () => Promise.resolve(told.test(output.text)), START_MS_MAX);
+  const givenUp = /node 1 ended: ended by SIGKILL: not started again: .*: its log is .*node-1\/node\.log/;
+  await waitFor('the death', () => Promise.resolve(givenUp.test(output.text)), START_MS_MAX);
   t.is(supervisor.exitCode, null);
   const ended = once(supervisor, 'exit');
   process.kill(pids[0] ?? 0, 'SIGKILL');

@@ -91,9 +91,9 @@ test('a file without an example, or one that is not JSON, is refused before the 
   const file = join(temporaryFolder(t), 'examples');
   for (const text of ['\n \n', '{"type":8}\n{"type":']) {
     writeFileSync(file, text);
-    const { code, text: told } = refusalOf(['--replay', file]) ?? {};
+    const { code, text: message } = refusalOf(['--replay', file]) ?? {};
     t.is(code, 2);
-    t.regex(told ?? '', /^error: [^\n]+\n$/);
+    t.regex(message ?? '', /^error: [^\n]+\n$/);
   }
 });
 

@@ -6,17 +6,17 @@ const PERIOD_MS = 10_000;
 /** Prints a progress line if the last one is at least ten seconds old. */
 export class Progress {
   readonly #name: string;
-  #toldMs: number;
+  #printedMs: number;
 
   constructor(name: string, cases: number) {
     this.#name = name;
-    this.#toldMs = performance.now();
+    this.#printedMs = performance.now();
     console.error(`${name}: ${cases} cases`);
   }
 
-  told(done: number, cases: number): void {
-    if (performance.now() - this.#toldMs < PERIOD_MS) return;
-    this.#toldMs = performance.now();
+  report(done: number, cases: number): void {
+    if (performance.now() - this.#printedMs < PERIOD_MS) return;
+    this.#printedMs = performance.now();
     console.error(`${this.#name}: ${done} of ${cases} cases`);
   }
 }

@@ -36,12 +36,12 @@ export interface Report {
 /** Largest number of classes that are kept for a target. */
 const CLASSES_MAX = 200;
 
-/** @param told function that is called at intervals with the number of finished cases */
+/** @param onProgress function that is called at intervals with the number of finished cases */
 export async function runTarget(
   target: Target,
   cases: number,
   seed: number,
-  told?: (done: number) => void,
+  onProgress?: (done: number) => void,
 ): Promise<Report> {
   const below = belowOf(seed);
   const classes = new Map<string, DifferenceClass>();
@@ -54,7 +54,7 @@ export async function runTarget(
     const comparisons = await Promise.all(Array.from({ length: atOnce }, () => target.compare(below)));
     done += atOnce;
     for (const comparison of comparisons) take(comparison);
-    told?.(done);
+    onProgress?.(done);
   }
   const seconds = (performance.now() - startedMs) / 1000;
   return {

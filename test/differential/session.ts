@@ -102,7 +102,7 @@ async function compareTargets(all: readonly Target[], flags: Flags, sums: Sums):
   for (const target of targets) {
     const cases = Math.ceil((flags.cases * (target.weight ?? 1)) / weights);
     const progress = new Progress(target.name, cases);
-    const report = await runTarget(target, cases, flags.seed, (done) => progress.told(done, cases));
+    const report = await runTarget(target, cases, flags.seed, (done) => progress.report(done, cases));
     for (const name of ['cases', 'equal', 'listed'] as const) {
       own[name] += report[name];
       sums[name] += report[name];

@@ -84,7 +84,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
     const faults = pick([0, 1, 1, 1, 2, 3], below);
     const isSignedLast = below(3) > 0;
     if (!isSignedLast) signBlock(block);
-    for (let fault = 0; fault < faults; fault += 1) spoil(block, below);
+    for (let fault = 0; fault < faults; fault += 1) corrupt(block, below);
     if (isSignedLast) signBlock(block);
     return textOf(block, below);
   }
@@ -130,7 +130,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
     }
   }
 
-  function spoil(block: Document, below: RandomBelow): void {
+  function corrupt(block: Document, below: RandomBelow): void {
     const name = pick(names, below);
     const value = block[name];
     if (below(10) === 0) {

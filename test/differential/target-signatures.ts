@@ -47,7 +47,7 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
     if (below(4) === 0) members.push(pick(PEOPLE, below));
     sign(reference, document, { sender, members: below(10) === 0 ? [] : members });
     const signatures = document['signatures'] as string[] | undefined;
-    if (signatures !== undefined) document['signatures'] = spoilt(signatures, below);
+    if (signatures !== undefined) document['signatures'] = corrupted(signatures, below);
     return JSON.stringify({ account, transaction: document });
   }
 
@@ -102,7 +102,7 @@ function sought(messages: readonly string[]): readonly string[] {
   return messages.filter((message, index) => !isOfNobody(message) || messages.findIndex(isOfNobody) === index);
 }
 
-function spoilt(list: readonly string[], below: RandomBelow): unknown[] {
+function corrupted(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
   // A key that is named in two letter cases makes equal signatures.
   for (const [at, each] of list.entries()) {

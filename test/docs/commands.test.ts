@@ -113,12 +113,12 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
 /** Common part of the titles. There is a test for each number of delegates. */
 const OWN_NETWORK: Runner = {
   file: 'devnet/own-network.test.ts',
-  title: 'delegates lives (',
+  title: 'delegates forges blocks (',
 };
 
 const control = (title: string): Runner => ({ file: 'devnet/control.test.ts', title });
 const MINING = control('blocks that are asked for are on all nodes at once');
-const FREEZING = control('a frozen clock stands still, and goes on');
+const FREEZING = control('a frozen clock stands still until it is resumed');
 const FAULTS = control('links are slow and lossy, and a clock is skewed, until they are healed');
 const SNAPSHOTS = control('a snapshot brings back chains, pools and clock of all nodes');
 
@@ -149,13 +149,13 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet --network own --nodes 2': OWN_NETWORK,
   'bloomery start --network own': {
     file: 'devnet/own-network.test.ts',
-    title: 'start says what keeps a network of one’s own from forging',
+    title: 'start says what prevents a new network from forging',
   },
-  'bloomery devnet --delegates 5 --data-dir ./five': control('it prints where it is, ten accounts'),
+  'bloomery devnet --delegates 5 --data-dir ./five': control('the devnet prints its addresses, ten worthless accounts'),
   'bloomery transfer --from account_1 ADDRESS 12.5 --wait --network ./five/network': control(
     'in the mode instant, a transaction is in a block before anybody asks',
   ),
-  'bloomery devnet list': control('one more node follows the others'),
+  'bloomery devnet list': control('an added node follows the chain of the other nodes'),
   'bloomery devnet mine 10': MINING,
   'bloomery devnet instant': control('in the mode instant, a transaction is in a block before anybody asks'),
   'bloomery devnet warp 1h': control('a year passes at once, for clients too'),
@@ -176,9 +176,9 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
     file: 'devnet/scenarios.test.ts',
     title: 'a scenario that fails names the step',
   },
-  'bloomery devnet kill 1': control('a node that is killed is down until it is restarted'),
-  'bloomery devnet pause 1': control('a node that is paused answers nobody'),
-  'bloomery devnet add': control('one more node follows the others'),
+  'bloomery devnet kill 1': control('a killed node stays down until it is restarted'),
+  'bloomery devnet pause 1': control('a paused node does not answer'),
+  'bloomery devnet add': control('an added node follows the chain of the other nodes'),
   'bloomery devnet stop': control('stop ends the devnet with all its nodes'),
   'bloomery upgrade': {
     file: 'cli/chain-commands.test.ts',

@@ -61,9 +61,9 @@ test('no peer gets messages faster than the rate, and each item is sent to it on
   for (const [index, { atMs }] of sent.entries()) {
     t.true(index === 0 || atMs - (sent[index - 1]?.atMs ?? 0) >= EVERY_MS - 1, `${atMs}`);
   }
-  const told = sent.flatMap(({ items }) => items);
-  t.deepEqual(told, [...new Set(told)]);
-  t.is(told.length, 60);
+  const announced = sent.flatMap(({ items }) => items);
+  t.deepEqual(announced, [...new Set(announced)]);
+  t.is(announced.length, 60);
 });
 
 test('a message has at most 25 items', async (t) => {
@@ -124,7 +124,7 @@ test('a peer that connects later gets the current items, at the rate that it had
   await run(1);
   t.is(sent.length, 1, 'its rate is remembered');
   await run(10);
-  t.deepEqual(sent[1]?.items, ['1'], 'it may have lost what it was told');
+  t.deepEqual(sent[1]?.items, ['1'], 'the peer may have lost the announced transaction');
 });
 
 test('with a limited fan-out each item goes to that number of peers', async (t) => {
@@ -146,10 +146,10 @@ test('news goes to three peers at once, and to the others one after another at d
   await run(1);
   t.true(
     sent.slice(before).some(({ items }) => items.includes('2')),
-    'some peer is told within a second',
+    'some peer gets an announcement within a second',
   );
   await run(5);
-  t.deepEqual([...new Set(sent.map(({ to }) => to))].sort(), peers, 'each is told');
+  t.deepEqual([...new Set(sent.map(({ to }) => to))].sort(), peers, 'each peer gets an announcement');
 });
 
 test('an item that no peer asks for is announced again, with growing pauses, until one does', async (t) => {

@@ -28,7 +28,7 @@ function full(): ProtocolError {
   return new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
 }
 
-test('a failed write is thrown on, and is an obstacle until a trial write succeeds', (t) => {
+test('the error of a failed write is rethrown, and is an obstacle until a trial write succeeds', (t) => {
   const { world, watch, fail } = setUpDiskWatch();
   t.is(watch.checkWritable(), undefined);
   t.throws(fail, { message: 'no space left' });
@@ -83,7 +83,7 @@ test('the advice fits the failure: a folder in use by another process gives no a
   ]);
 });
 
-test('an error that is no write failure is thrown on, and is no obstacle', (t) => {
+test('an error that is no write failure is rethrown, and is no obstacle', (t) => {
   const { watch } = setUpDiskWatch();
   const refuse = (): void =>
     watch.watch(() => {
@@ -93,7 +93,7 @@ test('an error that is no write failure is thrown on, and is no obstacle', (t) =
   t.is(watch.checkWritable(), undefined);
 });
 
-test('a change on the disk stands, whatever the result of the trial after it', (t) => {
+test('a change on the disk stays valid, whatever the result of the later trial write', (t) => {
   const { world, watch, fail } = setUpDiskWatch();
   t.throws(fail);
   world.nowMs = 5000;

@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { QUESTIONS_WAITING_MAX, FairAnswerQueue } from '../../src/engine/fair-answer-queue.ts';
+import { REQUESTS_WAITING_MAX, FairAnswerQueue } from '../../src/engine/fair-answer-queue.ts';
 import { WorkShare } from '../../src/primitives/work-share.ts';
 import type { PeerRequest, TransportHandlers } from '../../src/ports/transport.ts';
 import { FakeClock, settle } from './peers/support.ts';
@@ -96,11 +96,11 @@ test('the requests of a peer that leaves are dropped, and those of others are an
 test('the number of waiting requests is limited; a peer without one may always ask', async (t) => {
   const { answer, open } = gated();
   const { answers, share, timers } = queueOf(answer);
-  const asked = Array.from({ length: QUESTIONS_WAITING_MAX + 1 }, (_, index) =>
+  const asked = Array.from({ length: REQUESTS_WAITING_MAX + 1 }, (_, index) =>
     answers.answer(`peer ${index % 4}`, TIP),
   );
-  t.is(answers.waiting, QUESTIONS_WAITING_MAX);
-  await t.throwsAsync(answers.answer('peer 1', TIP), { code: 'TOO_MANY_QUESTIONS' });
+  t.is(answers.waiting, REQUESTS_WAITING_MAX);
+  await t.throwsAsync(answers.answer('peer 1', TIP), { code: 'TOO_MANY_REQUESTS' });
   for (let refusal = 0; refusal < 200; refusal += 1) await t.throwsAsync(answers.answer('peer 1', TIP));
   t.false(share.isFree, 'refusals are charged, too');
   asked.push(answers.answer('newcomer', TIP));

@@ -82,14 +82,14 @@ function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' |
 
 test('a corrupted copy of a block does not hide the valid one with the same id', async (t) => {
   const { give, received } = setUpGossip((block) =>
-    Reflect.get(block, 'spoilt') === true ? 'BLOCK_PAYLOAD_INVALID' : undefined,
+    Reflect.get(block, 'corrupted') === true ? 'BLOCK_PAYLOAD_INVALID' : undefined,
   );
-  await give({ id: '7', height: 2, spoilt: true });
+  await give({ id: '7', height: 2, corrupted: true });
   await give({ id: '7', height: 2 });
   t.is(received.length, 2);
 });
 
-test('the same refused document costs once, and an applied block is not checked again', async (t) => {
+test('the same refused block is checked and penalised once, and an applied block is not checked again', async (t) => {
   const { give, received, penalties } = setUpGossip((block) =>
     block.id === '8' ? 'BLOCK_SIGNATURE_INVALID' : undefined,
   );

@@ -77,7 +77,7 @@ test('a silent peer hides no transaction: another peer is asked after moments', 
   );
 });
 
-test('a transaction that never came counts as never requested after a minute', async (t) => {
+test('a requested transaction that does not arrive counts as not requested after a minute', async (t) => {
   const { fetcher, asked, run } = setUpFetcher(['liar']);
   fetcher.announced('liar', ['1']);
   await run(30);
@@ -104,7 +104,7 @@ test('a transaction that never came counts as never requested after a minute', a
   );
 });
 
-test('a peer that announces every second is asked every five, for at most as many ids as one announcement had', async (t) => {
+test('a peer that announces every second is asked every five seconds, for at most as many ids as one announcement had', async (t) => {
   const { fetcher, asked, here, run } = setUpFetcher();
   for (let second = 0; second < 60; second += 1) {
     fetcher.announced('a', [`${second} a`, `${second} b`, `${second} c`]);
@@ -206,9 +206,9 @@ test('an id that was refused once is requested again while ever new ones are ann
     await run(1);
   }
   t.true(here.has('1'));
-  const questions = asked.filter(({ peerId }) => peerId === 'honest');
-  t.is(questions.filter(({ ids }) => ids.includes('1')).length, 1);
-  t.true(questions.findIndex(({ ids }) => ids.includes('1')) < AGAIN_EVERY, 'a bounded share');
+  const requests = asked.filter(({ peerId }) => peerId === 'honest');
+  t.is(requests.filter(({ ids }) => ids.includes('1')).length, 1);
+  t.true(requests.findIndex(({ ids }) => ids.includes('1')) < AGAIN_EVERY, 'a bounded share');
 });
 
 test('a disconnected peer is not asked', async (t) => {

@@ -24,7 +24,7 @@ test('no decoder crashes, hangs or fills the memory on corrupted inputs', async 
   }
 });
 
-const TOUCHY: Target = {
+const FAULTY_TARGET: Target = {
   name: 'touchy',
   seeds: [Buffer.from('{"a":1}')],
   isDeclared: (error) => error instanceof SyntaxError,
@@ -35,18 +35,18 @@ const TOUCHY: Target = {
 };
 
 test('an error that no decoder declares is a finding, with the input that leads to it', async (t) => {
-  const { findings } = await fuzz(TOUCHY, { seed: 1, inputs: 3_000, corpus: [] });
+  const { findings } = await fuzz(FAULTY_TARGET, { seed: 1, inputs: 3_000, corpus: [] });
   t.is(findings.length, 1);
   const [finding] = findings;
   t.regex(finding?.what ?? '', /^undeclared TypeError/);
-  t.truthy((await outcomeOf(TOUCHY, finding?.input ?? Buffer.alloc(0))).fault);
-  t.is((await outcomeOf(TOUCHY, Buffer.from('{'))).fault, undefined);
+  t.truthy((await outcomeOf(FAULTY_TARGET, finding?.input ?? Buffer.alloc(0))).fault);
+  t.is((await outcomeOf(FAULTY_TARGET, Buffer.from('{'))).fault, undefined);
 });
 
 test('a seed generates the same inputs again', (t) => {
   const make = (seed: number) => {
     const below = belowOf(seed);
-    return Array.from({ length: 200 }, () => mutated(TOUCHY.seeds, ['word'], below).toString('base64'));
+    return Array.from({ length: 200 }, () => mutated(FAULTY_TARGET.seeds, ['word'], below).toString('base64'));
   };
   t.deepEqual(make(7), make(7));
   t.notDeepEqual(make(7), make(8));

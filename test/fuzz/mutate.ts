@@ -126,7 +126,7 @@ function withOddMembers(base: Buffer, pool: readonly Buffer[], words: readonly s
   const root = { root: value as unknown };
   try {
     let text: string | undefined;
-    for (let round = 0; round <= below(3); round += 1) text = spoilMember(root, pool, words, below) ?? text;
+    for (let round = 0; round <= below(3); round += 1) text = corruptMember(root, pool, words, below) ?? text;
     return Buffer.from(text ?? JSON.stringify(root.root) ?? '');
   } catch (error) {
     // Some values are nested too deeply to be written as JSON.
@@ -136,7 +136,7 @@ function withOddMembers(base: Buffer, pool: readonly Buffer[], words: readonly s
 }
 
 /** @returns JSON text instead of a changed value, if no value can express the change: a member that occurs twice */
-function spoilMember(
+function corruptMember(
   root: { root: unknown },
   pool: readonly Buffer[],
   words: readonly string[],

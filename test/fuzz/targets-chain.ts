@@ -126,7 +126,7 @@ function targetsOf({ name, maker, blocks, transactions }: World): readonly Targe
         const block = codec.blockFromJson(parsed(input));
         rules.blockSignatureChecks(block);
         const again = codec.blockFromJson(codec.blockToJson(block));
-        if (again.id !== block.id) throw new Error('a block changes when it is told on');
+        if (again.id !== block.id) throw new Error('a block changes when it is passed on');
         const header = codec.decodeHeader(codec.encodeHeader(block));
         if (header.id !== block.id) throw new Error('a block changes in the store');
         rules.validateBlock(block, yes);
@@ -170,8 +170,8 @@ function targetsOf({ name, maker, blocks, transactions }: World): readonly Targe
 
 /** Checks that an accepted transaction keeps its id through JSON and through the store. */
 function sameTransaction(transaction: Transaction, { codec }: Rules): void {
-  const told = codec.transactionFromJson(codec.transactionToJson(transaction));
-  if (told.id !== transaction.id) throw new Error('a transaction changes when it is told on');
+  const copy = codec.transactionFromJson(codec.transactionToJson(transaction));
+  if (copy.id !== transaction.id) throw new Error('a transaction changes when it is passed on');
   const stored = codec.decodeTransaction(codec.encodeTransaction(transaction));
   if (stored.id !== transaction.id) throw new Error('a transaction changes in the store');
 }

@@ -101,7 +101,7 @@ function jsonOf(text: string): unknown {
 
 /** Target for raw bytes on the listener. The node must answer with a status below 500 or close the connection. */
 export async function httpSocketTarget(): Promise<Target> {
-  const events = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
+  const events = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', events });
   const { port } = await server.start();
   const request = (line: string, body = '', ...headers: string[]) =>

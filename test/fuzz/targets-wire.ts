@@ -56,11 +56,11 @@ interface FuzzedDialect {
   readonly events: readonly (readonly [event: string, data: unknown])[];
   readonly calls: readonly (readonly [procedure: string, data?: unknown])[];
   readonly answers: readonly unknown[];
-  readonly questions: readonly PeerRequest[];
+  readonly requests: readonly PeerRequest[];
   readonly words: readonly string[];
 }
 
-const QUESTIONS: readonly PeerRequest[] = [
+const REQUESTS: readonly PeerRequest[] = [
   { kind: 'peers' },
   { kind: 'blocksAfter', blockId: ID },
   { kind: 'highestCommonBlock', blockIds: ['1', '2', ID] },
@@ -105,7 +105,7 @@ const DIALECTS: readonly FuzzedDialect[] = [
       { data: { success: true, common: { id: ID, height: 3 } } },
       ...SHARED_ANSWERS,
     ],
-    questions: QUESTIONS,
+    requests: REQUESTS,
     words: ['postBlock', 'updateMyself', 'blocksCommon', 'lastBlockId', 'ids', 'nonce', 'relays', 'nethash', 'common'],
   },
   {
@@ -133,7 +133,7 @@ const DIALECTS: readonly FuzzedDialect[] = [
       { data: BLOCK },
       ...SHARED_ANSWERS,
     ],
-    questions: [...QUESTIONS, { kind: 'tip' }, { kind: 'transactions', ids: [ID] }],
+    requests: [...REQUESTS, { kind: 'tip' }, { kind: 'transactions', ids: [ID] }],
     words: ['remote-message', 'postNodeInfo', 'getBlocksFromId', 'blockId', 'transactionIds', 'networkId', 'peers'],
   },
 ];
@@ -178,7 +178,7 @@ function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target 
         const filter = new FrameFilter(role, dialect, clock, nothing);
         const admitted = filter.admit(input.toString('utf8'));
         for (const frame of Array.isArray(admitted) ? (admitted as unknown[]) : [admitted]) {
-          said.push(isRecord(frame) ? heardOf(frame, dialect) : String(frame));
+          said.push(isRecord(frame) ? outcomeOf(frame, dialect) : String(frame));
         }
       }
       return [...new Set(said)].slice(0, 4).join(' ');
@@ -187,7 +187,7 @@ function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target 
 }
 
 /** Outcome of a frame in the node. */
-function heardOf(frame: Readonly<Record<string, unknown>>, dialect: WireDialect): string {
+function outcomeOf(frame: Readonly<Record<string, unknown>>, dialect: WireDialect): string {
   const { event, data } = frame;
   if (typeof event !== 'string') return frame['error'] === undefined ? 'answer' : 'failure';
   if (event !== 'rpc-request') {
@@ -222,7 +222,7 @@ function queries({ name, dialect }: FuzzedDialect): Target {
 }
 
 /** Target for answers of a peer to each request of this node. */
-function answers({ name, dialect, answers: seeds, questions, words }: FuzzedDialect): Target {
+function answers({ name, dialect, answers: seeds, requests, words }: FuzzedDialect): Target {
   return {
     name: `answers-${name}`,
     seeds: seeds.map(bytesOf),
@@ -248,11 +248,11 @@ function answers({ name, dialect, answers: seeds, questions, words }: FuzzedDial
       });
       const admitted = frame.admit(`{"rid":2,"data":${input.toString('utf8')}}`);
       const answer = isRecord(admitted) ? own(admitted, 'data') : undefined;
-      const verdicts = questions.map((question) => {
-        const conversation = dialect.ask(question);
+      const verdicts = requests.map((request) => {
+        const conversation = dialect.ask(request);
         let step = conversation.next();
         for (let calls = 0; step.done !== true; calls += 1) {
-          if (calls > 20) throw new Error('a question without end');
+          if (calls > 20) throw new Error('a request without end');
           step = conversation.next(answer);
         }
         return step.value.kind.slice(0, 3);

@@ -52,7 +52,7 @@ export const ALLOWANCES: readonly Allowance[] = [
     path: /^(answer|errors|message|meta|data|links)/,
   },
   {
-    reason: 'Build and commit are always told, empty when unknown.',
+    reason: 'Build and commit are always sent; they are empty if unknown.',
     url: /\/node\/constants/,
     path: /^data\.(build|commit)$/,
     kind: 'added',

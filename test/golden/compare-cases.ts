@@ -39,7 +39,7 @@ export async function compareCases(folder: string, generation: Generation, isStr
     generation,
     chainFile,
     ...recordedFacts(answers),
-    furnish: () => furniture(forging.data, generation),
+    override: () => forgingAndPeers(forging.data, generation),
     http: { strictDialect: isStrict },
   });
   const complaints: string[] = [];
@@ -87,7 +87,7 @@ const PEER: PeerEntry = {
   },
 };
 
-function furniture(delegates: readonly ForgingDelegate[], generation: Generation): Partial<LocalNodeApi> {
+function forgingAndPeers(delegates: readonly ForgingDelegate[], generation: Generation): Partial<LocalNodeApi> {
   return {
     forgingDelegates: () => delegates,
     setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),
@@ -134,11 +134,11 @@ const HEADERS = [
 ];
 
 function comparable({ status, headers, body }: Answer) {
-  const told = Object.fromEntries(
+  const kept = Object.fromEntries(
     HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
   );
   const isText = typeof body === 'string';
-  return { status, headers: told, body: status === 200 ? (isText ? 'text' : shapeOf(body)) : masked(body) };
+  return { status, headers: kept, body: status === 200 ? (isText ? 'text' : shapeOf(body)) : masked(body) };
 }
 
 /** Members of an object with their types. A list is not looked into. */

@@ -31,11 +31,11 @@ export async function compareStrict(
     for (const { url, status, body } of answers) {
       const response = await fetch(node.origin + url);
       const ours: unknown = await response.json();
-      const told = { method: 'GET', path: pathOf(url), status: response.status, body: ours };
-      const faults = description.faultsOf(told);
+      const answer = { method: 'GET', path: pathOf(url), status: response.status, body: ours };
+      const faults = description.faultsOf(answer);
       if (faults !== undefined) complaints.push(`${url}: ${faults}`);
-      if (!description.describes(told) && !isUnknownPath(ours))
-        complaints.push(`${url}: the description has no ${told.status} for it`);
+      if (!description.describes(answer) && !isUnknownPath(ours))
+        complaints.push(`${url}: the description has no ${answer.status} for it`);
       const [first] = [...differencesOf({ status }, { status: response.status }), ...differencesOf(body, ours)].filter(
         (difference) => !isAllowed(STRICT_ALLOWANCES, { method: 'GET', url }, difference),
       );

@@ -21,9 +21,9 @@ export interface RecordedResponse {
 
 export interface Description {
   /** @returns faults of an answer, or undefined if the answer fits or is not described */
-  faultsOf(told: RecordedResponse): string | undefined;
+  faultsOf(answer: RecordedResponse): string | undefined;
   /** Whether the description has a schema for the answer. */
-  describes(told: Omit<RecordedResponse, 'body'>): boolean;
+  describes(answer: Omit<RecordedResponse, 'body'>): boolean;
   /** Paths of all members of each answer 200 with a schema, by method and path, for example `data[].id`. */
   members(): Readonly<Record<string, readonly string[]>>;
   /**
@@ -79,13 +79,13 @@ export function loadDescription(sdk: string): Description {
     return schemas.get(key);
   };
   return {
-    describes: (told) => schemaOf(told) !== undefined,
-    faultsOf(told) {
-      const schema = schemaOf(told);
+    describes: (answer) => schemaOf(answer) !== undefined,
+    faultsOf(answer) {
+      const schema = schemaOf(answer);
       if (schema === undefined) return undefined;
       let validate = compiled.get(schema);
       if (validate === undefined) compiled.set(schema, (validate = ajv.compile(schema as object)));
-      return validate(told.body) === true ? undefined : ajv.errorsText(validate.errors);
+      return validate(answer.body) === true ? undefined : ajv.errorsText(validate.errors);
     },
     members() {
       const entries = paths.flatMap(({ path, operations }) =>

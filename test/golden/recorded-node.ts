@@ -32,7 +32,7 @@ export interface RecordedNodeOptions {
   readonly nowMs: number;
   readonly identity: RestingNodeOptions['identity'];
   /** Returns data that the recorded node had besides its chain. */
-  readonly furnish?: (api: NodeApi) => Partial<LocalNodeApi>;
+  readonly override?: (api: NodeApi) => Partial<LocalNodeApi>;
   /** Options of the HTTP server that differ from the defaults. */
   readonly http?: Partial<HttpOptions>;
   /** Number of reading processes beside the node, by default 0. */
@@ -71,7 +71,7 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
     }
   });
   const real = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
-  const api: LocalNodeApi = { ...real, ...options.furnish?.(real) };
+  const api: LocalNodeApi = { ...real, ...options.override?.(real) };
   const front = await openFront({ api, processes, directory, ...(options.http && { http: options.http }) });
   const close = async (): Promise<void> => {
     await front.close();

@@ -58,8 +58,8 @@ test('the guide for explorers reads a chain and keeps up with it', async (t) => 
   const directory = temporaryFolder(t);
   const output = await walkPage(t, 'explorers.md', directory);
   const events = readFileSync(join(directory, 'events'), 'utf8').trim().split('\n');
-  const told = events.map((line) => JSON.parse(line) as { event: string; data: { height: number } });
-  const added = told.filter(({ event }) => event === 'blocks/new').map(({ data }) => data.height);
+  const parsed = events.map((line) => JSON.parse(line) as { event: string; data: { height: number } });
+  const added = parsed.filter(({ event }) => event === 'blocks/new').map(({ data }) => data.height);
   t.deepEqual(added.slice(0, 5), [1, 2, 3, 4, 5]);
   t.true(readFileSync(join(directory, 'blocks.ndjson'), 'utf8').split('\n').length > 6);
   t.regex(output, /^no transaction waits$/m);

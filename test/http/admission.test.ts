@@ -172,9 +172,9 @@ test('the connections of one address are limited, and other addresses have their
   await clients[0]?.until(() => reasons.includes('address_connections'));
   t.deepEqual([...new Set(reasons)], ['address_connections']);
   // The answer tells the client the reason and when to retry.
-  const told = clients[4]?.received ?? '';
+  const refusal = clients[4]?.received ?? '';
   t.regex(
-    told,
+    refusal,
     /^HTTP\/1\.1 503 .*\r\nRetry-After: 5\r\n.*at most 3 of one address \(http\.connectionsPerAddressMax\)/s,
   );
   for (const from of ['127.0.0.3', '127.0.0.1']) {
@@ -312,7 +312,7 @@ test('an error while a request is read ends only its connection, and is logged o
 });
 
 test('some of the event streams are reserved for this machine and listed addresses', async (t) => {
-  const events = { ...HTTP_DEFAULTS.events, readersMax: 10 };
+  const events = { ...HTTP_DEFAULTS.events, subscribersMax: 10 };
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, events });
   const statusFrom = async (from: string): Promise<number | undefined> => {
     const client = await dial(from);
@@ -321,7 +321,7 @@ test('some of the event streams are reserved for this machine and listed address
     return client.statuses[0];
   };
   const statuses: (number | undefined)[] = [];
-  for (let reader = 0; reader < 10; reader += 1) statuses.push(await statusFrom(STRANGER));
+  for (let stream = 0; stream < 10; stream += 1) statuses.push(await statusFrom(STRANGER));
   t.deepEqual(statuses, [...Array.from({ length: 9 }, () => 200), 503]);
   t.is(await statusFrom('127.0.0.1'), 200);
 });

@@ -14,7 +14,7 @@ import {
   TRANSFER,
   type Envelope,
 } from './fake-node.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 
 const ENVELOPE = ['meta', 'data', 'links'];
 
@@ -98,7 +98,7 @@ const MEMBERS: readonly (readonly [target: string, two: string, three: string])[
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation} sends its own members first and in its order`, async (t) => {
-    const ask = await serve(t, furnished(generation));
+    const ask = await serve(t, populatedNode(generation));
     for (const [target, two, three] of MEMBERS) {
       const { status, body } = await ask(`/api${target}`);
       t.is(status, 200, target);
@@ -109,7 +109,7 @@ for (const generation of [2, 3] as const) {
   });
 
   test(`every answer of generation ${generation} has the shape that its route declares`, async (t) => {
-    const ask = await serve(t, furnished(generation));
+    const ask = await serve(t, populatedNode(generation));
     const reads = allRoutes({ generation, strict: false }).filter(
       ({ method, kind }) => method === 'GET' && kind !== 'stream',
     );
@@ -129,7 +129,7 @@ for (const generation of [2, 3] as const) {
 }
 
 test('meta repeats the requested page, with the count where clients read it', async (t) => {
-  const ask = await serve(t, furnished(3));
+  const ask = await serve(t, populatedNode(3));
   const metaOf = async (target: string) => ((await ask(target)).body as Envelope).meta;
   t.deepEqual(await metaOf('/accounts'), { offset: 0, limit: 10 });
   t.deepEqual(await metaOf('/delegates?limit=101&offset=99999999999'), { offset: 99_999_999_999, limit: 101 });
@@ -339,7 +339,7 @@ test('generation 2 shows empty texts where there is no recipient', async (t) => 
 });
 
 test('the pool shows the submitted asset, the time of receipt and whether a group signed enough', async (t) => {
-  const ask = await serve(t, furnished(3));
+  const ask = await serve(t, populatedNode(3));
   const receivedAt = '2016-05-24T17:00:00.000Z';
   t.like(firstOf((await ask('/node/transactions/pending')).body), {
     asset: { submitted: true },

@@ -32,7 +32,7 @@ test('each path and parameter that clients of either generation know is declared
   }
 });
 
-test('docs/http/coverage.md names a test that there is for each path, parameter and error of either generation', (t) => {
+test('docs/http/coverage.md names an existing test for each path, parameter and error of either generation', (t) => {
   const sources = new Map<string, string>();
   const checked = ({ file, title }: Shown): string => {
     const source = sources.get(file) ?? readFileSync(join(packageDirectory(), 'test', 'http', file), 'utf8');

@@ -80,7 +80,7 @@ for (const generation of [2, 3] as const) {
     const { ask } = await setUpNode(t, generation);
     for (const [list, namesOf] of LISTS(generation)) {
       const { data, meta } = await ask(`/api${list}limit=100`);
-      t.false('next' in meta, 'whoever does not ask for it is not told');
+      t.false('next' in meta, 'no cursor without a request for it');
       t.deepEqual(await walk(ask, list, namesOf, () => undefined), namesOf(data), list);
     }
   });

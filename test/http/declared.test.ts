@@ -2,7 +2,7 @@ import test from 'ava';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import type { Route } from '../../src/http/route.ts';
 import { ALICE, serve } from './fake-node.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 import { refusedValue, takenValue } from './samples.ts';
 
 /** Request target of a route with one query parameter. */
@@ -13,13 +13,13 @@ function targetOf(route: Route, query: string): string {
   return `/api${path}?${identity}${query}`;
 }
 
-const NO_STREAMS = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
+const NO_STREAMS = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
 
 for (const generation of [2, 3] as const) {
   const routes = allRoutes({ generation, strict: false }).filter(({ method }) => method === 'GET');
 
   test(`generation ${generation}: each declared parameter accepts valid values; a refusal of an invalid value names the parameter`, async (t) => {
-    const ask = await serve(t, furnished(generation), { events: NO_STREAMS });
+    const ask = await serve(t, populatedNode(generation), { events: NO_STREAMS });
     for (const route of routes) {
       for (const parameter of route.parameters.filter((declared) => declared.in === 'query')) {
         const { name } = parameter;
@@ -43,7 +43,7 @@ for (const generation of [2, 3] as const) {
   });
 
   test(`generation ${generation}: an undeclared parameter is refused or ignored, as each route declares`, async (t) => {
-    const ask = await serve(t, furnished(generation), { events: NO_STREAMS });
+    const ask = await serve(t, populatedNode(generation), { events: NO_STREAMS });
     for (const route of routes) {
       const { status, body } = await ask(targetOf(route, 'undeclared=1'));
       if (route.unknownParameters === 'refused') {
@@ -54,7 +54,7 @@ for (const generation of [2, 3] as const) {
   });
 
   test(`generation ${generation}: the refusal of an invalid path parameter names the parameter`, async (t) => {
-    const ask = await serve(t, furnished(generation));
+    const ask = await serve(t, populatedNode(generation));
     for (const route of routes.filter(({ path }) => path.includes('{'))) {
       const { status, body } = await ask(`/api${route.path.replace(/\{\w+\}/, 'nothing')}`);
       t.is(status, 400, route.path);

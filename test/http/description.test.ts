@@ -85,10 +85,10 @@ for (const generation of [2, 3] as const) {
 test('operations for few clients name their whitelist, and the others do not', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const { paths } = (await ask('/api/spec')).body as Document;
-  const told = (method: string, path: string) => paths[path]?.[method]?.description;
-  t.regex(told('put', '/node/status/forging') ?? '', /http\.forgingWhitelist/);
-  t.regex(told('put', '/signatures') ?? '', /http\.legacySignaturesWhitelist/);
-  t.is(told('get', '/blocks'), undefined);
+  const descriptionOf = (method: string, path: string) => paths[path]?.[method]?.description;
+  t.regex(descriptionOf('put', '/node/status/forging') ?? '', /http\.forgingWhitelist/);
+  t.regex(descriptionOf('put', '/signatures') ?? '', /http\.legacySignaturesWhitelist/);
+  t.is(descriptionOf('get', '/blocks'), undefined);
 });
 
 test('each tool reports an unclean document, so none of the checks is idle', async (t) => {

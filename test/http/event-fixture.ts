@@ -14,12 +14,12 @@ import { FAKE_CODEC } from '../support/fake-codec.ts';
 import { openFront, PROCESSES, type Front } from '../support/http-front.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { Dice, nextStep } from '../store/world.ts';
-import { EventReader, until } from './event-readers.ts';
+import { EventSubscriber, until } from './event-subscribers.ts';
 import { fakeNode, type Fake } from './fake-node.ts';
 
-const FAKE_READER = fileURLToPath(new URL('../support/fake-reader-program.js', import.meta.url));
+const FAKE_READER = fileURLToPath(new URL('../support/fake-subscriber-program.js', import.meta.url));
 
-/** Queries that the readers use in turn. The last two start from the chain instead of the log. */
+/** Queries that the subscribers use in turn. The last two start from the chain instead of the log. */
 const QUERIES = [
   ...['', '', '', 'finality=any&types=blocks/new,blocks/delete'],
   ...['fromHeight=1', 'fromHeight=1&types=blocks/new,blocks/delete'],
@@ -135,13 +135,15 @@ export async function setUpEvents(
 }
 
 export interface RebuildOptions {
-  /** Number of readers, and number of changes of the chain. */
+  /** Number of subscribers, and number of changes of the chain. */
   readonly count: number;
   readonly steps: number;
   readonly processes?: number;
 }
 
-/** Checks that readers rebuild the chain without gaps or duplicates, in spite of reconnects, reverts and restarts. */
+/**
+ * Checks that subscribers rebuild the chain without gaps or duplicates, in spite of reconnects, reverts and restarts.
+ */
 export async function rebuildChain(
   t: ExecutionContext,
   { count, steps, processes = PROCESSES }: RebuildOptions,
@@ -150,16 +152,16 @@ export async function rebuildChain(
   fixture.append(1);
   let origin = await fixture.serve();
   const dice = new Dice(8);
-  const readers = Array.from({ length: count }, (_, index) => new EventReader(QUERIES[index % QUERIES.length]));
-  // All readers start before the first block, in the log or in the chain.
-  const connect = (reader: EventReader, index: number): Promise<void> =>
-    reader.connect(origin, reader.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
-  for (const [index, reader] of readers.entries()) if (index % 2 === 0) await connect(reader, index);
+  const subscribers = Array.from({ length: count }, (_, index) => new EventSubscriber(QUERIES[index % QUERIES.length]));
+  // All subscribers start before the first block, in the log or in the chain.
+  const connect = (subscriber: EventSubscriber, index: number): Promise<void> =>
+    subscriber.connect(origin, subscriber.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
+  for (const [index, subscriber] of subscribers.entries()) if (index % 2 === 0) await connect(subscriber, index);
   for (let step = 0; step < steps; step += 1) {
     fixture.step();
-    for (const [index, reader] of readers.entries()) {
-      if (reader.isConnected && dice.chance(5)) reader.disconnect();
-      else if (!reader.isConnected && dice.chance(30)) await connect(reader, index);
+    for (const [index, subscriber] of subscribers.entries()) {
+      if (subscriber.isConnected && dice.chance(5)) subscriber.disconnect();
+      else if (!subscriber.isConnected && dice.chance(30)) await connect(subscriber, index);
     }
     if (dice.chance(6)) {
       await fixture.stop();
@@ -167,21 +169,22 @@ export async function rebuildChain(
     }
   }
   const lastId = fixture.fake.api.log.last();
-  for (const [index, reader] of readers.entries()) if (!reader.isConnected) await connect(reader, index);
+  for (const [index, subscriber] of subscribers.entries())
+    if (!subscriber.isConnected) await connect(subscriber, index);
   fixture.append(1);
   const tip = fixture.blocks.at(-1);
   const expected = fixture.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
   // Reconnect as clients do when their stream ends, because the pool replaces a process that does not respond for long.
   const comeBack = (): void => {
-    for (const [index, reader] of readers.entries())
-      if (!reader.isConnected) connect(reader, index).catch(() => undefined);
+    for (const [index, subscriber] of subscribers.entries())
+      if (!subscriber.isConnected) connect(subscriber, index).catch(() => undefined);
   };
   await until(() => {
     comeBack();
-    return readers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id);
-  }, 'all readers').catch((error: unknown) => {
-    const late = readers.flatMap((reader, index) => {
-      const { blocks, isConnected, lastEventId, complaints } = reader;
+    return subscribers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id);
+  }, 'all subscribers').catch((error: unknown) => {
+    const late = subscribers.flatMap((subscriber, index) => {
+      const { blocks, isConnected, lastEventId, complaints } = subscriber;
       if (blocks.get(tip?.height ?? 0) === tip?.id) return [];
       return [
         `${index}: ${isConnected ? 'connected' : 'gone'}, ${blocks.size} blocks, at ${lastEventId}, ${complaints.join()}`,
@@ -190,16 +193,16 @@ export async function rebuildChain(
     throw new Error(`log at ${fixture.fake.api.log.last()}, ${tip?.height}: ${late.join('; ')}`, { cause: error });
   });
   await until(
-    () => readers.every(({ transactions }, index) => isOfBlocks(index) || transactions.size === expected.length),
+    () => subscribers.every(({ transactions }, index) => isOfBlocks(index) || transactions.size === expected.length),
     'all transactions',
   );
   t.true(lastId > steps / 2);
-  for (const [index, reader] of readers.entries()) {
-    t.deepEqual(reader.complaints, []);
-    t.deepEqual([...reader.blocks.values()].length, fixture.blocks.length);
+  for (const [index, subscriber] of subscribers.entries()) {
+    t.deepEqual(subscriber.complaints, []);
+    t.deepEqual([...subscriber.blocks.values()].length, fixture.blocks.length);
     for (const { height, id } of fixture.blocks)
-      if (reader.blocks.get(height) !== id) t.fail(`reader ${index} at ${height}`);
-    if (!isOfBlocks(index)) t.deepEqual([...reader.transactions].sort(), expected);
-    reader.disconnect();
+      if (subscriber.blocks.get(height) !== id) t.fail(`subscriber ${index} at ${height}`);
+    if (!isOfBlocks(index)) t.deepEqual([...subscriber.transactions].sort(), expected);
+    subscriber.disconnect();
   }
 }

@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
 import { FairScheduler } from '../../src/http/admission/fair-scheduler.ts';
 import type { EventFilter } from '../../src/http/events/filter.ts';
-import { createEventHub, RECORDS_CACHED_MAX, type EventHub, type EventSink } from '../../src/http/events/hub.ts';
+import { createEventHub, type EventHub, type EventSink } from '../../src/http/events/hub.ts';
+import { RECORDS_CACHED_MAX } from '../../src/http/events/log-feed.ts';
 import { CHANGES_PER_LOOK_MAX } from '../../src/http/events/peer-changes.ts';
 import { REPLAYS_MAX, REPLAYS_PER_ADDRESS_MAX, type LiveReplays } from '../../src/http/events/replays.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
@@ -10,7 +11,7 @@ import { WorkShare } from '../../src/primitives/work-share.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { ChainRecord } from '../../src/ports/chain-log.ts';
 import type { NodeApi, NodeListener, PeerEntry } from '../../src/ports/node-api.ts';
-import { until } from './event-readers.ts';
+import { until } from './event-subscribers.ts';
 import { fakeNode, TIP, transactionOf, TRANSFER } from './fake-node.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -92,7 +93,7 @@ function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
     },
   };
   const scheduler = new FairScheduler({ clock, share });
-  const events = { ...HTTP_DEFAULTS.events, lookMs: 60, readersMax: 1_000 };
+  const events = { ...HTTP_DEFAULTS.events, lookMs: 60, subscribersMax: 1_000 };
   const hub = createEventHub(
     api,
     { generation: 3, strict: false },
@@ -109,7 +110,7 @@ function read(hub: EventHub, filter: Partial<EventFilter>, client = STRANGER, af
   return isAdded ? sink : undefined;
 }
 
-test('blocks of the log are read only for readers that can use them', async (t) => {
+test('blocks of the log are read only for subscribers that can use them', async (t) => {
   const { hub, reads } = setUpHub(t, 3_000);
   const names = [
     ['log/gap'],
@@ -138,7 +139,7 @@ test('a stream without follow ends with the last event in the log', async (t) =>
   t.is(nothing?.text, '');
 });
 
-test('reads for strangers wait for the time budget of strangers; trusted readers do not wait', async (t) => {
+test('reads for strangers wait for the time budget of strangers; trusted subscribers do not wait', async (t) => {
   const { hub, share, clock, reads } = setUpHub(t, 30);
   share.spend(40);
   const stranger = read(hub, {}, STRANGER, START);
@@ -147,7 +148,7 @@ test('reads for strangers wait for the time budget of strangers; trusted readers
   t.is(stranger?.count('blocks/new'), 0);
   clock.pass(100);
   await until(() => stranger?.count('blocks/new') === 30, 'all blocks');
-  t.is(reads.blocks, 30, 'what was made for one reader is sent to the next');
+  t.is(reads.blocks, 30, 'what was made for one subscriber is sent to the next');
 });
 
 test('the number of replays of one address, and of all strangers, is limited', (t) => {

@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import type { Exchange } from '../../src/http/document-examples.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import { ALICE, ALICE_KEY, GROUP, serve, type Answer } from './fake-node.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 import type { Example } from './pages.ts';
 
 const SIGNATURE = 'ab'.repeat(64);
@@ -40,7 +40,7 @@ const WITHOUT_EXCHANGE = ['/events', '/spec', '/docs'];
 
 /** Sends a request to every operation of each generation. Fails the test if an answer has another status than 200. */
 export async function exchanges(t: ExecutionContext): Promise<readonly Example[]> {
-  const asks = { '2': await serve(t, furnished(2)), '3': await serve(t, furnished(3)) };
+  const asks = { '2': await serve(t, populatedNode(2)), '3': await serve(t, populatedNode(3)) };
   const examples: Example[] = [];
   for (const { method, path } of allRoutes({ generation: 3, strict: false })) {
     if (WITHOUT_EXCHANGE.includes(path)) continue;

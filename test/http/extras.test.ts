@@ -13,12 +13,12 @@ import {
   type Envelope,
 } from './fake-node.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const EPOCH_MS = 1_464_109_200_000;
 
-test("forging statistics without bounds are the account's, as texts", async (t) => {
+test('forging statistics without bounds are the totals of the account, as texts', async (t) => {
   for (const generation of [2, 3] as const) {
     const ask = await serve(t, fakeNode(generation));
     const { body } = await ask(`/api/delegates/${ALICE.address}/forging_statistics?fromTimestamp=0&ignored=1`);
@@ -157,7 +157,7 @@ test('a node with an old last block is ready only beside peers that report its h
   fake.peers = [peer(5000)];
   const unheard = await ask('/readyz');
   t.is(unheard.status, 503);
-  t.like(unheard.body, { reason: 'No connected peer has told its height yet, and the last block is 31 s old.' });
+  t.like(unheard.body, { reason: 'No connected peer has sent its height yet, and the last block is 31 s old.' });
   // If two heights are equally frequent, the lower one counts.
   fake.peers = [peer(5000, 2), peer(5001, 6)];
   const behind = await ask('/readyz');
@@ -185,7 +185,7 @@ test('a node started without peers that does not forge is ready, however old its
 
 test('the root path lists the pages and the paths, each of which answers', async (t) => {
   for (const generation of [2, 3] as const) {
-    const ask = await serve(t, furnished(generation), { dashboardDirectory: '/nowhere' });
+    const ask = await serve(t, populatedNode(generation), { dashboardDirectory: '/nowhere' });
     for (const target of ['/api', '/api/']) {
       const { status, body } = await ask(target);
       t.is(status, 200, target);

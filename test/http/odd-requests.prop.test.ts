@@ -2,7 +2,7 @@ import test from 'ava';
 import { PROCESSES } from '../support/http-front.ts';
 import { serveFolder } from './folder-node.ts';
 import { fakeNode, serve } from './fake-node.ts';
-import { askOddly, NO_STREAMS } from './odd-requests.ts';
+import { sendOddRequests, NO_STREAMS } from './odd-requests.ts';
 
 const RUNS = Number(process.env['ODD_REQUESTS'] ?? 300);
 
@@ -12,6 +12,6 @@ for (const generation of [2, 3] as const) {
       PROCESSES === 0
         ? await serve(t, fakeNode(generation), { events: NO_STREAMS })
         : await serveFolder(t, generation, PROCESSES, { events: NO_STREAMS });
-    await askOddly(t, ask, generation, RUNS);
+    await sendOddRequests(t, ask, generation, RUNS);
   });
 }

@@ -34,13 +34,18 @@ const oddBody = fc.oneof(
 );
 
 /** Options that allow no event streams, because a stream would keep its request open. */
-export const NO_STREAMS = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
+export const NO_STREAMS = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
 
 /** Replaces lone surrogates, which no request can carry. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8');
 
 /** Sends `runs` random requests. `ask` checks that each answer matches the OpenAPI document. */
-export async function askOddly(t: ExecutionContext, ask: Ask, generation: Generation, runs: number): Promise<void> {
+export async function sendOddRequests(
+  t: ExecutionContext,
+  ask: Ask,
+  generation: Generation,
+  runs: number,
+): Promise<void> {
   const routes = allRoutes({ generation, strict: false });
   const names = [
     ...new Set(routes.flatMap(({ parameters }) => parameters.map(({ name }) => name))),
@@ -70,7 +75,7 @@ export async function askOddly(t: ExecutionContext, ask: Ask, generation: Genera
   t.pass();
 }
 
-/** A route may answer 503 if the node has too many stream readers or is not ready. */
+/** A route may answer 503 if the node has too many event subscribers or is not ready. */
 function mayBeBusy(route: Route): boolean {
   return route.kind === 'stream' || (route.kind === 'plain' && 503 in route.answers);
 }

@@ -6,7 +6,7 @@ import { createHttpServer } from '../../src/http/app.ts';
 import { openApiOf } from '../../src/http/openapi.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import { exchanges, examplesSource } from './exchanges.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 import { commandsOf, pageOf, resourceOf } from './pages.ts';
 
 test('each resource has a page in docs/http, with the requests and answers of a small node', async (t) => {
@@ -28,7 +28,7 @@ function keep(t: ExecutionContext, path: string, text: string): void {
 
 for (const generation of [2, 3] as const) {
   test(`each command on a page of docs/http works in generation ${generation}`, async (t) => {
-    const server = createHttpServer(furnished(generation).api, { port: 0, address: '127.0.0.1' });
+    const server = createHttpServer(populatedNode(generation).api, { port: 0, address: '127.0.0.1' });
     const { port } = await server.start();
     t.teardown(() => server.close());
     const directory = join(packageDirectory(), 'docs', 'http');

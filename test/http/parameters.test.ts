@@ -163,7 +163,7 @@ for (const [generation, strictDialect] of [
       t.deepEqual(answer.body, body, target);
       t.is(answer.text, JSON.stringify(body), `${target}: order of members`);
     }
-    t.deepEqual(fake.asked, [], 'a refused question asks nothing');
+    t.deepEqual(fake.asked, [], 'a refused request asks nothing');
   });
 }
 
@@ -237,7 +237,7 @@ test('unknown parameters are ignored on routes where clients rely on it', async 
 
 test('an answer header names each ignored parameter', async (t) => {
   const ask = await serve(t, fakeNode(3), { keepAnswers: true });
-  const told = async (target: string) => {
+  const ignoredNames = async (target: string) => {
     const { status, headers } = await ask(target);
     t.is(status, 200, target);
     return headers.get('x-ignored-parameters');
@@ -252,8 +252,8 @@ test('an answer header names each ignored parameter', async (t) => {
     [`/api/accounts/${ALICE.address}/multisignature_memberships?limit=1`, 'limit'],
   ] as const) {
     // Send the request twice, because the second answer comes from the response cache.
-    t.is(await told(target), names, target);
-    t.is(await told(target), names, target);
+    t.is(await ignoredNames(target), names, target);
+    t.is(await ignoredNames(target), names, target);
   }
   const signed = await ask(
     '/api/signatures?foo=1',

@@ -35,17 +35,17 @@ test('an unknown path answers 404 whatever the method', async (t) => {
 });
 
 test('metrics have few method labels, whatever clients send', async (t) => {
-  const told = new Set<string>();
+  const methods = new Set<string>();
   const observer: Observer = {
     ...SILENT,
     observe: (metric, _value, labels) => {
-      if (metric === 'http_request_duration_seconds') told.add(labels?.['method'] ?? '');
+      if (metric === 'http_request_duration_seconds') methods.add(labels?.['method'] ?? '');
     },
   };
   const ask = await serve(t, fakeNode(3), { observer });
   const odd = ['ACL', 'BIND', 'COPY', 'DELETE', 'LINK', 'MKCOL', 'PATCH', 'PURGE', 'SEARCH', 'UNLOCK'];
   for (const method of ['GET', 'POST', ...odd]) await ask('/api/peers', { method });
-  t.deepEqual([...told].sort(), ['GET', 'POST', 'other']);
+  t.deepEqual([...methods].sort(), ['GET', 'POST', 'other']);
 });
 
 test('a path that cannot be decoded gets 404', async (t) => {
@@ -250,7 +250,7 @@ test('behind an untrusted proxy nobody counts as this machine, and the log says 
   t.is((await trusting(RESERVED[0] ?? '', { headers: { 'x-forwarded-for': '127.0.0.1' } })).status, 200);
 });
 
-test('a page of another site cannot read what only this machine may, whoever opens it', async (t) => {
+test('a page of another site cannot read data that is reserved for this machine, whoever opens the page', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const path of RESERVED) {
     const others = ['http://127.0.0.1:4001', 'http://localhost:4000', 'http://127.0.0.1', 'null', ''];
@@ -426,10 +426,10 @@ test('a port in use is named in the error', async (t) => {
 });
 
 test('a port that browsers block is reported', async (t) => {
-  const told: [string, LogFields | undefined][] = [];
+  const logged: [string, LogFields | undefined][] = [];
   const observer: Observer = {
     ...SILENT,
-    log: (level, code, _text, fields) => told.push([`${level} ${code}`, fields]),
+    log: (level, code, _text, fields) => logged.push([`${level} ${code}`, fields]),
   };
   // Blocked ports that need no privileges. The test uses one that is free.
   for (const port of [6665, 6666, 6667, 6668]) {
@@ -440,7 +440,7 @@ test('a port that browsers block is reported', async (t) => {
     );
     await server.close();
     if (!isOpen) continue;
-    t.deepEqual(told, [['warn HTTP_PORT_BLOCKED', { port }]]);
+    t.deepEqual(logged, [['warn HTTP_PORT_BLOCKED', { port }]]);
     return;
   }
   t.fail('all of the ports are taken');

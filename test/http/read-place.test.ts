@@ -7,7 +7,7 @@ import { HEIGHT_WAIT_MS_MAX, isUnchanged, wantedHeight } from '../../src/http/re
 import { allRoutes } from '../../src/http/routes/all.ts';
 import type { NodeListener } from '../../src/ports/node-api.ts';
 import { fakeNode, TIP } from './fake-node.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** A node whose chain grows when the test calls `grow`. */
@@ -102,7 +102,7 @@ test('tags are compared without the weak mark', (t) => {
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: HEAD answers as GET does, without the body`, async (t) => {
-    const server = createHttpServer(furnished(generation).api, { port: 0, address: '127.0.0.1' });
+    const server = createHttpServer(populatedNode(generation).api, { port: 0, address: '127.0.0.1' });
     const { port } = await server.start();
     t.teardown(() => server.close());
     for (const { method, path, kind } of allRoutes({ generation, strict: false })) {

@@ -10,7 +10,7 @@ import type { BlockHeader } from '../../src/protocol/types.ts';
 import type { ExecutionContext } from 'ava';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import { fakeNode, TIP, type Fake } from './fake-node.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 
 interface RawAnswer {
   readonly status: number;
@@ -28,8 +28,8 @@ async function raw(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => {
-          const { date: _date, connection: _connection, ...told } = response.headers;
-          resolve({ status: response.statusCode ?? 0, headers: told, bytes: Buffer.concat(chunks) });
+          const { date: _date, connection: _connection, ...kept } = response.headers;
+          resolve({ status: response.statusCode ?? 0, headers: kept, bytes: Buffer.concat(chunks) });
         });
       });
       sent.on('error', reject);
@@ -63,7 +63,7 @@ test('a cached answer is identical in all bytes and headers, compressed or not',
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: the fast path and the slow path give the same answers`, async (t) => {
-    const get = await raw(t, furnished(generation), { keepAnswers: false });
+    const get = await raw(t, populatedNode(generation), { keepAnswers: false });
     const routes = allRoutes({ generation, strict: false });
     for (const { method, path, kind } of routes) {
       if (method !== 'GET' || kind === 'stream' || path.includes('{') || path === '/metrics') continue;
@@ -92,8 +92,8 @@ for (const generation of [2, 3] as const) {
  * answer.
  */
 function withoutVary(headers: RawAnswer['headers']): object {
-  const { vary: _vary, ...told } = headers;
-  return told;
+  const { vary: _vary, ...kept } = headers;
+  return kept;
 }
 
 test('a later request for the node status gets the new height', async (t) => {
@@ -110,8 +110,8 @@ test('a later request for the node status gets the new height', async (t) => {
 
 /** Removes the headers about the length, because a compressed stream does not know its length in advance. */
 function comparable({ headers }: RawAnswer): object {
-  const { 'transfer-encoding': _pieces, 'content-length': _length, ...told } = headers;
-  return told;
+  const { 'transfer-encoding': _pieces, 'content-length': _length, ...kept } = headers;
+  return kept;
 }
 
 function unpacked({ headers, bytes }: RawAnswer): string {
@@ -184,7 +184,7 @@ test('the cache has a byte limit, and the least recently used answer is evicted 
   t.true(kept * body.length <= KEPT_BYTES_MAX && kept >= most - 3, String(kept));
 });
 
-test('compressed answers count, too', (t) => {
+test('compressed answers count towards the limit of the cache', (t) => {
   const cache = createResponseCache(fakeNode(3).api, true);
   const most = Math.floor(KEPT_BYTES_MAX / 200_500);
   for (let page = 0; page < most; page += 1) cache.keep(`/${page}`, randomBytes(200_000));

@@ -160,7 +160,7 @@ test('no secret is logged or repeated, whatever fails', async (t) => {
   t.is(failed.status, 500);
   const unreadable = await ask('/api/signatures', { ...init, body: `{"secret": "${SECRET}" "x"` });
   t.is(unreadable.status, 400);
-  const told = JSON.stringify([lines, failed.text, unreadable.text]);
+  const output = JSON.stringify([lines, failed.text, unreadable.text]);
   t.true(lines.length > 0);
-  for (const secret of [SECRET, SECOND, 'passphrase of']) t.false(told.includes(secret));
+  for (const secret of [SECRET, SECOND, 'passphrase of']) t.false(output.includes(secret));
 });

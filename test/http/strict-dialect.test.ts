@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
 import { ALICE, GROUP, serve, TIP, type Answer } from './fake-node.ts';
-import { furnished } from './furnished-node.ts';
+import { populatedNode } from './populated-node.ts';
 
 type Members = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
 
@@ -45,8 +45,8 @@ function membersOf(value: unknown, at = ''): string[] {
 }
 
 /** A node whose answers contain all members that this project adds. */
-function talkative(generation: 2 | 3) {
-  const fake = furnished(generation);
+function nodeWithAllMembers(generation: 2 | 3) {
+  const fake = populatedNode(generation);
   fake.branchChanges = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };
   fake.receivedAtMs.set('77', 0);
   fake.forging = fake.forging.map((delegate) => {
@@ -58,7 +58,7 @@ function talkative(generation: 2 | 3) {
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: a strict dialect sends no member that the description of the reference does not name`, async (t) => {
-    const ask = await serve(t, talkative(generation), { strictDialect: true });
+    const ask = await serve(t, nodeWithAllMembers(generation), { strictDialect: true });
     const described = MEMBERS[generation];
     const asked = Object.keys(described).filter((name) => name.startsWith('GET ') && name !== 'GET /spec');
     t.deepEqual(asked.sort(), Object.keys(TARGETS).sort());
@@ -71,8 +71,8 @@ for (const generation of [2, 3] as const) {
   });
 
   test(`generation ${generation}: without the prefix, and by default, the members of both generations are sent`, async (t) => {
-    const strict = await serve(t, talkative(generation), { strictDialect: true });
-    const joined = await serve(t, talkative(generation));
+    const strict = await serve(t, nodeWithAllMembers(generation), { strictDialect: true });
+    const joined = await serve(t, nodeWithAllMembers(generation));
     const described = MEMBERS[generation];
     const added: string[] = [];
     for (const [name, target] of Object.entries(TARGETS)) {
@@ -92,14 +92,14 @@ for (const generation of [2, 3] as const) {
 test('accounts without a key have an empty one in a strict dialect, null elsewhere', async (t) => {
   const keyOf = ({ body }: Answer): unknown => (body as { data: { publicKey: unknown } }).data.publicKey;
   for (const path of ['/api/votes?address=12345L', '/api/voters?address=12345L']) {
-    t.is(keyOf(await (await serve(t, furnished(3), { strictDialect: true }))(path)), '');
-    t.is(keyOf(await (await serve(t, furnished(3)))(path)), null);
+    t.is(keyOf(await (await serve(t, populatedNode(3), { strictDialect: true }))(path)), '');
+    t.is(keyOf(await (await serve(t, populatedNode(3)))(path)), null);
   }
 });
 
 test('confirmed transactions show when the node received them, if known', async (t) => {
   for (const generation of [2, 3] as const) {
-    const fake = furnished(generation);
+    const fake = populatedNode(generation);
     const ask = await serve(t, fake);
     const received = async () => {
       const { body } = await ask('/api/transactions');
@@ -112,7 +112,7 @@ test('confirmed transactions show when the node received them, if known', async 
 });
 
 test("peers of generation 2 on the node's network have its network identifier", async (t) => {
-  const fake = furnished(2);
+  const fake = populatedNode(2);
   const { nethash, networkIdentifier } = fake.api.params;
   fake.peers = [
     { info: { ip: '10.0.0.1', wsPort: 1, height: TIP.height, nethash }, state: 'connected' },

@@ -7,7 +7,7 @@ import { answerOf } from './http.ts';
 import type { InteropNode } from './nodes.ts';
 
 export interface Agreement {
-  readonly questions: number;
+  readonly answers: number;
   readonly fields: number;
 }
 
@@ -27,11 +27,11 @@ const COMPLAINTS_MAX = 8;
 /** @throws Error with the first differences */
 export async function compareNodes(reference: InteropNode, other: InteropNode): Promise<Agreement> {
   const complaints: string[] = [];
-  let questions = 0;
+  let answers = 0;
   let fields = 0;
   const same = async (path: string, arrange: (answer: Untyped) => unknown = (answer) => answer): Promise<Untyped> => {
     const [expected, found] = await Promise.all([answerOf(reference.url, path), answerOf(other.url, path)]);
-    questions++;
+    answers++;
     fields += fieldsIn(expected.body);
     const arranged = [expected, found].map(({ status, body }) =>
       status === 200 ? arrange(body) : { status, ...body },
@@ -77,7 +77,7 @@ export async function compareNodes(reference: InteropNode, other: InteropNode): 
     const shown = complaints.slice(0, COMPLAINTS_MAX).join('\n');
     throw new Error(`${reference.name} and ${other.name} differ in ${complaints.length} fields:\n${shown}`);
   }
-  return { questions, fields };
+  return { answers, fields };
 }
 
 function byId(answer: Untyped): unknown {

@@ -11,7 +11,7 @@ export interface NodeStatus {
   readonly secondsSinceEpoch?: number;
 }
 
-export interface Question {
+export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT';
   readonly body?: object;
 }
@@ -24,8 +24,8 @@ export interface Answer {
 }
 
 /** @param path path below `/api/`, with its query */
-export async function answerOf(url: string, path: string, question: Question = {}): Promise<Answer> {
-  const { method = 'GET', body } = question;
+export async function answerOf(url: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  const { method = 'GET', body } = options;
   const response = await fetch(`${url}/api/${path}`, {
     method,
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -35,10 +35,10 @@ export async function answerOf(url: string, path: string, question: Question = {
 }
 
 /** @throws Error with the path, the status and the text of a refusal */
-export async function ask(url: string, path: string, question: Question = {}): Promise<Untyped> {
-  const { status, body } = await answerOf(url, path, question);
+export async function ask(url: string, path: string, options: RequestOptions = {}): Promise<Untyped> {
+  const { status, body } = await answerOf(url, path, options);
   if (status === 200) return body;
-  throw new Error(`${question.method ?? 'GET'} ${url}/api/${path}: ${status} ${JSON.stringify(body).slice(0, 500)}`);
+  throw new Error(`${options.method ?? 'GET'} ${url}/api/${path}: ${status} ${JSON.stringify(body).slice(0, 500)}`);
 }
 
 export async function statusOf(url: string): Promise<NodeStatus> {

@@ -102,8 +102,8 @@ export class MixedNet {
     if (reference === undefined) throw new Error('no nodes');
     let words = '';
     for (const other of others) {
-      const { questions, fields } = await compareNodes(reference, other);
-      words = `At height ${height}, all ${fields} fields of ${questions} answers are equal.`;
+      const { answers, fields } = await compareNodes(reference, other);
+      words = `At height ${height}, all ${fields} fields of ${answers} answers are equal.`;
     }
     await this.#setForging(true);
     return words;

@@ -147,14 +147,14 @@ test('a snapshot with any deviation is refused with the reason, and nothing of i
     t.false(existsSync(chainDirectory(target)), String(message));
     t.deepEqual(existsSync(target.dataDirectory) ? readdirSync(target.dataDirectory) : [], []);
   };
-  const told = (changes: object): Buffer =>
+  const withManifest = (changes: object): Buffer =>
     Buffer.concat([Buffer.from(`${JSON.stringify({ ...manifest, ...changes })}\n`), good.subarray(dataAt)]);
 
   await refused(Buffer.from('no snapshot'), /incorrect header check/);
   await refused(gzipSync('no snapshot'), /does not begin as a snapshot does/);
-  await refused(gzipSync(told({ nethash: 'ff' })), /another network/);
-  await refused(gzipSync(told({ layout: 1 })), /its layout is 1/);
-  await refused(gzipSync(told({ height: 7 })), /says height 7, but holds 130/);
+  await refused(gzipSync(withManifest({ nethash: 'ff' })), /another network/);
+  await refused(gzipSync(withManifest({ layout: 1 })), /its layout is 1/);
+  await refused(gzipSync(withManifest({ height: 7 })), /says height 7, but holds 130/);
   await refused(gzipSync(good.subarray(0, good.length - 10)), /cut off/);
   await refused(gzipSync(Buffer.concat([good, Buffer.from('x')])), /something follows its end/);
   await refused(readFileSync(file).subarray(0, 5000), /unexpected end of file/);
@@ -165,13 +165,13 @@ test('a snapshot with any deviation is refused with the reason, and nothing of i
   // A larger balance: the state no longer follows from the blocks.
   const [account] = network.accounts;
   if (account === undefined) return t.fail();
-  const spoilt = Buffer.from(good);
+  const corrupted = Buffer.from(good);
   const key = Buffer.from([TABLES.accounts.number, ...Buffer.from(addressOf(hexOf(account.publicKey)))]);
-  const at = spoilt.indexOf(key, dataAt);
+  const at = corrupted.indexOf(key, dataAt);
   t.true(at > 0);
   const valueAt = at + key.length + 4;
-  spoilt[valueAt + 2] = (spoilt[valueAt + 2] ?? 0) ^ 1;
-  await refused(gzipSync(spoilt), /says digest|holds a wrong value|cannot be/);
+  corrupted[valueAt + 2] = (corrupted[valueAt + 2] ?? 0) ^ 1;
+  await refused(gzipSync(corrupted), /says digest|holds a wrong value|cannot be/);
 });
 
 test('a snapshot is unpacked in linear time, and refused when it unpacks to over 100 times its size', async (t) => {
@@ -235,13 +235,13 @@ test('a backup and a snapshot report their steps in order, with fractions betwee
     if (steps.at(-1) !== step) steps.push(step);
     t.true(fraction === undefined || (fraction >= 0 && fraction <= 1), `${fraction}`);
   };
-  await backUp(place, join(folder, 'told'), note);
+  await backUp(place, join(folder, 'noted'), note);
   t.deepEqual(
     steps.filter((step) => step !== 'copying the chain'),
     ['checking the copy'],
   );
   steps.length = 0;
-  await createSnapshot(place, join(folder, 'told.snapshot'), note);
+  await createSnapshot(place, join(folder, 'noted.snapshot'), note);
   t.deepEqual(
     steps.filter((step) => step !== 'copying the chain'),
     ['checking the copy', 'writing the snapshot'],

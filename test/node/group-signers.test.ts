@@ -86,7 +86,7 @@ test('nothing is reported for a transaction without a group, or one that does no
   t.is(await ask('1'), undefined);
 });
 
-test('a repeated question costs no checks, and a new signature is checked at once', async (t) => {
+test('a repeated request needs no new checks, and a new signature is checked at once', async (t) => {
   const { world, ask } = setUpGroup();
   const json = world.transfer(alice, stranger);
   const id = world.submit(json);
@@ -102,7 +102,7 @@ test('a repeated question costs no checks, and a new signature is checked at onc
   );
 });
 
-test('endless questions of strangers cost their share and are then refused; local programs are answered', async (t) => {
+test('endless requests of strangers use up their budget and are then refused; local programs get answers', async (t) => {
   const { world, ask } = setUpGroup();
   const ids = largeGroup(world, 12);
   const before = world.checks;
@@ -114,7 +114,7 @@ test('endless questions of strangers cost their share and are then refused; loca
   for (; nowMs <= 5_000; nowMs += 100) {
     for (let at = 0; at < 50; at += 1) {
       const code = await ask(ids[(at + nowMs / 100) % 11] ?? '', budget.payer(`http 203.0.113.${at}`, 'clients')).then(
-        () => 'told',
+        () => 'answered',
         (error: unknown) => (error as { readonly code?: string }).code,
       );
       codes.set(code, (codes.get(code) ?? 0) + 1);
@@ -122,10 +122,10 @@ test('endless questions of strangers cost their share and are then refused; loca
     // The limit is the initial budget of a crowd, a tenth of the time, and one check that may exceed the budget.
     t.true(spentMs() <= 300 + nowMs / 10 + CHECK_MS, `${spentMs()} ms after ${nowMs} ms`);
   }
-  t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'told']);
+  t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'answered']);
   t.true((codes.get('VERIFICATION_LIMIT') ?? 0) > 500, JSON.stringify([...codes]));
   // All strangers receive a result that was computed for one stranger.
-  t.true((codes.get('told') ?? 0) > 10, JSON.stringify([...codes]));
+  t.true((codes.get('answered') ?? 0) > 10, JSON.stringify([...codes]));
   const own = await ask(ids[11] ?? '', budget.payer('http 127.0.0.1', 'localClients'));
   t.is(own?.members.filter(({ hasSigned }) => hasSigned).length, 14);
 });
@@ -144,14 +144,14 @@ test('a refused client continues where it stopped, and no pair is checked twice'
     wasUseful: () => undefined,
   };
   let refused = 0;
-  let told: GroupSigners | undefined;
-  for (; told === undefined && refused < 100; left = 25)
-    told = await ask(id, payer).catch((error: unknown) => {
+  let signers: GroupSigners | undefined;
+  for (; signers === undefined && refused < 100; left = 25)
+    signers = await ask(id, payer).catch((error: unknown) => {
       t.is((error as { readonly code?: string }).code, 'VERIFICATION_LIMIT');
       refused += 1;
       return undefined;
     });
-  t.is(told?.members.filter(({ hasSigned }) => hasSigned).length, 14);
+  t.is(signers?.members.filter(({ hasSigned }) => hasSigned).length, 14);
   t.is(refused, 5);
   t.is(world.checks - before, 119);
 });
@@ -166,16 +166,16 @@ test("two clients that ask with and without the newest signature do not restart 
   const first = ask(id);
   t.true(world.pool.submitSignature(world.signatureOf(many[7]!, json)).accepted);
   const before = world.checks;
-  const told = await Promise.all([first, ask(id)]);
+  const answers = await Promise.all([first, ask(id)]);
   t.deepEqual(
-    told.map((each) => each?.members.filter(({ hasSigned }) => hasSigned).length),
+    answers.map((each) => each?.members.filter(({ hasSigned }) => hasSigned).length),
     [7, 8],
   );
   // Each member is checked against each signature that no member has claimed yet.
   t.true(world.checks - before <= 15 * 7 + 15 * 8, `${world.checks - before} checks`);
 });
 
-test('a question is no waste: its client may still submit, and the node does other work', async (t) => {
+test('a request for signers does not count as waste: its client may still submit transactions', async (t) => {
   const { world, ask, turns } = setUpGroup();
   const [id = ''] = largeGroup(world, 1);
   let nowMs = 0;

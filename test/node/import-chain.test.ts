@@ -159,7 +159,7 @@ for (const [what, height, pattern, reason] of FLIPS) {
   });
 }
 
-test('of two invalid blocks the first is named, whatever their faults', async (t) => {
+test('when two blocks are invalid, the import names the first, whatever their faults', async (t) => {
   const content = [...lines];
   content[39] = flipped(content[39] ?? '', /"blockSignature":"[0-9a-f]/);
   content[41] = '{';
@@ -248,7 +248,7 @@ test('a block at height 0 is refused, even if it names no previous block', async
   t.is(height, 1);
 });
 
-test('a file of another network is refused at its genesis block, and another chain where they part', async (t) => {
+test('a file of another network is refused at its genesis block, and a file of another chain at the first other block', async (t) => {
   const other = makeNetwork({ accounts: 3 });
   const { file, place } = fileOf(t, [lineOfBlock(other.genesis, maker.rules.codec)]);
   const foreign = await run(place, file);

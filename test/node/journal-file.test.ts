@@ -219,7 +219,7 @@ test('a journal from before the check of its place counts as original', (t) => {
   copy.close();
 });
 
-test('a journal whose lock another process has taken over signs no more', (t) => {
+test('a journal whose lock another process has taken over records no more headers', (t) => {
   const folder = temporaryFolder(t);
   const journal = openJournal(join(folder, 'journal'));
   journal.record(A, header(1));

@@ -29,7 +29,7 @@ function handClock() {
   return { nowMs: () => 0, after, waits, next: () => due?.() };
 }
 
-for (const [table, told] of [
+for (const [table, message] of [
   ['delegates', /its state is not what was written.*Restore it from a backup/],
   ['undo', /what would revert the block at height \d+ is not what was written.*Restore it from a backup/],
 ] as const) {
@@ -77,7 +77,7 @@ for (const [table, told] of [
     while (rounds.finished < until) clock.next();
     const error = await watch.damaged;
     t.is(error.code, 'STORE_DAMAGED');
-    t.regex(error.message, told);
+    t.regex(error.message, message);
     watch.stop();
   });
 }

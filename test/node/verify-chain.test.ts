@@ -97,7 +97,7 @@ test('a store of many commits passes, and a changed block far up is named', asyn
   t.regex((await verify(place)).deviation ?? '', /block [0-9]+ at height 700: Invalid block signature/);
 });
 
-test('signatures that cannot be checked end the verification, not the process', async (t) => {
+test('the verification ends when signatures cannot be checked, and the process continues', async (t) => {
   const { network: longNetwork, blocks: longBlocks } = madeChain(400);
   const place = placeIn(temporaryFolder(t), longNetwork);
   await storeChain(place, longBlocks);
@@ -157,9 +157,9 @@ test('a wrong, missing or extra entry of any table is named with its table', asy
   t.true(filled.length > 15, filled.join());
   for (const [index, name] of filled.entries()) {
     const change = (['turn', 'remove', 'add'] as const)[index % 3] ?? 'turn';
-    const spoilt = await stored(t);
-    await damage(spoilt, name, change);
-    const { deviation } = await verify(spoilt);
+    const damaged = await stored(t);
+    await damage(damaged, name, change);
+    const { deviation } = await verify(damaged);
     const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has a key too much:' };
     // The keys of a counted table are stored in leaf blocks. A flipped bit in a leaf block shows as a missing or
     // surplus key.
@@ -174,10 +174,10 @@ test('a wrong, missing or extra entry of any table is named with its table', asy
 
 test('a wrong, missing or extra inner block of counted keys is detected', async (t) => {
   for (const change of ['turn', 'remove', 'add'] as const) {
-    const spoilt = await stored(t);
-    await damage(spoilt, 'innerBlocks', change);
+    const damaged = await stored(t);
+    await damage(damaged, 'innerBlocks', change);
     t.regex(
-      (await verify(spoilt)).deviation ?? '',
+      (await verify(damaged)).deviation ?? '',
       /^table (innerBlocks holds a wrong value under|[a-zA-Z]+ lacks) the key /,
       change,
     );

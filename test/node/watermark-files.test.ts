@@ -11,7 +11,7 @@ const B = 'bb'.repeat(32);
 const NETWORK = 'cd'.repeat(32);
 const last = { blockId: '9', height: 9, timestamp: 90, maxHeightPrevoted: 1, maxHeightPreviouslyForged: 2 };
 
-test('a watermark is the last written one, for each delegate and each network', (t) => {
+test('the last written watermark of each delegate and network is read back', (t) => {
   const folder = join(temporaryFolder(t), 'deep', 'signed');
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
   t.is(watermarks.read(A), undefined);

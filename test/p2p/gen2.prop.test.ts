@@ -112,7 +112,7 @@ test('transactions of the early history keep their assets in rows', (t) => {
   t.deepEqual(blocksOf(overTheWire(rowsOf([block]))), [block]);
 });
 
-test('an answer without valid rows is no answer', (t) => {
+test('an answer without valid rows is not read as blocks', (t) => {
   for (const rows of [undefined, null, {}, 'rows', [5], [{}], [{ b_id: 5 }]]) t.is(blocksOf(rows), undefined);
   t.deepEqual(blocksOf([]), []);
   // A database may return its numbers as text.

@@ -136,7 +136,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
-  const questions: [string, unknown][] = [
+  const requests: [string, unknown][] = [
     ['getBlocksFromId', undefined],
     ['getBlocksFromId', { blockId: 5 }],
     ['getBlocksFromId', { blockId: '' }],
@@ -149,12 +149,12 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
     ['getHighestCommonBlock', { ids: ids(1_001) }],
     ['getHighestCommonBlock', { ids: [null] }],
   ];
-  for (const [procedure, data] of questions) {
+  for (const [procedure, data] of requests) {
     const place = peer.frames.length;
     peer.say({ event: 'rpc-request', data: { procedure, data }, cid: 7 });
     t.deepEqual(await peer.frame(place), { rid: 7, error: { message: 'Received invalid request.' } });
   }
-  t.is(node.seen.faults.filter(({ fault }) => fault === 'MALFORMED_MESSAGE').length, questions.length);
+  t.is(node.seen.faults.filter(({ fault }) => fault === 'MALFORMED_MESSAGE').length, requests.length);
   t.deepEqual(node.seen.requests, []);
 
   const key = 'ab'.repeat(32);
@@ -166,7 +166,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
     ['postBlock', { block: null }],
   ];
   for (const [event, data] of messages) peer.say(message(event, data));
-  await until(() => node.seen.faults.length === questions.length + messages.length, 'message faults');
+  await until(() => node.seen.faults.length === requests.length + messages.length, 'message faults');
 
   const budgeted: [string, unknown][] = [
     ['postTransactionsAnnouncement', { transactionIds: [] }],
@@ -177,7 +177,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
     ['postSignatures', { signatures: [{ ...good, publicKey: 5 }] }],
   ];
   for (const [event, data] of budgeted) peer.say(message(event, data));
-  await until(() => node.seen.faults.length === questions.length + messages.length + budgeted.length, 'more faults');
+  await until(() => node.seen.faults.length === requests.length + messages.length + budgeted.length, 'more faults');
   t.deepEqual(node.seen.messages, []);
   t.true(await works(peer));
   await node.transport.close();
@@ -197,7 +197,7 @@ test('peer lists are answered at the rate of honest nodes; more are dropped, far
   const clock = handClock();
   const node = await startNode({}, { clock });
   const peer = await greetedPeer(node.address.wsPort);
-  const { takenMax, chargedAbove } = limitsOf(rateOf(3, 'peersQuestion'));
+  const { takenMax, chargedAbove } = limitsOf(rateOf(3, 'peersRequest'));
   const ask = (count: number): void => {
     for (let asked = 0; asked < count; asked += 1) {
       peer.say({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 7 });

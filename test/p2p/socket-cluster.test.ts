@@ -231,9 +231,9 @@ test('an accepted socket can send before its handshake answer, and does not reus
 test('each end closes with code and reason, and both ends get them', async (t) => {
   for (const closes of ['client', 'server'] as const) {
     const { client, accepted } = await connected(t);
-    const told = Promise.all([client.socket, accepted].map((socket) => socket.listener('close').once()));
+    const reasons = Promise.all([client.socket, accepted].map((socket) => socket.listener('close').once()));
     void (closes === 'client' ? client.socket : accepted).disconnect(4418, 'Evicted');
-    for (const reason of await told) t.like(reason, { code: 4418, reason: 'Evicted' });
+    for (const reason of await reasons) t.like(reason, { code: 4418, reason: 'Evicted' });
     t.is(accepted.state, 'closed');
   }
 });

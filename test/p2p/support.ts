@@ -86,7 +86,7 @@ export interface TestNode {
 }
 
 /** Long timeouts for tests of other properties, on a machine that may pause for seconds. */
-const UNHURRIED = { dialMs: 30_000, requestMs: 60_000, handshakeMs: 600_000, leaveMs: 5_000 };
+const LONG_TIMEOUTS = { dialMs: 30_000, requestMs: 60_000, handshakeMs: 600_000, leaveMs: 5_000 };
 
 /** Starts a node on a free loopback port. */
 export async function startNode(
@@ -103,7 +103,7 @@ export async function startNode(
     clock,
     random,
     ...rest,
-    timeouts: { ...UNHURRIED, ...rest.timeouts },
+    timeouts: { ...LONG_TIMEOUTS, ...rest.timeouts },
     info,
   });
   const seen: Seen = { connected: [], disconnected: [], updated: [], faults: [], messages: [], requests: [] };

@@ -117,7 +117,7 @@ test('an unanswered request times out, and a request to an unknown peer fails', 
 test('pending requests fail when the connection ends, and their number is limited', async (t) => {
   const [a, b] = await pair([{ answer: () => new Promise(() => undefined) }]);
   const asked = Array.from({ length: 33 }, () => a.transport.request(b.id, { kind: 'tip' }));
-  await t.throwsAsync(asked[32] ?? Promise.resolve(), { message: /too many questions/ });
+  await t.throwsAsync(asked[32] ?? Promise.resolve(), { message: /too many requests/ });
   const failures = Promise.allSettled(asked);
   b.transport.disconnect(a.id, { code: 4418, reason: 'Evicted' });
   t.true((await failures).every(({ status }) => status === 'rejected'));

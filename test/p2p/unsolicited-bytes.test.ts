@@ -51,7 +51,7 @@ test('one answer is read for each pending request, whatever was read before', (t
 
 test('the budget of a request is gone when the request is settled', (t) => {
   const bytes = new UnsolicitedBytesBudget();
-  for (let question = 0; question < 20; question += 1) {
+  for (let request = 0; request < 20; request += 1) {
     bytes.asked();
     bytes.mayRead(100, none, 0, true);
     bytes.settled();
@@ -68,7 +68,7 @@ test('a push has a budget for its acknowledgement only', (t) => {
   t.is(readsOf(bytes, 1), 1);
 });
 
-test('a peer that sends without end is paused briefly each time, and answers pause nobody', (t) => {
+test('a peer that sends without end is paused briefly each time, and answers cause no pause', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   let nowMs = 0;
   let taken = 0;
@@ -79,7 +79,7 @@ test('a peer that sends without end is paused briefly each time, and answers pau
     nowMs += pauseMs;
   }
   t.true(taken <= ARRIVING_OF_PEER.capacity + (nowMs * ARRIVING_OF_PEER.perSecond) / 1_000 + FRAME_BYTES_MAX);
-  for (let question = 0; question < 100; question += 1) {
+  for (let request = 0; request < 100; request += 1) {
     bytes.asked();
     t.is(bytes.arrived(FRAME_BYTES_MAX, nowMs, true), 0);
     bytes.settled();
@@ -89,9 +89,9 @@ test('a peer that sends without end is paused briefly each time, and answers pau
 test('a pending request gives a budget for one answer, and none for other frames', (t) => {
   for (const what of ['blocks', 'other'] as const) {
     const bytes = new UnsolicitedBytesBudget();
-    for (let question = 0; question < 10; question += 1) bytes.asked(FRAME_BYTES_MAX, what);
+    for (let request = 0; request < 10; request += 1) bytes.asked(FRAME_BYTES_MAX, what);
     t.is(readsOf(bytes, 100), SMALL_OF_PEER.capacity / SMALL, what);
-    t.is(readsOf(bytes, 100, 0, true), 10, 'as many as questions');
+    t.is(readsOf(bytes, 100, 0, true), 10, 'as many as requests');
   }
 });
 

@@ -403,7 +403,7 @@ test('values in a list of transactions that are no objects are skipped, as in th
 test('peer lists are answered at the rate of honest nodes, and far more requests cause one penalty', async (t) => {
   const node = await start({}, { clock: handClock() });
   const peer = await greeted(node, SMALLEST_QUERY);
-  const { takenMax, chargedAbove } = limitsOf(rateOf(2, 'peersQuestion'));
+  const { takenMax, chargedAbove } = limitsOf(rateOf(2, 'peersRequest'));
   for (let cid = 2; cid <= chargedAbove + 10; cid += 1) {
     peer.say({ event: 'rpc-request', data: { type: '/RPCRequest', procedure: 'list' }, cid });
   }

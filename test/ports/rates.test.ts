@@ -61,12 +61,12 @@ for (const generation of [2, 3] as const) {
 
   test(`frames of generation ${generation}: the long-term rate of our node is below the limit of each release`, (t) => {
     const rows = RATES.filter((row) => row.generation === generation);
-    const questions = CALLS_PER_SECOND_MAX;
+    const requests = CALLS_PER_SECOND_MAX;
     const messages = rows
       .filter(({ own }) => own.everyMs > 1_000 / CALLS_PER_SECOND_MAX)
       .reduce((sum, { own }) => sum + 1_000 / own.everyMs, 0);
-    // Answers to as many questions as ours, and the heartbeat.
-    t.true(2 * questions + messages + 1 <= FRAMES_PER_SECOND, `${2 * questions + messages}`);
+    // Answers to as many requests as ours, and the heartbeat.
+    t.true(2 * requests + messages + 1 <= FRAMES_PER_SECOND, `${2 * requests + messages}`);
   });
 }
 

@@ -135,11 +135,11 @@ test('a sum agrees with exact arithmetic', (t) => {
       t.is(sum.sign(), exact === 0n ? 0 : exact < 0n ? -1 : 1);
       const [whole, rest] = [exact / 10n ** 40n, exact % 10n ** 40n];
       const isSaid = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
-      const told = sum.integer();
+      const result = sum.integer();
       // A sum of integers is returned whatever its size.
-      if (isSaid) t.is(told, whole);
-      else if (told !== undefined) t.is(told, whole);
-      if (rest !== 0n) t.is(told, undefined);
+      if (isSaid) t.is(result, whole);
+      else if (result !== undefined) t.is(result, whole);
+      if (rest !== 0n) t.is(result, undefined);
     }),
     { numRuns: 500 },
   );

@@ -113,7 +113,7 @@ export class SimNode {
    *
    * @param isNoticed whether the journal's file shows that it is a copy
    */
-  putBack({ disk, journal }: Partial<FolderCopy>, isNoticed: boolean): void {
+  restore({ disk, journal }: Partial<FolderCopy>, isNoticed: boolean): void {
     if (disk !== undefined) this.#disk = disk.copy(false);
     if (journal === undefined) return;
     this.journal.takeFrom(journal);

@@ -155,7 +155,7 @@ export async function runRestore(seed: number, schedule = drawRestore(seed)): Pr
   const onRejection = (reason: unknown): void => world.noteRejection(reason);
   process.on('unhandledRejection', onRejection);
   try {
-    for (const node of world.nodes) node.putBack(folder, false);
+    for (const node of world.nodes) node.restore(folder, false);
     const signedAfter = await live(world, schedule);
     const text = contradictionIn(world);
     return {
@@ -191,10 +191,10 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
   await slots(schedule.restSlots);
   const { restored, evidence } = schedule;
   const isNoticed = evidence === 'file' || evidence === 'both';
-  if (restored === 'folder') node.putBack(backup, isNoticed);
-  if (restored === 'journal') node.putBack({ journal: backup.journal }, isNoticed);
-  if (restored === 'backup') node.putBack({ disk: backup.disk, journal: new MemoryJournal() }, false);
-  if (restored === 'chain') node.putBack({ disk: backup.disk }, isNoticed);
+  if (restored === 'folder') node.restore(backup, isNoticed);
+  if (restored === 'journal') node.restore({ journal: backup.journal }, isNoticed);
+  if (restored === 'backup') node.restore({ disk: backup.disk, journal: new MemoryJournal() }, false);
+  if (restored === 'chain') node.restore({ disk: backup.disk }, isNoticed);
   const signedBefore = node.journal.signed.length + elsewhere.journal.signed.length;
   if (schedule.lateSlots > 0) world.partition([[NODE], [REST, ELSEWHERE]]);
   else world.wire.heal();

@@ -15,12 +15,12 @@ const FREE = 3;
 const COMMON_BLOCK_CALLS_2 = 12;
 
 const REQUESTS: Readonly<Record<PeerRequest['kind'], RateKind>> = {
-  peers: 'peersQuestion',
-  tip: 'tipQuestion',
-  blocksAfter: 'blocksQuestion',
-  highestCommonBlock: 'commonBlockQuestion',
-  transactions: 'transactionsQuestion',
-  signatures: 'signaturesQuestion',
+  peers: 'peersRequest',
+  tip: 'tipRequest',
+  blocksAfter: 'blocksRequest',
+  highestCommonBlock: 'commonBlockRequest',
+  transactions: 'transactionsRequest',
+  signatures: 'signaturesRequest',
 };
 
 export class WireRates {

@@ -207,12 +207,12 @@ export class WireTransport implements Transport {
         fail('not connected');
         return;
       }
-      const question = copyOf(request);
+      const sent = copyOf(request);
       const reply = (deliver: () => void) => {
         this.#wire.carry(peerId, this.peerId, false, deliver);
       };
       this.#wire.carry(this.peerId, peerId, false, (remote) => {
-        remote.answer(this.peerId, question).then(
+        remote.answer(this.peerId, sent).then(
           (answer) => {
             const text = copyOf(answer);
             reply(() => {

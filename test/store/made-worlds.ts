@@ -18,9 +18,9 @@ export async function eachWorld<Q>(
   query: fc.Arbitrary<Q>,
   compare: (world: World, chain: ChainQueries, queries: readonly Q[]) => Promise<void>,
 ): Promise<void> {
-  const questions = fc.array(query, { minLength: 20, maxLength: 20 });
+  const queryLists = fc.array(query, { minLength: 20, maxLength: 20 });
   await fc.assert(
-    fc.asyncProperty(fc.nat(), questions, size, async (seed, queries, limits) => {
+    fc.asyncProperty(fc.nat(), queryLists, size, async (seed, queries, limits) => {
       await withStore(backend, async (store) => {
         const world = build(store, new Dice(seed), 20);
         await compare(world, createQueries(store, paramsWith(), limits), queries);

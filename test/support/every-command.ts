@@ -213,7 +213,7 @@ function controlArguments(name: string, fresh: string, node: string): readonly s
 }
 
 /** The answers of a healthy node, by path. */
-const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
+const HEALTHY_ANSWERS: Readonly<Record<string, unknown>> = {
   'node/status': {
     height: 7,
     chainMaxHeightFinalized: 1,
@@ -273,7 +273,7 @@ const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
 };
 
 /** A block of a chain that has one empty slot before its third block. */
-function wellBlock(height: number): unknown {
+function healthyBlock(height: number): unknown {
   return {
     id: `${height}`,
     height,
@@ -287,10 +287,10 @@ function wellBlock(height: number): unknown {
 }
 
 /** Returns the answer of a healthy node; undefined for an unknown path. */
-export function wellAnswer(url: string): unknown {
+export function healthyAnswer(url: string): unknown {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   const path = pathname.replace(/^\/(?:api\/)?/, '');
   if (path === 'blocks')
-    return searchParams.has('fromTimestamp') ? [] : [wellBlock(Number(searchParams.get('height') ?? 7))];
-  return WELL_ANSWERS[path];
+    return searchParams.has('fromTimestamp') ? [] : [healthyBlock(Number(searchParams.get('height') ?? 7))];
+  return HEALTHY_ANSWERS[path];
 }

@@ -39,7 +39,7 @@ export function faultsOfExposition(text: string): readonly string[] {
       continue;
     }
     const series = `${sample[1]}${sample[2] ?? ''}`;
-    if (seen.has(series)) faults.push(`told twice: ${series}`);
+    if (seen.has(series)) faults.push(`reported twice: ${series}`);
     seen.add(series);
     const family = familyOf(sample[1] ?? '', families);
     if (family === undefined) faults.push(`without a type: ${line}`);

@@ -1,4 +1,4 @@
-/** A reader process for stores that contain the readable bytes of `FAKE_CODEC`. */
+/** A reading process for stores that contain the readable bytes of `FAKE_CODEC`. */
 
 import { runReader } from '../../src/node/readers/reader-process.ts';
 import { createRules } from '../../src/protocol/generations.ts';

@@ -23,11 +23,11 @@ if (isMainThread && isMeant && file !== undefined) {
     if (harm === undefined || harm === '') return;
     // Remove the file, so that the next start of the node is not harmed again.
     rmSync(file);
-    hurt(harm);
+    inflict(harm);
   }, LOOK_INTERVAL_MS).unref();
 }
 
-function hurt(harm: string): void {
+function inflict(harm: string): void {
   const kept: unknown[] = [];
   if (harm === 'leak') setInterval(() => kept.push(Buffer.alloc(BUFFER_BYTES, 1)), 20);
   if (harm === 'fill') for (;;) kept.push(new Array<number>(PIECE).fill(kept.length + 0.5));

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 
-/** Returns the process ids of the reader processes of a node; an empty list if the node does not run. */
+/** Returns the process ids of the reading processes of a node; an empty list if the node does not run. */
 export function readerPidsOf(nodePid: number | undefined): readonly number[] {
   if (nodePid === undefined) return [];
   const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(nodePid)], { encoding: 'utf8' });

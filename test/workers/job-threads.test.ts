@@ -11,22 +11,22 @@ const { maker, blocks } = madeChain(12);
 const lines = blocks.map((block) => Buffer.from(lineOfBlock(block, maker.rules.codec)));
 
 /** Creates threads that read lines, and collects their log events. */
-function readers(params: ChainParams): { readonly threads: JobThreads; readonly told: string[] } {
-  const told: string[] = [];
+function readers(params: ChainParams): { readonly threads: JobThreads; readonly logged: string[] } {
+  const logged: string[] = [];
   const threads = new JobThreads({
     threads: 1,
     program: programBeside(new URL('../../src/workers/line-reader.js', import.meta.url).href, 'line-worker'),
     workerData: { params, knownHeight: 1 },
     waitingMax: Number.POSITIVE_INFINITY,
-    observer: { ...SILENT, log: (_level, code, _message, data) => told.push(`${code} ${JSON.stringify(data)}`) },
+    observer: { ...SILENT, log: (_level, code, _message, data) => logged.push(`${code} ${JSON.stringify(data)}`) },
   });
-  return { threads, told };
+  return { threads, logged };
 }
 
 test('a thread reads lines by itself, without help of the main thread', async (t) => {
-  const { threads, told } = readers(maker.rules.params);
+  const { threads, logged } = readers(maker.rules.params);
   const answer = await threads.ask(packParts(lines), 1);
-  t.deepEqual(told, []);
+  t.deepEqual(logged, []);
   const read = unpackParts(Buffer.from(answer ?? []));
   t.deepEqual(
     read.map((packed) => (packed.length === 0 ? undefined : unpackBlock(packed, maker.rules.codec))),
@@ -43,9 +43,9 @@ for (const name of ['devnet', 'devnet-gen2']) {
       duplicatedSignatures: new Map([['2', ['aa']]]),
       rounds: new Map([[5, { rewardsFactor: 2, feesFactor: 1, feesBonus: 10n }]]),
     };
-    const { threads, told } = readers({ ...loadNetwork(packagedNetworkDirectory(name)).params, exceptions });
+    const { threads, logged } = readers({ ...loadNetwork(packagedNetworkDirectory(name)).params, exceptions });
     const answer = await threads.ask(packParts([Buffer.from('{}')]), 1);
-    t.deepEqual(told, []);
+    t.deepEqual(logged, []);
     // The answer has one empty part, because the line is not a block.
     t.deepEqual(answer, Uint8Array.of(0, 0, 0, 0));
     await threads.close();

@@ -17,17 +17,17 @@ test('lines are parsed to blocks, on threads and without; block 1 is returned un
 });
 
 test('a line that contradicts itself, is no block or has a wrong signature is returned unparsed', async (t) => {
-  const spoilt = lines.map((line) => line.toString());
-  spoilt[10] = (spoilt[10] ?? '').replace(/"blockSignature":"[0-9a-f]{8}/, '"blockSignature":"00000000');
-  spoilt[11] = '{';
-  spoilt[12] = (spoilt[12] ?? '').replace(/"reward":"[0-9]+"/, '"reward":"7"');
+  const corrupted = lines.map((line) => line.toString());
+  corrupted[10] = (corrupted[10] ?? '').replace(/"blockSignature":"[0-9a-f]{8}/, '"blockSignature":"00000000');
+  corrupted[11] = '{';
+  corrupted[12] = (corrupted[12] ?? '').replace(/"reward":"[0-9]+"/, '"reward":"7"');
   for (const threads of [0, 2]) {
     const reader = createLineReader({ threads, rules, knownHeight: 1 });
-    const read = [...(await reader.read(spoilt.map((line) => Buffer.from(line))))];
+    const read = [...(await reader.read(corrupted.map((line) => Buffer.from(line))))];
     const refused = read.flatMap((each, index) => (Buffer.isBuffer(each) ? [[index, each.toString()]] : []));
     t.deepEqual(
       refused,
-      [0, 10, 11, 12].map((index) => [index, spoilt[index]]),
+      [0, 10, 11, 12].map((index) => [index, corrupted[index]]),
       `${threads} threads`,
     );
     await reader.close();

@@ -13,13 +13,13 @@ import { createVerifierPool } from '../../src/workers/verifier-pool.ts';
 const signer = createNoble();
 const keyPair = signer.keyPairOfSeed(Buffer.alloc(32, 7));
 
-interface Question {
+interface KnownCheck {
   readonly check: SignatureCheck;
   readonly right: boolean;
 }
 
-/** Returns questions, every third one with a wrong signature. */
-function questions(count: number, topic: string): Question[] {
+/** Returns checks, every third one with a wrong signature. */
+function knownChecks(count: number, topic: string): KnownCheck[] {
   return Array.from({ length: count }, (_, index) => {
     const message = createHash('sha256').update(`${topic} ${index}`).digest();
     const signature = signer.sign(message, keyPair.privateKey);
@@ -29,7 +29,11 @@ function questions(count: number, topic: string): Question[] {
   });
 }
 
-async function expectRightAnswers(t: ExecutionContext, verifier: Verifier, asked: readonly Question[]): Promise<void> {
+async function expectRightAnswers(
+  t: ExecutionContext,
+  verifier: Verifier,
+  asked: readonly KnownCheck[],
+): Promise<void> {
   const answers = await verifier.verifyAll(asked.map(({ check }) => check));
   t.deepEqual(
     answers,
@@ -55,37 +59,39 @@ for (const backend of backends) {
   test(`${backend}: one check and many, on the calling thread and on workers, have the same answers in order`, async (t) => {
     const pool = createVerifierPool({ threads: 2, backend, cacheEntriesMax: 1_000 });
     t.is(pool.backend, selectEd25519(backend).backend);
-    for (const { check, right } of questions(3, 'one')) t.is(pool.verify(check), right);
+    for (const { check, right } of knownChecks(3, 'one')) t.is(pool.verify(check), right);
     await expectRightAnswers(t, pool, []);
-    await expectRightAnswers(t, pool, questions(4, 'few'));
-    await expectRightAnswers(t, pool, questions(150, 'many'));
+    await expectRightAnswers(t, pool, knownChecks(4, 'few'));
+    await expectRightAnswers(t, pool, knownChecks(150, 'many'));
     await pool.close();
   });
 }
 
 test('simultaneous batches do not mix', async (t) => {
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000 });
-  await Promise.all([100, 61, 130].map((count) => expectRightAnswers(t, pool, questions(count, `batch of ${count}`))));
+  await Promise.all(
+    [100, 61, 130].map((count) => expectRightAnswers(t, pool, knownChecks(count, `batch of ${count}`))),
+  );
   await pool.close();
 });
 
 test('a batch larger than the cache, with repetitions, is answered completely', async (t) => {
   const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 10 });
-  const asked = questions(100, 'forgetful');
+  const asked = knownChecks(100, 'forgetful');
   await expectRightAnswers(t, pool, [...asked, ...asked]);
   await pool.close();
 });
 
 test('keys and signatures of a wrong length are invalid', async (t) => {
   const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 1_000 });
-  const [good] = questions(2, 'length').slice(1);
-  if (good === undefined) throw new Error('no question');
+  const [good] = knownChecks(2, 'length').slice(1);
+  if (good === undefined) throw new Error('no check');
   const short = { ...good.check, publicKey: good.check.publicKey.subarray(1) };
   const long = { ...good.check, signature: Buffer.concat([good.check.signature, Buffer.alloc(1)]) };
   t.false(pool.verify(short));
   t.false(pool.verify(long));
   t.deepEqual(await pool.verifyAll([short, good.check, long]), [false, true, false]);
-  const large = questions(90, 'length');
+  const large = knownChecks(90, 'length');
   await expectRightAnswers(t, pool, [{ check: short, right: false }, ...large, { check: long, right: false }]);
   await pool.close();
 });
@@ -97,7 +103,7 @@ test('bytes in shared memory are checked like others', async (t) => {
     copy.set(bytes);
     return copy;
   };
-  const asked = questions(80, 'shared').map(({ check, right }) => ({
+  const asked = knownChecks(80, 'shared').map(({ check, right }) => ({
     check: { publicKey: shared(check.publicKey), message: shared(check.message), signature: shared(check.signature) },
     right,
   }));
@@ -105,7 +111,7 @@ test('bytes in shared memory are checked like others', async (t) => {
   await pool.close();
 });
 
-test('a thread that dies with pending jobs costs no answer and is reported once', async (t) => {
+test('a thread that dies with pending jobs loses no answer and is reported once', async (t) => {
   const program = programOf(
     t,
     `import { parentPort } from 'node:worker_threads';
@@ -113,8 +119,8 @@ test('a thread that dies with pending jobs costs no answer and is reported once'
   );
   const { observer, codes } = listen();
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer, threadProgram: program });
-  await expectRightAnswers(t, pool, questions(150, 'death'));
-  await expectRightAnswers(t, pool, questions(150, 'after death'));
+  await expectRightAnswers(t, pool, knownChecks(150, 'death'));
+  await expectRightAnswers(t, pool, knownChecks(150, 'after death'));
   t.deepEqual(codes, ['VERIFY_THREAD_LOST']);
   await pool.close();
 });
@@ -123,7 +129,7 @@ test('a thread that cannot load its program, or answers too little, loses no ans
   const broken = programOf(t, `throw new Error('not today');`);
   const { observer, codes } = listen();
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer, threadProgram: broken });
-  await expectRightAnswers(t, pool, questions(100, 'broken'));
+  await expectRightAnswers(t, pool, knownChecks(100, 'broken'));
   t.deepEqual(codes, ['VERIFY_THREAD_LOST']);
   await pool.close();
 
@@ -133,17 +139,17 @@ test('a thread that cannot load its program, or answers too little, loses no ans
      parentPort.on('message', ({ id }) => parentPort.postMessage({ id, bytes: Uint8Array.of(1) }));`,
   );
   const lazyPool = createVerifierPool({ threads: 1, cacheEntriesMax: 1_000, threadProgram: lazy });
-  await expectRightAnswers(t, lazyPool, questions(100, 'lazy'));
+  await expectRightAnswers(t, lazyPool, knownChecks(100, 'lazy'));
   await lazyPool.close();
 });
 
 test('closing waits for pending checks, and a closed pool still answers', async (t) => {
   const { observer, codes } = listen();
   const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer });
-  const inFlight = expectRightAnswers(t, pool, questions(200, 'in flight'));
+  const inFlight = expectRightAnswers(t, pool, knownChecks(200, 'in flight'));
   await pool.close();
   await inFlight;
-  await expectRightAnswers(t, pool, questions(100, 'closed'));
+  await expectRightAnswers(t, pool, knownChecks(100, 'closed'));
   t.deepEqual(codes, []);
 });
 
@@ -152,7 +158,7 @@ test.serial('threads get a lower priority than the main thread where the system 
   const verifier = createVerifierPool({ threads: 2, cacheEntriesMax: 10 });
   t.teardown(() => verifier.close());
   const own = getPriority();
-  await expectRightAnswers(t, verifier, questions(300, 'rank'));
+  await expectRightAnswers(t, verifier, knownChecks(300, 'rank'));
   t.is(getPriority(), own);
   // If this thread has the lowest priority, the other threads cannot have a lower one.
   if (platform() !== 'linux' || own === constants.priority.PRIORITY_LOW) return;

@@ -13,7 +13,7 @@ import {
 } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
 import { descriptionOf, isSet, lsk, rowLines, type Row } from '../explore/words.ts';
-import type { QuestionFlags } from '../flags.ts';
+import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines } from '../table.ts';
 
@@ -23,11 +23,11 @@ const LATEST_SHOWN = 10;
  * @param which an address (with or without its L), the name of a delegate or a public key, in upper or lower case
  * @throws ProtocolError `ACCOUNT_UNKNOWN`, or an error of the query
  */
-export async function account(which: string, flags: QuestionFlags): Promise<void> {
+export async function account(which: string, flags: QueryFlags): Promise<void> {
   await askSource(flags, (source) => showAccount(source, which, flags));
 }
 
-async function showAccount(source: Source, which: string, flags: QuestionFlags): Promise<void> {
+async function showAccount(source: Source, which: string, flags: QueryFlags): Promise<void> {
   const found = await findAccount(source, which);
   const path = `transactions?senderIdOrRecipientId=${found.address}&sort=timestamp:desc&limit=${LATEST_SHOWN}`;
   const latest = await source.ask<readonly TransactionJson[]>(path, TRANSACTIONS);
@@ -56,8 +56,8 @@ const COLUMNS = [
 ] as const;
 
 async function findAccount(source: Source, which: string): Promise<AccountJson> {
-  for (const question of questionsOf(which)) {
-    const [found] = await source.ask<readonly AccountJson[]>(`accounts?${question}`, ACCOUNTS);
+  for (const query of queriesOf(which)) {
+    const [found] = await source.ask<readonly AccountJson[]>(`accounts?${query}`, ACCOUNTS);
     if (found !== undefined) return found;
   }
   // The node takes a name in a query for accounts as a pattern. A query for delegates takes the whole name.
@@ -73,7 +73,7 @@ async function findAccount(source: Source, which: string): Promise<AccountJson> 
   throw new ProtocolError('ACCOUNT_UNKNOWN', { which }, `${source.base} knows no account ${which}`);
 }
 
-function questionsOf(which: string): readonly string[] {
+function queriesOf(which: string): readonly string[] {
   const address = `${which.replace(/L$/i, '')}L`;
   if (addressFault(address) === undefined) return [`address=${address}`];
   const key = which.toLowerCase();

@@ -12,7 +12,7 @@ import {
 } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
 import { descriptionOf, isSet, lsk, rowLines, timeText } from '../explore/words.ts';
-import type { QuestionFlags } from '../flags.ts';
+import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
 const HEIGHT_MAX = 4_294_967_295;
@@ -22,11 +22,11 @@ const TRANSACTIONS_SHOWN_MAX = 100;
  * @param which a height, an id or `latest`
  * @throws ProtocolError `BLOCK_UNKNOWN`, or an error of the query
  */
-export async function block(which: string, flags: QuestionFlags): Promise<void> {
+export async function block(which: string, flags: QueryFlags): Promise<void> {
   await askSource(flags, (source) => showBlock(source, which, flags));
 }
 
-async function showBlock(source: Source, which: string, flags: QuestionFlags): Promise<void> {
+async function showBlock(source: Source, which: string, flags: QueryFlags): Promise<void> {
   const found = await findBlock(source, which);
   const path = `transactions?blockId=${found.id}&limit=${TRANSACTIONS_SHOWN_MAX}`;
   const transactions =
@@ -56,10 +56,10 @@ async function showBlock(source: Source, which: string, flags: QuestionFlags): P
 /** Finds a block by `latest`, height or id. A number that may be a height or an id is looked up as a height first. */
 async function findBlock(source: Source, which: string): Promise<BlockJson> {
   const isHeight = /^[0-9]{1,10}$/.test(which) && Number(which) >= 1 && Number(which) <= HEIGHT_MAX;
-  const questions =
+  const queries =
     which === 'latest' ? ['limit=1'] : [...(isHeight ? [`height=${Number(which)}`] : []), `blockId=${which}`];
-  for (const question of questions) {
-    const [found] = await source.ask<readonly BlockJson[]>(`blocks?${question}`, BLOCKS);
+  for (const query of queries) {
+    const [found] = await source.ask<readonly BlockJson[]>(`blocks?${query}`, BLOCKS);
     if (found !== undefined) return found;
   }
   throw new ProtocolError('BLOCK_UNKNOWN', { which }, `${source.base} has no block ${which}`);

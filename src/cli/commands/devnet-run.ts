@@ -144,7 +144,7 @@ async function steps(
     scenario,
     session,
     stop,
-    told: (result, number) => {
+    onResult: (result, number) => {
       results.push(result);
       const { step, tookMs, failure } = result;
       const place = `${number} of ${scenario.steps.length}  ${step.text}`;

@@ -82,8 +82,8 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
   const network = placedNetwork(chosen, pace.slotS, directory);
   const { httpPort, wsPort } = flags;
   const plan = (fork: ForkFacts | undefined): readonly PlannedNode[] => {
-    const standInFor = source === undefined ? {} : { standInFor: fork?.forgers ?? [] };
-    return planDevnet({ nodes: flags.nodes, httpPort, wsPort, directory, network, ...standInFor });
+    const forkDelegates = source === undefined ? {} : { forkDelegates: fork?.forgers ?? [] };
+    return planDevnet({ nodes: flags.nodes, httpPort, wsPort, directory, network, ...forkDelegates });
   };
   const planned = plan(undefined);
   await checkPortsFree(

@@ -6,15 +6,15 @@ import { POOL_STATES } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
 import { descriptionOf, lsk, rowLines, timeText, typeName } from '../explore/words.ts';
-import type { QuestionFlags } from '../flags.ts';
+import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
 /** @throws ProtocolError `TRANSACTION_UNKNOWN`, or any error of the query */
-export async function showTransaction(id: string, flags: QuestionFlags): Promise<void> {
+export async function showTransaction(id: string, flags: QueryFlags): Promise<void> {
   await askSource(flags, (source) => show(source, id, flags));
 }
 
-async function show(source: Source, id: string, flags: QuestionFlags): Promise<void> {
+async function show(source: Source, id: string, flags: QueryFlags): Promise<void> {
   const { transaction, state } = await findTransaction(source, id);
   if (flags.json === true) {
     printJson({ transaction, state });

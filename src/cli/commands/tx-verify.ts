@@ -7,7 +7,7 @@ import type { Transaction } from '../../protocol/types.ts';
 import { examine, type Examined } from '../explore/examine.ts';
 import { askSource, type Source } from '../explore/source.ts';
 import { rowLines } from '../explore/words.ts';
-import type { QuestionFlags } from '../flags.ts';
+import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { describe } from '../wallet/describe.ts';
 import { documentsIn } from '../wallet/documents.ts';
@@ -22,7 +22,7 @@ interface Verified extends Examined {
  * @throws ProtocolError `TRANSACTION_NOT_VALID` after all results were printed; errors of reading the file and of the
  *   query
  */
-export async function txVerify(file: string, flags: QuestionFlags): Promise<void> {
+export async function txVerify(file: string, flags: QueryFlags): Promise<void> {
   const documents = documentsIn(file);
   const verified = await askSource(flags, async (source) => {
     const signer = createSigner(await networkAt(source), defaultEd25519());

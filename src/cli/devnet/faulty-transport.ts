@@ -41,7 +41,7 @@ const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
  */
 const WAITING_MAX = 2_000;
 
-interface Question {
+interface PendingRequest {
   fail(reason: string): void;
   /** Starts the time limit of the answer. Before this call, only the timeout of the wrapped transport applies. */
   limit(): void;
@@ -52,7 +52,7 @@ interface Line {
   readonly outgoing: DelayLine;
   readonly incoming: DelayLine;
   /** Requests that wait for an answer. */
-  readonly asked: Set<Question>;
+  readonly asked: Set<PendingRequest>;
   /** Last information that the peer sent about itself. A delay may still keep it from the engine. */
   latest: PeerInfo | undefined;
   delivered: PeerInfo | undefined;
@@ -74,7 +74,7 @@ export class FaultyTransport implements Transport {
     this.#faults = byPort(links);
     for (const [peerId, line] of this.#lines) {
       // The new faults may lose answers, so open requests need a time limit.
-      if (this.#faultsOf(peerId) !== NONE) for (const question of line.asked) question.limit();
+      if (this.#faultsOf(peerId) !== NONE) for (const pending of line.asked) pending.limit();
       if (line.latest !== line.delivered && this.#faultsOf(peerId).loss === 0) this.#deliver(peerId, line);
     }
   }
@@ -130,30 +130,30 @@ export class FaultyTransport implements Transport {
     return new Promise((resolve, reject) => {
       let timer: Timer | undefined;
       const settled = (): void => {
-        line.asked.delete(question);
+        line.asked.delete(pending);
         timer?.cancel();
       };
-      const question: Question = {
+      const pending: PendingRequest = {
         fail: (reason) => {
           settled();
           reject(new ProtocolError('REQUEST_FAILED', { peerId, request: request.kind, reason }));
         },
         limit: () => {
-          timer ??= clock.after(REQUEST_TIMEOUT_MS, () => question.fail('no answer'));
+          timer ??= clock.after(REQUEST_TIMEOUT_MS, () => pending.fail('no answer'));
         },
       };
-      line.asked.add(question);
-      if (this.#faultsOf(peerId) !== NONE) question.limit();
+      line.asked.add(pending);
+      if (this.#faultsOf(peerId) !== NONE) pending.limit();
       const arrived = (settle: () => void): void => {
-        if (!line.asked.has(question)) return;
+        if (!line.asked.has(pending)) return;
         this.#cross(peerId, line.incoming, () => {
-          if (!line.asked.has(question)) return;
+          if (!line.asked.has(pending)) return;
           settled();
           settle();
         });
       };
       this.#cross(peerId, line.outgoing, () => {
-        if (!line.asked.has(question)) return;
+        if (!line.asked.has(pending)) return;
         over.request(peerId, request).then(
           (answer) => arrived(() => resolve(answer)),
           (error: Error) => arrived(() => reject(error)),
@@ -240,7 +240,7 @@ export class FaultyTransport implements Transport {
     this.#lines.delete(peerId);
     line.outgoing.clear();
     line.incoming.clear();
-    for (const question of [...line.asked]) question.fail(reason);
+    for (const pending of [...line.asked]) pending.fail(reason);
   }
 }
 

@@ -15,7 +15,7 @@ import { FaultyTransport } from './faulty-transport.ts';
 import type { NodeFaults } from './faults.ts';
 import { PageControls } from './page-controls.ts';
 import { Impersonation } from './impersonation.ts';
-import { nodeOfDelegate, StandIn, standInFor } from './fork/stand-in.ts';
+import { nodeOfDelegate, SubstituteKey, substituteKeyOf } from './fork/substitute-key.ts';
 import {
   BLOCKS_GIVEN_MAX,
   type AgentAccount,
@@ -52,7 +52,7 @@ export class NodeAgent implements NodeControl {
   /** Present if the supervisor offers its operations to the dashboard. */
   readonly devnet?: PageControls;
   readonly #impersonation: Impersonation;
-  readonly #standIn: StandIn | undefined;
+  readonly #substituteKey: SubstituteKey | undefined;
   readonly #fork: ForkShare | undefined;
   readonly #tell: (event: AgentEvent) => void;
   #isHeld: boolean;
@@ -70,8 +70,8 @@ export class NodeAgent implements NodeControl {
     this.#isChainChecked = isChainChecked;
     this.#impersonation = new Impersonation(impersonated);
     this.#fork = fork;
-    this.#standIn = fork === undefined ? undefined : new StandIn();
-    this.ed25519 = this.#impersonation.ed25519(this.#standIn?.ed25519(defaultEd25519()) ?? defaultEd25519());
+    this.#substituteKey = fork === undefined ? undefined : new SubstituteKey();
+    this.ed25519 = this.#impersonation.ed25519(this.#substituteKey?.ed25519(defaultEd25519()) ?? defaultEd25519());
     this.#machine = { clock, random };
     this.#setting = setting;
     this.#faults = faults;
@@ -90,7 +90,7 @@ export class NodeAgent implements NodeControl {
   }
 
   verifier(over: Verifier): Verifier {
-    return this.#impersonation.verifier(this.#standIn?.verifier(over) ?? over);
+    return this.#impersonation.verifier(this.#substituteKey?.verifier(over) ?? over);
   }
 
   wire(over: Transport): Transport {
@@ -108,13 +108,13 @@ export class NodeAgent implements NodeControl {
     parts.engine.listenToTransactions(arrived);
     parts.engine.listenToCompleted(arrived);
     if (this.#fork === undefined) return;
-    const enable = (): void => this.#standInForDelegates();
+    const enable = (): void => this.#enableForging();
     parts.engine.chain.listen({ applied: enable, reverted: enable });
   }
 
   /** Must be called when the node runs. */
   ready(): void {
-    this.#standInForDelegates();
+    this.#enableForging();
     this.#tell({ event: 'ready', state: this.state() });
   }
 
@@ -186,7 +186,7 @@ export class NodeAgent implements NodeControl {
         return CLOSED;
       case 'open': {
         await this.#lasting.open();
-        this.#standInForDelegates();
+        this.#enableForging();
         const { pool } = this.#engine;
         for (const transaction of request.transactions) pool.submit(transaction);
         return { ...this.state(), digest: this.#digest() };
@@ -222,13 +222,13 @@ export class NodeAgent implements NodeControl {
   }
 
   /** Enables forging for the delegates of the next block's round that belong to this node in a forked devnet. */
-  #standInForDelegates(): void {
+  #enableForging(): void {
     const fork = this.#fork;
     if (fork === undefined) return;
     const { chain, forging } = this.#engine;
     for (const publicKey of chain.rules.forgers(chain.state, chain.tip.header.height + 1)) {
       if (nodeOfDelegate(publicKey, fork.nodes) !== fork.index || forging.isEnabled(publicKey)) continue;
-      forging.enable(standInFor(publicKey));
+      forging.enable(substituteKeyOf(publicKey));
     }
   }
 

@@ -56,7 +56,7 @@ export function readPool(directory: string): readonly JsonObject[] {
  * @param options `withJournal: false` if the snapshot is of another node, whose signed blocks and accepted transactions
  *   do not concern this node
  */
-export function putBackState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
+export function restoreState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));
   for (const [name, file] of filesOf(dataDirectory)) {
     if (name !== DATA_FILE && !withJournal) continue;

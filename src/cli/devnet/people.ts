@@ -9,7 +9,7 @@ import type { JsonObject, KeyPair, PublicKey } from '../../protocol/types.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
 import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
 import { usageError } from '../problems.ts';
-import { standInFor } from './fork/stand-in.ts';
+import { substituteKeyOf } from './fork/substitute-key.ts';
 import { readImpersonated, writeImpersonated } from './folder.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
@@ -147,7 +147,7 @@ export class People {
     for (const publicKey of funders) {
       const { account } = await timekeeper.ask({ op: 'account', address: addressOf(publicKey) });
       if (account?.secondPublicKey !== undefined || account?.isGroup === true) continue;
-      if (BigInt(account?.balance ?? 0) >= amount + FEES_BEDDOWS_MAX) return standInFor(publicKey);
+      if (BigInt(account?.balance ?? 0) >= amount + FEES_BEDDOWS_MAX) return substituteKeyOf(publicKey);
     }
     const message =
       'no account of the chain has so much and has sent something before, so that its public key is known';

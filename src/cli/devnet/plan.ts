@@ -5,7 +5,7 @@ import { isPortBlocked } from '../../primitives/blocked-ports.ts';
 import type { ForgerEntry, Forgers, Network } from '../../config/network.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import { usageError } from '../problems.ts';
-import { nodeOfDelegate } from './fork/stand-in.ts';
+import { nodeOfDelegate } from './fork/substitute-key.ts';
 import type { ForkShare } from './messages.ts';
 
 export interface DevnetRequest {
@@ -18,7 +18,7 @@ export interface DevnetRequest {
   /** Format of the nodes' log lines; default: for people. */
   readonly logFormat?: 'json';
   /** Delegates of a forked chain, whose keys are not needed. */
-  readonly standInFor?: readonly PublicKey[];
+  readonly forkDelegates?: readonly PublicKey[];
 }
 
 export interface PlannedNode {
@@ -48,8 +48,8 @@ const BLOCK_TIMES_PER_BLOCK = 3;
  *   a network without known delegates
  */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
-  const { nodes, httpPort, wsPort, directory, network, logFormat, standInFor } = request;
-  const forgers = standInFor === undefined ? publishedForgers(network) : undefined;
+  const { nodes, httpPort, wsPort, directory, network, logFormat, forkDelegates } = request;
+  const forgers = forkDelegates === undefined ? publishedForgers(network) : undefined;
   if (Math.max(httpPort, wsPort) + nodes - 1 > 65_535) {
     throw usageError(`${nodes} nodes from port ${Math.max(httpPort, wsPort)} pass port 65535: choose lower ports`);
   }
@@ -62,7 +62,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
     const folder = join(directory, `node-${index}`);
     const delegates =
       forgers === undefined
-        ? standInsOf(standInFor ?? [], { index, nodes })
+        ? forkForgersOf(forkDelegates ?? [], { index, nodes })
         : forgers.delegates.filter((_, position) => position % nodes === index);
     return {
       index,
@@ -82,7 +82,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
         },
         forging: {
           ...(forgers === undefined
-            ? STAND_IN_FORGING
+            ? FORK_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
           // A single node would wait forever for the consent of peers.
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
@@ -97,12 +97,12 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 }
 
 /**
- * The agent forges. Configuration for nodes of a forked devnet. Watermarks are disabled, because a real node with these
- * delegates may run on this machine.
+ * Configuration for nodes of a forked devnet, in which the agent enables forging. Watermarks are disabled, because a
+ * real node with these delegates may run on this machine.
  */
-const STAND_IN_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
+const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 
-function standInsOf(publicKeys: readonly PublicKey[], { index, nodes }: ForkShare): readonly ForgerEntry[] {
+function forkForgersOf(publicKeys: readonly PublicKey[], { index, nodes }: ForkShare): readonly ForgerEntry[] {
   return publicKeys
     .filter((publicKey) => nodeOfDelegate(publicKey, nodes) === index)
     .map((publicKey) => ({ publicKey, encryptedPassphrase: '' }));

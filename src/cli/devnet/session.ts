@@ -16,7 +16,7 @@ import { afterStart } from './start-wait.ts';
 import { FaultControl } from './fault-control.ts';
 import { readClock, writeClock, writeNodeFolder } from './folder.ts';
 import type { ForkFacts } from './fork/prepare.ts';
-import { putBackState } from './node-state.ts';
+import { restoreState } from './node-state.ts';
 import { operationsOf } from './operations.ts';
 import { performForPage } from './page-controls.ts';
 import { People } from './people.ts';
@@ -202,8 +202,8 @@ class Session {
   }
 
   /**
-   * True when everybody knows the keys of the network, or when a forked devnet signs with the stand-in key. If both are
-   * false, a transfer of this devnet might be valid on a network that somebody uses.
+   * True when everybody knows the keys of the network, or when a forked devnet signs with the substitute key. If both
+   * are false, a transfer of this devnet might be valid on a network that somebody uses.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;
@@ -273,7 +273,7 @@ class Session {
     const draft = join(directory, 'chain-of-another');
     try {
       await this.#timekeeper.exclusively(() => link.ask({ op: 'snapshot', directory: draft }));
-      putBackState(draft, join(directory, this.#options.network.name), { withJournal: false });
+      restoreState(draft, join(directory, this.#options.network.name), { withJournal: false });
     } finally {
       rmSync(draft, { recursive: true, force: true });
     }

@@ -8,7 +8,7 @@ import { makeFolder } from '../../store/disk/folder.ts';
 import { usageError } from '../problems.ts';
 import type { AgentState } from './messages.ts';
 import { MINING_MODES } from './mining.ts';
-import { copyState, putBackState, readPool } from './node-state.ts';
+import { copyState, restoreState, readPool } from './node-state.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 import type { Timekeeper, TimeState } from './timekeeper.ts';
 
@@ -137,7 +137,7 @@ export class Snapshots {
         // All nodes close first. A running node with the restored chain would download the newer chain from a node that
         // is not restored yet.
         await Promise.all(running.map(({ link }) => link.ask({ op: 'close' })));
-        for (const node of nodes) putBackState(join(this.#folderOf(name), nameOf(node)), this.#dataOf(node));
+        for (const node of nodes) restoreState(join(this.#folderOf(name), nameOf(node)), this.#dataOf(node));
         states = await Promise.all(
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );

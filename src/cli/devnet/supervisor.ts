@@ -105,7 +105,7 @@ async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<
   const allowedMs = untilHeight === undefined ? STARTUP_MS : deadlineMs(untilHeight, run.network.params.blockTimeS);
   let isStarted = false;
   const firstRound = new FirstRound(run.network.params.activeDelegates);
-  let readyTold = run.onReady === undefined;
+  let isReadyReported = run.onReady === undefined;
   // Nodes that answer slowly must not delay the stop of the devnet.
   const stopped = new Promise<undefined>((resolve) => {
     stop.addEventListener('abort', () => resolve(undefined), { once: true });
@@ -120,10 +120,10 @@ async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<
     const heights: readonly number[] = rows.flatMap(({ state }) => (state === undefined ? [] : [state.height]));
     const allAnswer = heights.length === nodes.length;
     isStarted ||= allAnswer;
-    if (allAnswer && !readyTold) {
+    if (allAnswer && !isReadyReported) {
       const result = await blocksAt(nodes, Math.min(...heights));
       if (result !== undefined) run.onReady?.(result);
-      readyTold = result !== undefined;
+      isReadyReported = result !== undefined;
     }
     if (untilHeight !== undefined && allAnswer && Math.min(...heights) >= untilHeight) {
       const result = await blocksAt(nodes, untilHeight);

@@ -6,15 +6,16 @@
 import { SerialQueue } from '../../engine/serial-queue.ts';
 import { timeOf, type ClockSetting } from '../../node/movable-clock.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
-import { LruMap } from '../../primitives/bounded.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import { slotAtMs, slotStartMs } from '../../protocol/slots.ts';
 import type { JsonObject } from '../../protocol/types.ts';
 import type { MiningMode } from './mining.ts';
 import type { AgentLink, AgentRequest, AgentState } from './messages.ts';
+import { NodeLinks, type NodeLinksOptions } from './node-links.ts';
+import { TransactionRelay } from './transaction-relay.ts';
 
-export interface TimekeeperOptions {
+export interface TimekeeperOptions extends NodeLinksOptions {
   readonly params: ChainParams;
   /** Clock of the machine. */
   readonly clock: Clock;
@@ -24,10 +25,6 @@ export interface TimekeeperOptions {
    * clock then runs ahead. Undefined when the clock of the chain runs as fast as the machine's clock.
    */
   readonly intervalMs?: number | undefined;
-  /** The running nodes. */
-  readonly links: () => readonly AgentLink[];
-  /** Identifies the part of a cut network to which a node belongs. Without `partOf`, all nodes reach each other. */
-  readonly partOf?: (link: AgentLink) => unknown;
   /**
    * Longest wait, in milliseconds, for all nodes to connect to their peers before the first block; default 5000, 0 for
    * nodes without peers.
@@ -47,11 +44,6 @@ export interface MinedSlots {
   readonly time: string;
 }
 
-/**
- * Maximum number of ids of transactions that were handed to other nodes. With these ids, each transaction is handed on
- * only once. The maximum is several times the size of a pool.
- */
-const KNOWN_TRANSACTIONS_MAX = 20_000;
 /** Default of `peersWaitMs`. Nodes on one machine connect within a fraction of a second. */
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
@@ -64,16 +56,18 @@ const INSTANT_BLOCKS_MAX = 1_000;
 export class Timekeeper {
   readonly #options: TimekeeperOptions;
   readonly #queue = new SerialQueue();
-  readonly #known = new LruMap<string, true>(KNOWN_TRANSACTIONS_MAX);
+  readonly #nodes: NodeLinks;
+  readonly #relay: TransactionRelay;
   #setting: ClockSetting = { kind: 'running', aheadMs: 0 };
   #mode: MiningMode;
   #hasBegun = false;
-  #arrived: Arrived[] = [];
   #timer: Timer | undefined;
   #isStopped = false;
 
   constructor(options: TimekeeperOptions) {
     this.#options = options;
+    this.#nodes = new NodeLinks(options);
+    this.#relay = new TransactionRelay(this.#nodes);
     this.#mode = options.mode;
   }
 
@@ -106,7 +100,7 @@ export class Timekeeper {
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
     return this.#queue.run(async () => {
-      const states = await this.#askAll({ op: 'state' });
+      const states = await this.#nodes.askAll({ op: 'state' });
       const tipSlot = Math.max(...states.map(({ tip }) => tip.slot));
       const tipMs = slotStartMs(tipSlot, this.#options.params);
       this.#setting = earlier ?? this.#setting;
@@ -175,9 +169,9 @@ export class Timekeeper {
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {
-      this.#known.set(knownAs(id, transaction), true);
+      this.#relay.learn(id, transaction);
       await this.ask({ op: 'transaction', transaction });
-      await this.#askAll({ op: 'transaction', transaction });
+      await this.#nodes.askAll({ op: 'transaction', transaction });
       for (let slots = 0; slots < 2 * this.#options.params.activeDelegates; slots += 1) {
         const { state } = await this.#mine(1);
         const { isConfirmed = false } = await this.ask({ op: 'confirmed', id });
@@ -195,15 +189,13 @@ export class Timekeeper {
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers; errors of the node
    */
-  async ask(request: AgentRequest): Promise<AgentState> {
-    const highest = await this.#highest();
-    if (highest === undefined) throw noneAnswers();
-    return highest.link.ask(request);
+  ask(request: AgentRequest): Promise<AgentState> {
+    return this.#nodes.askHighest(request);
   }
 
   /** Makes all nodes accept any signature of these keys, permanently. */
   impersonate(publicKeys: readonly string[]): Promise<void> {
-    return this.#queue.run(async () => void (await this.#askAll({ op: 'impersonate', publicKeys })));
+    return this.#queue.run(async () => void (await this.#nodes.askAll({ op: 'impersonate', publicKeys })));
   }
 
   /** Stops the clock of all nodes, so no new slot begins. */
@@ -231,7 +223,7 @@ export class Timekeeper {
     return this.#queue.run(async () => {
       let { tip } = await link.ask(this.#setRequest());
       for (;;) {
-        const from = await this.#highest(this.#reachedBy(link));
+        const from = await this.#nodes.highest(this.#nodes.reachedBy(link));
         if (from === undefined || from.state.tip.height <= tip.height) return;
         const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
         const after = await link.ask({ op: 'take', blocks });
@@ -247,12 +239,9 @@ export class Timekeeper {
    * at once, so the next block has it, whichever node forges. In the mode `instant`, a block is mined.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
-    const key = knownAs(id, transaction);
-    if (this.#known.get(key) === true) return;
-    this.#known.set(key, true);
+    if (!this.#relay.learn(id, transaction)) return;
     if (this.#mode === 'interval' || this.#isStopped) return;
-    this.#arrived.push({ transaction, at });
-    if (this.#arrived.length > 1) return;
+    if (!this.#relay.add({ transaction, at })) return;
     this.#queue.run(() => this.#takeArrived()).catch((error: unknown) => this.#tellFailure(error));
   }
 
@@ -264,12 +253,12 @@ export class Timekeeper {
     return this.#queue.run(async () => {
       const before: TimeState = { setting: this.#setting, mode: this.#mode };
       const setting = { kind: 'frozen', atMs: this.nowMs() } as const;
-      await this.#askAll({ op: 'set', setting, isHeld: true });
+      await this.#nodes.askAll({ op: 'set', setting, isHeld: true });
       let after = before;
       try {
         const { result, restored } = await work();
         after = restored ?? before;
-        if (restored !== undefined) this.#known.clear();
+        if (restored !== undefined) this.#relay.forget();
         return result;
       } finally {
         this.#setting = after.setting;
@@ -286,25 +275,20 @@ export class Timekeeper {
   }
 
   async #takeArrived(): Promise<void> {
-    const transactions = this.#arrived;
-    this.#arrived = [];
+    const arrived = this.#relay.take();
     if (this.#mode === 'interval') return;
-    for (const { transaction, at } of transactions) {
-      const links = at === undefined ? this.#options.links() : this.#reachedBy(at);
-      // All nodes refuse a transaction that a block has taken meanwhile.
-      await this.#ask(links, { op: 'transaction', transaction }).catch(() => undefined);
-    }
+    await this.#relay.send(arrived);
     if (this.#mode !== 'instant') return;
     for (let blocks = 0; blocks < INSTANT_BLOCKS_MAX; blocks += 1) {
-      const { state, transactions: taken } = await this.#mine(1);
-      if (taken === 0 || state.poolSize === 0) break;
+      const { state, transactions } = await this.#mine(1);
+      if (transactions === 0 || state.poolSize === 0) break;
     }
     await this.#setAll();
   }
 
   async #mine(count: number): Promise<Mined> {
     const { params } = this.#options;
-    const states = await this.#askAll({ op: 'state' });
+    const states = await this.#nodes.askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
     // The function ignores tips in future slots. A node whose clock is ahead may have a tip in a future slot. This tip
     // does not show whether the slots before it are filled.
@@ -317,8 +301,8 @@ export class Timekeeper {
       lastSlot = slot;
       if (slot > slotAtMs(this.nowMs(), params)) this.#moveTo(slotStartMs(slot, params));
       // All nodes must have the new time before they receive a block of the new slot.
-      await this.#askAll({ op: 'set', setting: this.#setting, isHeld: true });
-      const answers = await this.#answers(this.#options.links(), { op: 'forge' });
+      await this.#nodes.askAll({ op: 'set', setting: this.#setting, isHeld: true });
+      const answers = await this.#nodes.answers(this.#nodes.all(), { op: 'forge' });
       // With wrong clocks or different chains, several nodes may forge in the same slot.
       const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>
         forged === undefined ? [] : [{ link, forged, after }],
@@ -329,7 +313,7 @@ export class Timekeeper {
       for (const { link, forged, after } of forgers) {
         state = after;
         transactions = Number(forged['numberOfTransactions'] ?? 0);
-        await this.#ask(this.#reachedBy(link), { op: 'take', blocks: [forged] });
+        await this.#nodes.ask(this.#nodes.reachedBy(link), { op: 'take', blocks: [forged] });
       }
     }
     return { state, emptySlots, transactions };
@@ -337,10 +321,10 @@ export class Timekeeper {
 
   async #peersMet(): Promise<void> {
     const { clock, peersWaitMs = PEERS_WAIT_MS } = this.#options;
-    const others = this.#options.links().length - 1;
+    const others = this.#nodes.all().length - 1;
     const endMs = clock.nowMs() + peersWaitMs;
     while (!this.#isStopped && clock.nowMs() < endMs) {
-      const states = await this.#askAll({ op: 'state' });
+      const states = await this.#nodes.askAll({ op: 'state' });
       if (states.every(({ peers }) => peers >= others)) return;
       await new Promise<void>((resolve) => void clock.after(PEERS_POLL_MS, resolve));
     }
@@ -357,43 +341,9 @@ export class Timekeeper {
     return { op: 'set', setting: this.#setting, isHeld: this.isHeld };
   }
 
+  /** Sends the clock to all nodes. A node that does not answer gets the clock when it answers again. */
   async #setAll(): Promise<void> {
-    await this.#askAll(this.#setRequest());
-  }
-
-  /**
-   * Sends a request to all running nodes. A node that does not answer is skipped. A skipped node gets the present state
-   * when it answers again.
-   *
-   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
-   */
-  #askAll(request: AgentRequest): Promise<readonly AgentState[]> {
-    return this.#ask(this.#options.links(), request);
-  }
-
-  async #ask(links: readonly AgentLink[], request: AgentRequest): Promise<readonly AgentState[]> {
-    return (await this.#answers(links, request)).map(({ state }) => state);
-  }
-
-  async #answers(links: readonly AgentLink[], request: AgentRequest): Promise<readonly Answered[]> {
-    const asked = links.map(async (link) => ({ link, state: await link.ask(request) }));
-    const answers = await Promise.allSettled(asked);
-    const given = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    if (given.length > 0) return given;
-    throw noneAnswers();
-  }
-
-  #reachedBy(link: AgentLink): readonly AgentLink[] {
-    const { links, partOf = () => undefined } = this.#options;
-    return links().filter((each) => partOf(each) === partOf(link));
-  }
-
-  async #highest(links = this.#options.links()): Promise<Answered | undefined> {
-    const answers = links.map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));
-    const settled = await Promise.allSettled(answers);
-    return settled
-      .flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-      .sort((a, b) => b.state.tip.height - a.state.tip.height)[0];
+    await this.#nodes.askAll(this.#setRequest());
   }
 
   #arm(): void {
@@ -421,36 +371,10 @@ export class Timekeeper {
   }
 }
 
-/**
- * Key of a transaction in the list of known transactions. A transaction of a group arrives again with more signatures,
- * so the number of signatures is part of the key.
- */
-function knownAs(id: string, { signatures }: JsonObject): string {
-  return Array.isArray(signatures) && signatures.length > 0 ? `${id} ${signatures.length}` : id;
-}
-
-function noneAnswers(): ProtocolError {
-  return new ProtocolError('DEVNET_NODE_SILENT', {}, 'no node of the devnet answers');
-}
-
 /** Setting of a devnet's clock, and its mining mode. */
 export interface TimeState {
   readonly setting: ClockSetting;
   readonly mode: MiningMode;
-}
-
-interface Answered {
-  readonly link: AgentLink;
-  readonly state: AgentState;
-}
-
-interface Arrived {
-  readonly transaction: JsonObject;
-  /**
-   * The node that accepted the transaction. In a cut network, only the nodes in the part of the accepting node get the
-   * transaction.
-   */
-  readonly at: AgentLink | undefined;
 }
 
 interface Mined {

@@ -3,7 +3,8 @@
 import { shownAddress } from '../ask-node.ts';
 import { finding, type Finding } from './catalogue.ts';
 import { checkDisk, type DiskRequest } from './disk-checks.ts';
-import { checkNode, type NodeRequest } from './node-checks.ts';
+import { checkNode } from './node-checks.ts';
+import type { NodeRequest } from './node-answers.ts';
 
 export type ExamineRequest = NodeRequest & Omit<DiskRequest, 'isAnswering'>;
 

@@ -85,8 +85,10 @@ function votesOf(votes: unknown): string {
     ['votes for', all.filter((vote) => vote.startsWith('+'))],
     ['takes its vote back from', all.filter((vote) => vote.startsWith('-'))],
   ] as const;
-  const told = parts.flatMap(([words, list]) => (list.length === 0 ? [] : [`${words} ${list.map(keyOf).join(', ')}`]));
-  return told.length === 0 ? 'votes for nobody' : told.join('; ');
+  const phrases = parts.flatMap(([words, list]) =>
+    list.length === 0 ? [] : [`${words} ${list.map(keyOf).join(', ')}`],
+  );
+  return phrases.length === 0 ? 'votes for nobody' : phrases.join('; ');
 }
 
 function keyOf(vote: string): string {

@@ -121,7 +121,7 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
   }
 }
 
-/** Returns the error for a node whose chain is shorter than the final part that it told before. */
+/** Returns the error for a node whose chain is shorter than the final part that it reported before. */
 export function nodeBehind(base: string, height: number, finalHeight: number): ProtocolError {
   const message = `the chain of ${base} is at height ${height}, below block ${finalHeight}, which counted as final`;
   return new ProtocolError('NODE_BEHIND', { url: base, height, finalHeight }, message);

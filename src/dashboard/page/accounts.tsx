@@ -4,7 +4,7 @@ import type { Account, Transaction, Votes } from '../answers.ts';
 import { balanceSteps } from '../balances.ts';
 import { amountText, BEDDOWS_PER_LSK, countOf, countText, dateText, shareText } from '../format.ts';
 import type { Place } from '../place.ts';
-import { ACCOUNT_ORDERS, accountsQuestion, orderOf } from '../questions.ts';
+import { ACCOUNT_ORDERS, accountsRequest, orderOf } from '../list-requests.ts';
 import { Chart } from './chart.tsx';
 import { Copied, Raw } from './copied.tsx';
 import { ForgedBlocks } from './delegates.tsx';
@@ -22,7 +22,7 @@ const STEPS_MAX = 100;
 export function Accounts(place: Place) {
   const { page, filters } = place;
   const { status, constants } = useLive();
-  const asked = useAnswer<Account[]>(accountsQuestion(filters, pageOf(place)), status?.height);
+  const asked = useAnswer<Account[]>(accountsRequest(filters, pageOf(place)), status?.height);
   const isByWealth = orderOf(filters, ACCOUNT_ORDERS) === ACCOUNT_ORDERS[0]?.[0];
   return (
     <>

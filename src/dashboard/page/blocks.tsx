@@ -3,10 +3,10 @@
 import type { Block, Transaction } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
-import { BLOCK_ORDERS, blocksQuestion } from '../questions.ts';
+import { BLOCK_ORDERS, blocksRequest } from '../list-requests.ts';
 import { Copied, Raw } from './copied.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
-import { useAnswer, useLive, useQuestion } from './hooks.ts';
+import { useAnswer, useLive, useRequest } from './hooks.ts';
 import {
   Age,
   Amount,
@@ -79,8 +79,8 @@ export function Blocks(place: Place) {
   const { page, filters } = place;
   const { status, names } = useLive();
   const keys = new Map([...names].map(([publicKey, name]) => [name, publicKey]));
-  const question = blocksQuestion(filters, pageOf(place), (name) => keys.get(name));
-  const asked = useQuestion<Block[]>(question, page === 1 ? status?.height : '');
+  const request = blocksRequest(filters, pageOf(place), (name) => keys.get(name));
+  const asked = useRequest<Block[]>(request, page === 1 ? status?.height : '');
   return (
     <>
       <h1>Blocks</h1>

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { shortText } from '../format.ts';
 
-const TOLD_MS = 1500;
+const SHOWN_MS = 1500;
 
 /** A text with a button that copies it. */
 export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
@@ -16,7 +16,7 @@ export function Copied({ text, children }: { text: string; children?: ComponentC
   const copy = async (): Promise<void> => {
     await clipboard.writeText(text);
     setCopied(true);
-    setTimeout(() => setCopied(false), TOLD_MS);
+    setTimeout(() => setCopied(false), SHOWN_MS);
   };
   return (
     <span class="copied">

@@ -3,7 +3,7 @@
 import type { Block, Delegate, Earnings, Voters } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
 import type { Place } from '../place.ts';
-import { DELEGATE_ORDERS, delegatesQuestion, orderOf } from '../questions.ts';
+import { DELEGATE_ORDERS, delegatesRequest, orderOf } from '../list-requests.ts';
 import { BlockTable } from './blocks.tsx';
 import { Copied, Raw } from './copied.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
@@ -23,7 +23,7 @@ export function Delegates(place: Place) {
   const { page, filters } = place;
   const { status, constants } = useLive();
   const active = constants?.activeDelegates ?? ACTIVE_DELEGATES;
-  const asked = useAnswer<Delegate[]>(delegatesQuestion(filters, pageOf(place, PAGE_DELEGATES)), status?.height);
+  const asked = useAnswer<Delegate[]>(delegatesRequest(filters, pageOf(place, PAGE_DELEGATES)), status?.height);
   const isByRank = orderOf(filters, DELEGATE_ORDERS) === DELEGATE_ORDERS[0]?.[0];
   const isWhole = page === 1 && Object.keys(filters).length === 0;
   return (

@@ -13,7 +13,7 @@ export function Diagnostics() {
     <>
       <h1>Diagnostics</h1>
       {diagnostics === undefined ? (
-        <p class="none">Only the machine of the node is told what it decided.</p>
+        <p class="none">The node sends its diagnostics only to browsers on its own machine.</p>
       ) : (
         <Table
           caption="What the node refused, dropped or missed, and why"

@@ -5,7 +5,7 @@
 
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { hashOf, type Filters, type Place } from '../place.ts';
-import { orderOf, type Order } from '../questions.ts';
+import { orderOf, type Order } from '../list-requests.ts';
 import type { Sorting } from './parts.tsx';
 
 /** A field of the form: a text field, or a choice if it has options. */

@@ -3,7 +3,7 @@
 import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { placeOfHash, type Place } from '../place.ts';
-import type { Question } from '../questions.ts';
+import type { ListRequest } from '../list-requests.ts';
 import { roundSlots, type Round } from '../round.ts';
 import { ask, AskFailed, type Answer } from './ask.ts';
 import { Live, type LiveState } from './live.ts';
@@ -97,10 +97,10 @@ export function useAnswer<Data>(path: string, version: string | number = ''): Re
  * Like `useAnswer`, for a request that may not be valid. For an invalid request, the result is the reason instead of an
  * answer.
  */
-export function useQuestion<Data>(question: Question, version: string | number = ''): RequestState<Data> {
-  const path = 'path' in question ? question.path : '';
+export function useRequest<Data>(request: ListRequest, version: string | number = ''): RequestState<Data> {
+  const path = 'path' in request ? request.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
-  return 'problem' in question ? { kind: 'failed', reason: question.problem, status: undefined } : asked;
+  return 'problem' in request ? { kind: 'failed', reason: request.problem, status: undefined } : asked;
 }
 
 /**
@@ -110,7 +110,7 @@ export function useQuestion<Data>(question: Question, version: string | number =
  *   sent
  */
 export function useAsked<Data>(
-  question: () => Promise<Answer<Data>>,
+  request: () => Promise<Answer<Data>>,
   name: string,
   version: string | number,
 ): RequestState<Data> {
@@ -121,7 +121,7 @@ export function useAsked<Data>(
   useEffect(() => {
     if (name === '') return undefined;
     let isWanted = true;
-    question().then(
+    request().then(
       (answer) => isWanted && setAsked({ name, result: { kind: 'answered', answer } }),
       (error: unknown) => {
         const reason = error instanceof AskFailed ? error.message : 'The answer cannot be shown.';

@@ -2,7 +2,7 @@
 
 import { countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
-import type { PageOfList } from '../questions.ts';
+import type { PageOfList } from '../list-requests.ts';
 import type { ListMeta } from './ask.ts';
 
 /** Number of rows on a page. */

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { hashOf, type View } from '../place.ts';
-import { nextOrder, type Order } from '../questions.ts';
+import { nextOrder, type Order } from '../list-requests.ts';
 import { amountText, countText, dateText, decimalsOf, shortText, sinceText } from '../format.ts';
 import type { ListMeta } from './ask.ts';
 import { useLive, useNow, useOverflow, type RequestState } from './hooks.ts';
@@ -121,7 +121,7 @@ export function Moment({ timestamp }: { timestamp: number }) {
   );
 }
 
-/** Shows the answer to a question, or the reason why there is no answer. */
+/** Shows the answer to a request, or the reason why there is no answer. */
 export function Answered<Data>({
   asked,
   children,

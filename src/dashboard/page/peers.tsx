@@ -6,7 +6,7 @@ import { countText, dateText } from '../format.ts';
 import { useAnswer, useLive } from './hooks.ts';
 import { Answered, Table } from './parts.tsx';
 
-const LAG_TOLD_MIN = 3;
+const LAG_SHOWN_MIN = 3;
 
 export function PeerTable({ peers }: { peers: readonly Peer[] }) {
   const { status } = useLive();
@@ -14,7 +14,7 @@ export function PeerTable({ peers }: { peers: readonly Peer[] }) {
     const lag = (status?.height ?? 0) - (height ?? 0);
     // A peer announces its height a moment after it has a new block. Therefore a peer that is one block behind counts
     // as up to date.
-    if (height === undefined || Math.abs(lag) < LAG_TOLD_MIN) return '';
+    if (height === undefined || Math.abs(lag) < LAG_SHOWN_MIN) return '';
     return lag > 0 ? `${lag} behind` : `${-lag} ahead`;
   };
   return (
@@ -84,7 +84,7 @@ function Verdicts({ version }: { version: number }) {
                   ),
                 },
                 { name: 'Direction', cell: ({ direction }) => (direction === undefined ? '–' : DIRECTIONS[direction]) },
-                { name: 'Version', cell: ({ version: told }) => told ?? '–' },
+                { name: 'Version', cell: ({ version: text }) => text ?? '–' },
                 {
                   name: 'Height',
                   isFigure: true,

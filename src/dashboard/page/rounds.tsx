@@ -16,16 +16,16 @@ const PAGE_BLOCKS = 100;
  */
 const PAGES_MAX = 6;
 /** Maximum number of requests about slots. Each request covers up to 101 consecutive slots. */
-const SLOT_QUESTIONS_MAX = 4;
-const SLOTS_PER_QUESTION = 101;
+const SLOT_REQUESTS_MAX = 4;
+const SLOTS_PER_REQUEST = 101;
 
 export function LastRounds({ activeDelegates }: { activeDelegates: number }) {
   const { status, blockTimeS, names, forging } = useLive();
   const height = status?.height ?? 0;
   const ended = Math.floor(height / activeDelegates);
-  const question = () => lastRounds(height, activeDelegates, blockTimeS);
+  const request = () => lastRounds(height, activeDelegates, blockTimeS);
   // The list of ended rounds changes only at the end of a round and on a reorg.
-  const asked = useAsked(question, `rounds ${blockTimeS}`, ended);
+  const asked = useAsked(request, `rounds ${blockTimeS}`, ended);
   if (height === 0) return null;
   const own = new Set((forging ?? []).map(({ publicKey }) => publicKey));
   const nameOf = (publicKey: string): string => names.get(publicKey) ?? `${publicKey.slice(0, 8)}…`;
@@ -141,30 +141,30 @@ async function lastRounds(
   );
   const request = { blocks: answers.flatMap(({ data }) => data), blockTimeS, activeDelegates };
   const seen = pastRounds(request).slice(0, ROUNDS_SHOWN);
-  const told = await forgersOf(unknownSlots(seen));
-  const data = told.size === 0 ? seen : pastRounds({ ...request, told }).slice(0, ROUNDS_SHOWN);
+  const forgers = await forgersOf(unknownSlots(seen));
+  const data = forgers.size === 0 ? seen : pastRounds({ ...request, forgers }).slice(0, ROUNDS_SHOWN);
   return { meta: {}, data };
 }
 
-interface ToldSlot {
+interface ReportedSlot {
   readonly slot: number;
   readonly forger?: { readonly publicKey: string; readonly isCertain?: boolean };
 }
 
 /** Requests the forgers of slots by slot; empty if the node does not allow this browser to ask. */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  const told = new Map<number, string>();
+  const forgers = new Map<number, string>();
   let asked = -1;
-  let questions = 0;
+  let requests = 0;
   for (const slot of [...slots].sort((a, b) => a - b)) {
-    if (slot <= asked || questions === SLOT_QUESTIONS_MAX) continue;
-    questions += 1;
-    asked = slot + SLOTS_PER_QUESTION - 1;
-    const report = await askIfAllowed<{ slots: readonly ToldSlot[] }>(
-      `node/slots?from=${slot}&limit=${SLOTS_PER_QUESTION}`,
+    if (slot <= asked || requests === SLOT_REQUESTS_MAX) continue;
+    requests += 1;
+    asked = slot + SLOTS_PER_REQUEST - 1;
+    const report = await askIfAllowed<{ slots: readonly ReportedSlot[] }>(
+      `node/slots?from=${slot}&limit=${SLOTS_PER_REQUEST}`,
     );
-    if (report === undefined) return told;
-    for (const each of report.slots) if (each.forger !== undefined) told.set(each.slot, each.forger.publicKey);
+    if (report === undefined) return forgers;
+    for (const each of report.slots) if (each.forger !== undefined) forgers.set(each.slot, each.forger.publicKey);
   }
-  return told;
+  return forgers;
 }

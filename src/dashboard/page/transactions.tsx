@@ -4,13 +4,13 @@ import { hasFinality, type Transaction } from '../answers.ts';
 import { amountText, countOf, countText, typeText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { waitsFor } from '../pool.ts';
-import { KINDS, TRANSACTION_ORDERS, transactionsQuestion } from '../questions.ts';
+import { KINDS, TRANSACTION_ORDERS, transactionsRequest } from '../list-requests.ts';
 import { ask, type Answer } from './ask.ts';
 import { Copied, Raw } from './copied.tsx';
 import { Description, Targets } from './description.tsx';
 import { FilterForm, sortingOf, type Field } from './filters.tsx';
 import { OwnGroup } from './group.tsx';
-import { useAsked, useLive, useQuestion } from './hooks.ts';
+import { useAsked, useLive, useRequest } from './hooks.ts';
 import { pageOf, Pages } from './paging.tsx';
 import { findWaiting, MissingSigners, type Waiting } from './pool.tsx';
 import { Age, Amount, Answered, BlockLink, Facts, Go, Id, Moment, Table, type Column, type Sorting } from './parts.tsx';
@@ -115,9 +115,9 @@ const FIELDS: readonly Field[] = [
 export function Transactions(place: Place) {
   const { page, filters } = place;
   const { status, arrivals, constants } = useLive();
-  const question =
-    constants === undefined ? { path: '' } : transactionsQuestion(filters, pageOf(place), hasFinality(constants));
-  const asked = useQuestion<Transaction[]>(question, page === 1 ? status?.height : '');
+  const request =
+    constants === undefined ? { path: '' } : transactionsRequest(filters, pageOf(place), hasFinality(constants));
+  const asked = useRequest<Transaction[]>(request, page === 1 ? status?.height : '');
   const isWhole = page === 1 && Object.keys(filters).length === 0;
   return (
     <>

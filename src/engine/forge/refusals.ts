@@ -33,7 +33,7 @@ export class Refusals {
   readonly #dependencies: RefusalsDependencies;
   #pending: Refusal | undefined;
   /** The last slot with a log line. A slot gets only one log line. */
-  #toldSlot = -1;
+  #loggedSlot = -1;
 
   constructor(dependencies: RefusalsDependencies) {
     this.#dependencies = dependencies;
@@ -44,7 +44,7 @@ export class Refusals {
    * first reason.
    */
   note({ slot, keyPair }: ForgingSlot, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
-    if (slot === this.#toldSlot || slot === this.#pending?.slot) return;
+    if (slot === this.#loggedSlot || slot === this.#pending?.slot) return;
     const { chain } = this.#dependencies;
     const { header } = chain.tip;
     const height = header.height + 1;
@@ -92,8 +92,8 @@ export class Refusals {
   }
 
   #tell({ slot, level, code, message, fields }: Refusal): void {
-    if (slot === this.#toldSlot) return;
-    this.#toldSlot = slot;
+    if (slot === this.#loggedSlot) return;
+    this.#loggedSlot = slot;
     if (this.#pending?.slot === slot) this.#pending = undefined;
     this.#dependencies.observer.log(level, code, message, { slot, ...fields });
   }

@@ -122,7 +122,7 @@ export class ForgingScheduler {
    */
   waiting(publicKey: PublicKey): ForgingWait | undefined {
     const waiting = this.#guard.waiting(publicKey);
-    return waiting === undefined ? undefined : this.#told(waiting);
+    return waiting === undefined ? undefined : this.#waitOf(waiting);
   }
 
   /** The reason why this node forges for no delegate at present; undefined if the node may forge. */
@@ -296,7 +296,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
     if (!clearance.granted) {
-      this.#refusals.note(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#told(clearance)));
+      this.#refusals.note(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
       return undefined;
     }
     const timestamp = slotStartS(forgingSlot.slot, rules.params);
@@ -334,7 +334,7 @@ export class ForgingScheduler {
     this.#dependencies.observer.log('debug', 'FORGING_SWITCHED', 'a delegate was switched', { delegate, on });
   }
 
-  #told({ code, reason, untilS }: Waiting): ForgingWait {
+  #waitOf({ code, reason, untilS }: Waiting): ForgingWait {
     const { chain, clock } = this.#dependencies;
     const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
     // If the expected end has passed, the actual end is unknown.

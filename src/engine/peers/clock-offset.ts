@@ -70,7 +70,7 @@ export class ClockOffset {
   /** The current kind of verdict, and the Unix time in milliseconds since which the verdict has had this kind. */
   #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
   /** Unix time in milliseconds of the last log line with each code. */
-  readonly #toldMs = new Map<string, number>();
+  readonly #loggedMs = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'nowMs'>, observer: Observer) {
     this.#clock = clock;
@@ -227,10 +227,10 @@ export class ClockOffset {
 
   #tell(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
     const nowMs = this.#clock.nowMs();
-    const toldMs = this.#toldMs.get(code) ?? Number.NEGATIVE_INFINITY;
+    const loggedMs = this.#loggedMs.get(code) ?? Number.NEGATIVE_INFINITY;
     // If the clock was set back, the last log line may lie in the future.
-    if (nowMs >= toldMs && nowMs < toldMs + WARN_EVERY_MS) return;
-    this.#toldMs.set(code, nowMs);
+    if (nowMs >= loggedMs && nowMs < loggedMs + WARN_EVERY_MS) return;
+    this.#loggedMs.set(code, nowMs);
     this.#observer.log(level, code, message, fields);
   }
 }

@@ -14,7 +14,7 @@ import type { Observer } from '../../ports/observer.ts';
 import type { NoteStore } from '../../ports/store.ts';
 import {
   peerIdOf,
-  type ChainQuestion,
+  type ChainRequest,
   type CloseReason,
   type Connection,
   type PeerAddress,
@@ -52,7 +52,7 @@ export interface PeerManagerDependencies {
 
 /** Functions with which the rest of the engine handles messages and changes of peers. */
 export interface PeerHandlers {
-  answer(peerId: PeerId, question: ChainQuestion): Promise<unknown>;
+  answer(peerId: PeerId, request: ChainRequest): Promise<unknown>;
   readonly message: TransportHandlers['message'];
   connected?(connection: Connection): void;
   disconnected?(peerId: PeerId, reason: CloseReason): void;

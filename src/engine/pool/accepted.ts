@@ -47,7 +47,7 @@ const RETRY_MS = 10_000;
 /** Time in milliseconds over which the node collects dropped transactions into one log line. */
 const TELL_MS = 1_000;
 /** Maximum number of ids in the log line about dropped transactions. */
-const TOLD_IDS_MAX = 10;
+const REPORTED_IDS_MAX = 10;
 /**
  * Time in milliseconds between two log lines while writes to the disk fail. Each line has the number of refused
  * transactions.
@@ -74,7 +74,7 @@ export class AcceptedTransactions {
    * Set while writes to the disk fail: Unix times in milliseconds of the first failure and of the last log line, and
    * the number of refused transactions.
    */
-  #failure: { readonly sinceMs: number; toldMs: number; refused: number } | undefined;
+  #failure: { readonly sinceMs: number; loggedMs: number; refused: number } | undefined;
 
   constructor(dependencies: AcceptedDependencies) {
     this.#dependencies = dependencies;
@@ -230,14 +230,14 @@ export class AcceptedTransactions {
     const nowMs = clock.nowMs();
     const message = 'accepted transactions cannot be written to the disk';
     if (this.#failure === undefined) {
-      this.#failure = { sinceMs: nowMs, toldMs: nowMs, refused: 0 };
+      this.#failure = { sinceMs: nowMs, loggedMs: nowMs, refused: 0 };
       observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, { reason });
       return;
     }
-    const { sinceMs, toldMs, refused } = this.#failure;
+    const { sinceMs, loggedMs, refused } = this.#failure;
     // If the clock was set back, the time of the last log line may lie in the future.
-    if (nowMs >= toldMs && nowMs < toldMs + TELL_FAILURE_MS) return;
-    this.#failure.toldMs = nowMs;
+    if (nowMs >= loggedMs && nowMs < loggedMs + TELL_FAILURE_MS) return;
+    this.#failure.loggedMs = nowMs;
     const fields = { reason, refused, since: new Date(sinceMs).toISOString() };
     observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, fields);
   }
@@ -343,7 +343,7 @@ export class AcceptedTransactions {
     void this.#flush();
     observer.count('pool_accepted_dropped_total');
     this.#droppedCount += 1;
-    if (this.#dropped.length < TOLD_IDS_MAX) this.#dropped.push({ id, reason });
+    if (this.#dropped.length < REPORTED_IDS_MAX) this.#dropped.push({ id, reason });
     this.#tellTimer ??= clock.after(TELL_MS, () => this.#tellDropped());
   }
 

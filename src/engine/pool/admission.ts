@@ -46,7 +46,7 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
   // does not check its signature.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
-  if (transaction.signatures.length > 0) refuseSpoilt(context, transaction);
+  if (transaction.signatures.length > 0) refuseJunkSignatures(context, transaction);
   const receivedAtMs = context.clock.nowMs();
   return keep(queues, { transaction, receivedAtMs, group: 'none', announced: false }, 'received');
 }
@@ -56,7 +56,7 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
  * transaction and forge the signatures in the copy. If the pool kept the false copy until its verification, the pool
  * would ignore good copies that arrive before the verification. Peers announce a transaction only once.
  */
-function refuseSpoilt(context: PoolContext, transaction: Transaction): void {
+function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
 }

@@ -96,7 +96,7 @@ export class Synchronizer {
   readonly #meter = new ProgressMeter();
   /** The peer that the node follows, or that it followed last. */
   #leader: PeerId | undefined;
-  #progressToldMs = 0;
+  #progressLoggedMs = 0;
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
@@ -257,8 +257,8 @@ export class Synchronizer {
   #tellProgress(): void {
     const { progress } = this;
     const nowMs = this.#clock.nowMs();
-    if (progress === undefined || nowMs - this.#progressToldMs < PROGRESS_INTERVAL_MS) return;
-    this.#progressToldMs = nowMs;
+    if (progress === undefined || nowMs - this.#progressLoggedMs < PROGRESS_INTERVAL_MS) return;
+    this.#progressLoggedMs = nowMs;
     const { height } = this.#chain.tip.header;
     this.#observer.log('info', 'SYNC_PROGRESS', 'downloading blocks', { height, ...progress });
   }
@@ -289,7 +289,7 @@ export class Synchronizer {
     this.#leader = peerId;
     this.#hasProved = false;
     const nowMs = this.#clock.nowMs();
-    this.#progressToldMs = nowMs;
+    this.#progressLoggedMs = nowMs;
     this.#meter.begin(this.#chain.tip.header.height, nowMs);
     this.#waitedUntilMs = this.#claims.isWaitedFor(claim) ? nowMs + PROOF_MS : -Infinity;
     try {

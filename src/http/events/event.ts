@@ -1,4 +1,4 @@
-/** Defines the events of the stream as readers get them: names, content and text format. */
+/** Defines the events of the stream as subscribers get them: names, content and text format. */
 
 import { crc32 } from 'node:zlib';
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -27,7 +27,7 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Computes the content of the event. This method is called only if a reader wants the event. */
+  /** Computes the content of the event. This method is called only if a subscriber wants the event. */
   data(): unknown;
   /** Accounts that the event concerns; undefined when the event concerns no particular account. */
   readonly addresses?: readonly string[];
@@ -85,7 +85,7 @@ export function idOf({ sequence, tag = 0, height, index }: EventPlace): string {
   return height === undefined ? `${record}.${index}` : `${record}:${height}.${index}`;
 }
 
-/** @param place undefined for an event that is not in the log; a reader cannot request such an event later */
+/** @param place undefined for an event that is not in the log; a subscriber cannot request such an event later */
 export function eventText(event: NodeEvent, place: EventPlace | undefined): string {
   const id = place === undefined ? '' : `id: ${idOf(place)}\n`;
   return `${id}event: ${event.name}\ndata: ${JSON.stringify(event.data())}\n\n`;

@@ -1,6 +1,6 @@
 /**
  * Makes events from the records of the chain's log. The same records always give the same events in the same order, so
- * the place of an event is its id. The content of an event is computed when the first reader wants it.
+ * the place of an event is its id. The content of an event is computed when the first subscriber wants it.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';

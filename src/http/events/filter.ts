@@ -1,6 +1,6 @@
 /**
- * Selects the events that a reader of the event stream wants. The filter is applied to a record of the log before the
- * block is read, and to each event.
+ * Selects the events that a subscriber of the event stream wants. The filter is applied to a record of the log before
+ * the block is read, and to each event.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -17,7 +17,7 @@ export interface EventFilter {
   readonly finality: Finality;
   /** Present when the stream ends after the last record of the log instead of waiting for new records. */
   readonly endsWithLog?: true;
-  /** True when the reader may see which delegates forge on this node. */
+  /** True when the subscriber may see which delegates forge on this node. */
   readonly maySeeForging: boolean;
 }
 
@@ -27,12 +27,12 @@ const OF_ROUND_END: readonly EventName[] = ['rounds/change'];
 const OF_FINALIZED: readonly EventName[] = ['finalized/change'];
 const OF_RECORDS = [...OF_APPLIED, ...OF_REVERTED, ...OF_ROUND_END, ...OF_FINALIZED];
 
-/** True when the reader wants events that come from the records of the log. */
+/** True when the subscriber wants events that come from the records of the log. */
 export function wantsRecords({ names }: EventFilter): boolean {
   return names.size === 0 || OF_RECORDS.some((name) => names.has(name));
 }
 
-/** True when a record may have events for the reader. The block is not read for this test. */
+/** True when a record may have events for the subscriber. The block is not read for this test. */
 export function mayWant({ names, finality }: EventFilter, record: ChainRecord, params: ChainParams): boolean {
   const { kind, height, finalizedBefore, finalizedAfter } = record;
   const wants = (among: readonly EventName[]): boolean => names.size === 0 || among.some((name) => names.has(name));

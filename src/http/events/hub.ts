@@ -1,21 +1,21 @@
 /**
- * Serves all readers of the event stream. A reader has no queue. The hub stores only the reader's place in the chain's
- * log. When the reader's connection can take more data, the hub reads the next events from the log. A reader that takes
- * no data for a while is disconnected. The reader resumes at its place when it connects again. Reading for strangers
- * uses the time budget of all work for strangers.
+ * Serves all subscribers of the event stream. A subscriber has no queue. The hub stores only the subscriber's place in
+ * the chain's log. When the subscriber's connection can take more data, the hub reads the next events from the log. A
+ * subscriber that takes no data for a while is disconnected. The subscriber resumes at its place when it connects
+ * again. Reading for strangers uses the time budget of all work for strangers.
  */
 
-import { LruMap } from '../../primitives/bounded.ts';
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { FairScheduler } from '../admission/fair-scheduler.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { peerView } from '../views/peer.ts';
 import { receivedView } from '../views/transaction.ts';
-import { ChainAsOf, endOfLog, isOfOtherLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
-import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event.ts';
-import { eventsOf, partiesOf, pastEvents, type Finality } from './expand.ts';
-import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
+import { endOfLog, isOfOtherLog, placeAtHeight } from './chain-as-of.ts';
+import type { EventPlace } from './event.ts';
+import { partiesOf, type Finality } from './expand.ts';
+import { isWanted, wantsRecords, type EventFilter } from './filter.ts';
+import { LogFeed, RECORDS_CACHED_MAX, type FedSubscriber } from './log-feed.ts';
 import { Moments, type Moment } from './moments.ts';
 import { PeerChanges } from './peer-changes.ts';
 import { withLive } from '../with-live.ts';
@@ -31,7 +31,7 @@ export interface EventClient {
 
 /** A response as the hub uses it. */
 export interface EventSink {
-  /** @returns false while the reader has not taken earlier data */
+  /** @returns false while the subscriber has not taken earlier data */
   write(text: string): boolean;
   end(): unknown;
   destroy(): unknown;
@@ -41,10 +41,10 @@ export interface EventSink {
 
 export interface EventHub {
   /**
-   * Serves a reader until it disconnects or the hub closes.
+   * Serves a subscriber until it disconnects or the hub closes.
    *
-   * @param after last event that the reader has; undefined to start with the next event
-   * @returns false when there are too many readers, or too many replays of the client
+   * @param after last event that the subscriber has; undefined to start with the next event
+   * @returns false when there are too many subscribers, or too many replays of the client
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
@@ -58,8 +58,8 @@ export interface EventHub {
 }
 
 export interface EventHubOptions {
-  readonly readersMax: number;
-  /** Time after which a reader that takes no data is disconnected. */
+  readonly subscribersMax: number;
+  /** Time after which a subscriber that takes no data is disconnected. */
   readonly stallMs: number;
   /** Interval of the comments that show that a quiet stream is alive. */
   readonly heartbeatMs: number;
@@ -67,47 +67,28 @@ export interface EventHubOptions {
   readonly observer: Observer;
   /** Counts replays; default: for this process alone. */
   readonly replays?: LiveReplays | undefined;
-  /** Scheduler for readers that are not trusted. */
+  /** Scheduler for subscribers that are not trusted. */
   readonly scheduler: Pick<FairScheduler, 'take' | 'spend'>;
 }
 
 /**
- * Time for which the readers of one client are served before the readers of the next client. The time is short, because
- * forging must not wait.
+ * Time for which the subscribers of one client are served before the subscribers of the next client. The time is short,
+ * because forging must not wait.
  */
 const SERVING_MS = 5;
-/** Number of records that one reader gets before the next reader is served. */
-const RECORDS_PER_READER = 20;
-/** Share of the streams that is reserved for trusted readers. */
+/** Share of the streams that is reserved for trusted subscribers. */
 const RESERVED_SHARE = 0.1;
-/**
- * Number of records that are cached with their texts, because most readers want the same records. A reader that is
- * further behind counts as a replay.
- */
-export const RECORDS_CACHED_MAX = 64;
-/** Key under which all trusted readers are served together. */
+/** Key under which all trusted subscribers are served together. */
 const TRUSTED = '';
 
-interface Reader {
+interface Subscriber extends FedSubscriber {
   readonly response: EventSink;
-  readonly filter: EventFilter;
   readonly client: EventClient;
-  /** Place of the last event that was sent or skipped. */
-  place: EventPlace;
-  /** True when the log does not have the requested place, because the place belongs to another log. */
-  isAstray: boolean;
-  /** True while the reader receives old events. */
+  /** True while the subscriber receives old events. */
   isReplaying: boolean;
   isFull: boolean;
-  /** Time when the reader last took data, on a monotonic clock. */
+  /** Time when the subscriber last took data, on a monotonic clock. */
   tookMs: number;
-}
-
-/** An event whose text is made when the first reader wants it. */
-interface LazyEvent {
-  readonly event: NodeEvent;
-  readonly place: EventPlace;
-  text: string | undefined;
 }
 
 export function createEventHub(api: NodeApi, dialect: HttpDialect, options: EventHubOptions): EventHub {
@@ -118,11 +99,11 @@ class Hub implements EventHub {
   readonly #api: NodeApi;
   readonly #dialect: HttpDialect;
   readonly #options: EventHubOptions;
-  readonly #readers = new Set<Reader>();
-  readonly #cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #log: LogFeed<Subscriber>;
   readonly #replays: LiveReplays;
-  /** Readers for which there may be new events, by the client that waits for a turn. */
-  readonly #waiting = new Map<string, Set<Reader>>();
+  /** Subscribers for which there may be new events, by the client that waits for a turn. */
+  readonly #waiting = new Map<string, Set<Subscriber>>();
   readonly #moments = new Moments((gathered) => this.#sendMoments(gathered));
   readonly #peers = new PeerChanges();
   #timers: readonly NodeJS.Timeout[] = [];
@@ -134,36 +115,37 @@ class Hub implements EventHub {
     this.#api = api;
     this.#dialect = dialect;
     this.#options = options;
+    this.#log = new LogFeed(api, dialect, (subscriber, text) => this.#send(subscriber, text));
     this.#replays = options.replays ?? new Replays();
     options.observer.gauge('http_event_readers', 0);
   }
 
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean> {
-    const reserved = client.isTrusted ? 0 : Math.floor(this.#options.readersMax * RESERVED_SHARE);
-    const hasRoom = (): boolean => this.#readers.size < this.#options.readersMax - reserved;
+    const reserved = client.isTrusted ? 0 : Math.floor(this.#options.subscribersMax * RESERVED_SHARE);
+    const hasRoom = (): boolean => this.#subscribers.size < this.#options.subscribersMax - reserved;
     if (!hasRoom()) return false;
-    const reader = this.#readerOf(response, filter, after, client);
-    if (!reader.isReplaying) return this.#begin(reader);
+    const subscriber = this.#subscriberOf(response, filter, after, client);
+    if (!subscriber.isReplaying) return this.#begin(subscriber);
     return withLive(this.#replays.begin(client.key), (mayReplay) => {
       if (!mayReplay) return false;
-      if (hasRoom() && !this.#isClosed && !response.destroyed) return this.#begin(reader);
+      if (hasRoom() && !this.#isClosed && !response.destroyed) return this.#begin(subscriber);
       this.#replays.end(client.key);
       return false;
     });
   }
 
-  #begin(reader: Reader): true {
-    const { response } = reader;
-    if (this.#readers.size === 0) this.#beginToLook();
-    this.#readers.add(reader);
-    this.#options.observer.gauge('http_event_readers', this.#readers.size);
+  #begin(subscriber: Subscriber): true {
+    const { response } = subscriber;
+    if (this.#subscribers.size === 0) this.#beginToLook();
+    this.#subscribers.add(subscriber);
+    this.#options.observer.gauge('http_event_readers', this.#subscribers.size);
     response.on('drain', () => {
-      reader.isFull = false;
-      reader.tookMs = performance.now();
-      if (this.#readers.has(reader)) this.#wake(reader);
+      subscriber.isFull = false;
+      subscriber.tookMs = performance.now();
+      if (this.#subscribers.has(subscriber)) this.#wake(subscriber);
     });
-    response.on('close', () => this.#drop(reader));
-    this.#wake(reader);
+    response.on('close', () => this.#drop(subscriber));
+    this.#wake(subscriber);
     return true;
   }
 
@@ -176,168 +158,90 @@ class Hub implements EventHub {
 
   close(): void {
     this.#isClosed = true;
-    for (const reader of [...this.#readers]) {
-      this.#drop(reader);
-      reader.response.end();
+    for (const subscriber of [...this.#subscribers]) {
+      this.#drop(subscriber);
+      subscriber.response.end();
     }
     this.#waiting.clear();
   }
 
-  /**
-   * Returns the events of a record. If the reader can want none of the events, the list is empty and the block is not
-   * read.
-   */
-  #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
-    const key = `${filter.finality} ${sequence}`;
-    const known = this.#cached.get(key);
-    if (known !== undefined) return known;
-    const [record] = this.#api.log.records(sequence, 1);
-    if (record?.sequence !== sequence || !mayWant(filter, record, this.#api.params)) return [];
-    const place = { sequence, tag: tagOf(record) };
-    const events = lazyEvents(eventsOf(this.#api, record, filter.finality, this.#dialect), place);
-    this.#cached.set(key, events);
-    return events;
+  #drop(subscriber: Subscriber): void {
+    if (!this.#subscribers.delete(subscriber)) return;
+    this.#endReplay(subscriber);
+    this.#waiting.get(waitingKeyOf(subscriber))?.delete(subscriber);
+    if (this.#subscribers.size === 0) this.#rest();
+    this.#options.observer.gauge('http_event_readers', this.#subscribers.size);
   }
 
-  #drop(reader: Reader): void {
-    if (!this.#readers.delete(reader)) return;
-    this.#endReplay(reader);
-    this.#waiting.get(waitingKeyOf(reader))?.delete(reader);
-    if (this.#readers.size === 0) this.#rest();
-    this.#options.observer.gauge('http_event_readers', this.#readers.size);
+  #endReplay(subscriber: Subscriber): void {
+    if (subscriber.isReplaying) this.#replays.end(subscriber.client.key);
+    subscriber.isReplaying = false;
   }
 
-  #endReplay(reader: Reader): void {
-    if (reader.isReplaying) this.#replays.end(reader.client.key);
-    reader.isReplaying = false;
+  #send(subscriber: Subscriber, text: string): void {
+    if (!subscriber.response.write(text)) subscriber.isFull = true;
+    subscriber.tookMs = performance.now();
   }
 
-  #send(reader: Reader, text: string): void {
-    if (!reader.response.write(text)) reader.isFull = true;
-    reader.tookMs = performance.now();
-  }
-
-  /** Sends a reader its next events. @returns true when the reader needs another turn */
-  #feed(reader: Reader, untilMs: number): boolean {
-    const floor = this.#api.log.floor();
-    if (reader.isAstray || reader.place.sequence < floor - 1) this.#tellGap(reader, floor);
-    if (!wantsRecords(reader.filter)) reader.place = endOfLog(this.#api);
-    for (let records = 0; records < RECORDS_PER_READER && !reader.isFull; records += 1) {
-      const { sequence, height } = reader.place;
-      if (height === undefined) this.#sendWanted(reader, this.#eventsAt(sequence, reader.filter));
-      else this.#sendPast(reader, height);
-      if (reader.isFull) return false;
-      // The last record of the log was sent completely.
-      if (height === undefined && sequence >= this.#api.log.last()) {
-        this.#endReplay(reader);
-        if (reader.filter.endsWithLog === true) {
-          this.#drop(reader);
-          reader.response.end();
-        }
-        return false;
+  /** Sends a subscriber its next events. @returns true when the subscriber needs another turn */
+  #feed(subscriber: Subscriber, untilMs: number): boolean {
+    const result = this.#log.feed(subscriber, untilMs);
+    if (result === 'end') {
+      this.#endReplay(subscriber);
+      if (subscriber.filter.endsWithLog === true) {
+        this.#drop(subscriber);
+        subscriber.response.end();
       }
-      if (height === undefined) reader.place = { sequence: sequence + 1, index: -1 };
-      if (performance.now() > untilMs) break;
     }
-    return !reader.isFull;
+    return result === 'more';
   }
 
-  /**
-   * Sends the events of a block that is read from the chain. The reader then continues with the next block, or with the
-   * log.
-   */
-  #sendPast(reader: Reader, height: number): void {
-    const { sequence, tag } = reader.place;
-    const past = new ChainAsOf(this.#api, sequence);
-    const last = lastPastHeight(past, reader.filter.finality);
-    // At the reader's place in the log, the chain had no block at this height. The log has the events of each later
-    // block at this height.
-    if (height > last) return this.#beginLog(reader);
-    const finalized = height === last ? past.finalizedHeight() : undefined;
-    const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
-    this.#sendWanted(reader, lazyEvents(events, reader.place));
-    if (reader.isFull) return;
-    if (height < last) reader.place = { sequence, tag, height: height + 1, index: -1 };
-    else this.#beginLog(reader);
-  }
-
-  #beginLog(reader: Reader): void {
-    reader.place = { sequence: reader.place.sequence, index: Number.MAX_SAFE_INTEGER };
-  }
-
-  /** Sends the wanted events after the reader's place. */
-  #sendWanted(reader: Reader, events: readonly LazyEvent[]): void {
-    for (let index = reader.place.index + 1; index < events.length && !reader.isFull; index += 1) {
-      const lazy = events[index];
-      if (lazy === undefined) continue;
-      reader.place = lazy.place;
-      if (!isWanted(lazy.event, reader.filter)) continue;
-      lazy.text ??= eventText(lazy.event, lazy.place);
-      this.#send(reader, lazy.text);
-    }
-  }
-
-  #tellGap(reader: Reader, floor: number): void {
-    const [record] = this.#api.log.records(floor, 1);
-    const after = idOf(reader.place);
-    const tip = this.#api.chain.tip();
-    const data = (): unknown => ({
-      after,
-      next: floor,
-      height: record?.height ?? tip?.height ?? 0,
-      blockId: record?.blockId ?? tip?.id ?? '0',
-    });
-    this.#send(reader, eventText({ name: 'log/gap', data }, undefined));
-    reader.place = { sequence: floor, index: -1 };
-    reader.isAstray = false;
-  }
-
-  #wake(reader: Reader): void {
-    const key = waitingKeyOf(reader);
+  #wake(subscriber: Subscriber): void {
+    const key = waitingKeyOf(subscriber);
     const beside = this.#waiting.get(key);
-    if (beside !== undefined) return void beside.add(reader);
-    this.#waiting.set(key, new Set([reader]));
+    if (beside !== undefined) return void beside.add(subscriber);
+    this.#waiting.set(key, new Set([subscriber]));
     this.#serveLater(key);
   }
 
   /** Sends in a later turn of the event loop, because nothing may be sent inside the change that caused the event. */
   #serveLater(key: string): void {
     setImmediate(() => {
-      if (key === TRUSTED) this.#serveReaders(key);
-      else this.#options.scheduler.take(key, () => this.#serveReaders(key));
+      if (key === TRUSTED) this.#serveSubscribers(key);
+      else this.#options.scheduler.take(key, () => this.#serveSubscribers(key));
     });
   }
 
-  #serveReaders(key: string): void {
+  #serveSubscribers(key: string): void {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
-    // The iteration also visits readers that are added at its end. So a reader with more events is served again after
-    // all other readers.
-    for (const reader of served) {
-      served.delete(reader);
-      if (!reader.isFull && this.#feed(reader, untilMs)) served.add(reader);
+    // The iteration also visits subscribers that are added at its end. So a subscriber with more events is served again
+    // after all other subscribers.
+    for (const subscriber of served) {
+      served.delete(subscriber);
+      if (!subscriber.isFull && this.#feed(subscriber, untilMs)) served.add(subscriber);
       if (performance.now() > untilMs) break;
     }
     if (served.size > 0) this.#serveLater(key);
     else this.#waiting.delete(key);
   }
 
-  /** Sends events that are not in the log to all readers that can take data now. */
+  /** Sends events that are not in the log to all subscribers that can take data now. */
   #sendMoments(gathered: readonly Moment[]): void {
     const startMs = performance.now();
-    for (const reader of this.#readers) {
-      const text = reader.isFull ? '' : wantedText(gathered, reader.filter);
-      if (text !== '') this.#send(reader, text);
+    for (const subscriber of this.#subscribers) {
+      const text = subscriber.isFull ? '' : wantedText(gathered, subscriber.filter);
+      if (text !== '') this.#send(subscriber, text);
     }
     this.#options.scheduler.spend(performance.now() - startMs);
   }
 
   #look(): void {
-    told(withLive(this.#api.peers(), (entries) => this.#lookAtPeers(entries)));
-    told(withLive(this.#api.forgingDelegates(), (delegates) => this.#lookAtForging(delegates)));
+    ignoreFailure(withLive(this.#api.peers(), (entries) => this.#lookAtPeers(entries)));
+    ignoreFailure(withLive(this.#api.forgingDelegates(), (delegates) => this.#lookAtForging(delegates)));
     const nowMs = performance.now();
-    for (const reader of this.#readers)
-      if (reader.isFull && nowMs - reader.tookMs > this.#options.stallMs) reader.response.destroy();
+    for (const subscriber of this.#subscribers)
+      if (subscriber.isFull && nowMs - subscriber.tookMs > this.#options.stallMs) subscriber.response.destroy();
   }
 
   #lookAtPeers(entries: readonly PeerEntry[]): void {
@@ -359,18 +263,18 @@ class Hub implements EventHub {
   }
 
   #beat(): void {
-    for (const reader of this.#readers) if (!reader.isFull) this.#send(reader, ': alive\n\n');
+    for (const subscriber of this.#subscribers) if (!subscriber.isFull) this.#send(subscriber, ': alive\n\n');
   }
 
-  /** Starts timers and listeners; they run only while there are readers. */
+  /** Starts timers and listeners; they run only while there are subscribers. */
   #beginToLook(): void {
-    told(withLive(this.#api.peers(), (entries) => this.#peers.begin(entries)));
-    told(withLive(this.#api.forgingDelegates(), (delegates) => void (this.#forging = byPublicKey(delegates))));
+    ignoreFailure(withLive(this.#api.peers(), (entries) => this.#peers.begin(entries)));
+    ignoreFailure(withLive(this.#api.forgingDelegates(), (delegates) => void (this.#forging = byPublicKey(delegates))));
     const { lookMs, heartbeatMs } = this.#options;
     this.#timers = [setInterval(() => this.#look(), lookMs), setInterval(() => this.#beat(), heartbeatMs)];
     this.#stopListening = this.#api.listen({
       chainChanged: () => {
-        for (const reader of this.#readers) this.#wake(reader);
+        for (const subscriber of this.#subscribers) this.#wake(subscriber);
       },
       transactionReceived: (transaction) => {
         const data = (): unknown => receivedView(transaction, this.#api, this.#dialect);
@@ -387,7 +291,12 @@ class Hub implements EventHub {
     this.#moments.flush();
   }
 
-  #readerOf(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Reader {
+  #subscriberOf(
+    response: EventSink,
+    filter: EventFilter,
+    after: EventPlace | undefined,
+    client: EventClient,
+  ): Subscriber {
     // Another process may have sent events that this process has not seen yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after the last record. All events of that record were already sent.
@@ -401,12 +310,8 @@ class Hub implements EventHub {
   }
 }
 
-function lazyEvents(events: readonly NodeEvent[], place: Omit<EventPlace, 'index'>): readonly LazyEvent[] {
-  return events.map((event, index) => ({ event, place: { ...place, index }, text: undefined }));
-}
-
 /** After an error, the next check asks the node again. */
-function told(live: Live<void>): void {
+function ignoreFailure(live: Live<void>): void {
   if (live instanceof Promise) live.catch(() => undefined);
 }
 
@@ -414,7 +319,7 @@ function byPublicKey(delegates: readonly ForgingDelegate[]): Map<string, Forging
   return new Map(delegates.map((delegate) => [delegate.publicKey, delegate]));
 }
 
-function waitingKeyOf({ client }: Reader): string {
+function waitingKeyOf({ client }: Subscriber): string {
   return client.isTrusted ? TRUSTED : client.key;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads the events of a log that no process extends. A reader of the stream would get the same events up to the end of
- * the log.
+ * Reads the events of a log that no process extends. A subscriber of the stream would get the same events up to the end
+ * of the log.
  */
 
 import type { NodeApi } from '../../ports/node-api.ts';

@@ -1,6 +1,6 @@
 /**
  * Collects events that are not in the chain's log, such as changes of peers. The events of a short time are written to
- * each reader together, because a write costs as much as making an event. Events beyond the capacity of a usual
+ * each subscriber together, because a write costs as much as making an event. Events beyond the capacity of a usual
  * connection are dropped.
  */
 
@@ -9,8 +9,8 @@ import { eventText, type NodeEvent } from './event.ts';
 /** Time between two writes, in milliseconds. */
 const GATHER_MS = 25;
 /**
- * Maximum number of characters that are collected for one write. With this maximum, the writes to a reader are at most
- * 10 MB in a second.
+ * Maximum number of characters that are collected for one write. With this maximum, the writes to a subscriber are at
+ * most 10 MB in a second.
  */
 const MOMENTS_CHARS_MAX = 256 * 1024;
 

@@ -7,12 +7,12 @@ export const CHANGES_PER_LOOK_MAX = 100;
 
 export class PeerChanges {
   /** Connected peers, as the last check reported them. */
-  readonly #told = new Map<string, PeerEntry>();
+  readonly #reported = new Map<string, PeerEntry>();
 
   /** Begins with the present state, which later checks do not report as a change. */
   begin(entries: readonly PeerEntry[]): void {
-    this.#told.clear();
-    for (const [key, entry] of connectedOf(entries)) this.#told.set(key, entry);
+    this.#reported.clear();
+    for (const [key, entry] of connectedOf(entries)) this.#reported.set(key, entry);
   }
 
   /** @returns the changes; the next check returns changes beyond the maximum */
@@ -21,14 +21,14 @@ export class PeerChanges {
     const changes: PeerEntry[] = [];
     for (const [key, entry] of now) {
       if (changes.length >= CHANGES_PER_LOOK_MAX) return changes;
-      if (this.#told.has(key)) continue;
-      this.#told.set(key, entry);
+      if (this.#reported.has(key)) continue;
+      this.#reported.set(key, entry);
       changes.push(entry);
     }
-    for (const [key, entry] of this.#told) {
+    for (const [key, entry] of this.#reported) {
       if (changes.length >= CHANGES_PER_LOOK_MAX) return changes;
       if (now.has(key)) continue;
-      this.#told.delete(key);
+      this.#reported.delete(key);
       changes.push({ ...entry, state: 'disconnected' });
     }
     return changes;

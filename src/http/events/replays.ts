@@ -1,11 +1,14 @@
-/** Limits how many readers receive old events at the same time: readers of one address, and all strangers together. */
+/**
+ * Limits how many subscribers receive old events at the same time: subscribers of one address, and all strangers
+ * together.
+ */
 
 import type { Live } from '../../ports/node-api.ts';
 import type { SharedLimits } from '../admission/shared-limits.ts';
 
 /**
- * Maximum number of readers of one address that receive old events at the same time. A client that was disconnected
- * needs only one such reader.
+ * Maximum number of subscribers of one address that receive old events at the same time. A client that was disconnected
+ * needs only one such subscriber.
  */
 export const REPLAYS_PER_ADDRESS_MAX = 4;
 export const REPLAYS_MAX = 32;

@@ -10,7 +10,7 @@ import {
   int32Parameter,
   integerParameter,
   listMeta,
-  LONG_QUESTIONS,
+  TOO_MANY_QUERIES,
   pageOf,
   pageParameters,
   publicKeyParameter,
@@ -40,7 +40,7 @@ export function blockRoutes(dialect: HttpDialect): readonly Route[] {
       ],
       unknownParameters: 'refused',
       answer: { meta: LIST_META, data: listOf(blockShape(dialect)) },
-      errors: { 503: LONG_QUESTIONS },
+      errors: { 503: TOO_MANY_QUERIES },
       handle: async (api, request) => {
         const filters = new Filters(request);
         const query: BlockQuery = {

@@ -74,7 +74,7 @@ async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | unde
     // connected may not have announced its height.
     const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
     if (heights.length === 0) {
-      return `No connected peer has told its height yet, and the last block is ${ageS} s old.`;
+      return `No connected peer has sent its height yet, and the last block is ${ageS} s old.`;
     }
     const reached = heights.toSorted((a, b) => b - a)[Math.ceil(heights.length / 2) - 1] ?? 0;
     if (reached - height > LAG_BLOCKS_MAX) {

@@ -12,7 +12,7 @@ import {
   integerParameter,
   keyParameter,
   listMeta,
-  LONG_QUESTIONS,
+  TOO_MANY_QUERIES,
   pageOf,
   pageParameters,
   queryParameter,
@@ -62,7 +62,7 @@ function listRoute(dialect: HttpDialect): Route {
     ],
     unknownParameters: 'refused',
     answer: { meta: COUNTED_LIST_META, data: listOf(confirmedShape(dialect)) },
-    errors: { 503: LONG_QUESTIONS },
+    errors: { 503: TOO_MANY_QUERIES },
     handle: async (api, request) => {
       const filters = new Filters(request);
       const query = queryOf(request, filters);

@@ -10,7 +10,7 @@ import {
   addressParameter,
   afterParameters,
   listMeta,
-  LONG_QUESTIONS,
+  TOO_MANY_QUERIES,
   pageOf,
   pageParametersReversed,
   publicKeyParameter,
@@ -70,7 +70,7 @@ function votersRoute(dialect: HttpDialect): Route {
         votes: COUNT,
       }),
     },
-    errors: { ...ERRORS, 503: LONG_QUESTIONS },
+    errors: { ...ERRORS, 503: TOO_MANY_QUERIES },
     handle: async (api, request) => {
       const account = accountOf(api, request);
       const page = await api.chain.voters(account.publicKey, { ...pageOf(request), sort: sortOf(request) });

@@ -7,8 +7,8 @@ import type {
   NodeHistory,
   NodeStatus,
   ReadersStatus,
-  SlotReport,
 } from '../../ports/node-api.ts';
+import type { SlotReport } from '../../ports/slot-report.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
@@ -17,7 +17,7 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /** Smaller offsets of the clock are not reported, because blocks take time to arrive. */
-const CLOCK_OFFSET_TOLD_MS = 2_000;
+const CLOCK_OFFSET_SHOWN_MS = 2_000;
 
 type View = Readonly<Record<string, unknown>>;
 
@@ -42,7 +42,7 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   // The member is present only when a clock is wrong, so that other answers have only the members that clients of Lisk
   // know.
-  const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
+  const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_SHOWN_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
   const { count, latest } = status.branchChanges;
   const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };

@@ -21,7 +21,7 @@ export function peerVerdictView({ sinceMs, untilMs, ...rest }: PeerVerdict): Rea
   };
 }
 
-const TOLD: Readonly<Record<string, Schema>> = {
+const OPTIONAL: Readonly<Record<string, Schema>> = {
   wsPort: shape.COUNT,
   direction: { type: 'string', enum: ['inbound', 'outbound'], description: '`inbound` if the peer dialled this node.' },
   since: { ...shape.INSTANT, description: 'Start of the connection, or its end if the connection was dropped.' },
@@ -40,7 +40,7 @@ export const PEER_VERDICT_SHAPE: Schema = shape.objectOf(
     verdict: { type: 'string', enum: VERDICTS },
     roles: shape.listOf({ type: 'string', enum: ['fixed', 'seed', 'whitelisted', 'blacklisted'] }),
     reputation: { type: 'integer', description: '100 for a peer that never broke a rule; at 0, the peer is banned.' },
-    ...TOLD,
+    ...OPTIONAL,
   },
-  Object.keys(TOLD),
+  Object.keys(OPTIONAL),
 );

@@ -45,17 +45,17 @@ export function peerShape(dialect: HttpDialect): Schema {
     dialect.generation === 2
       ? { type: 'integer', minimum: 0, maximum: 2 }
       : { type: 'string', enum: ['connected', 'disconnected'] };
-  const told = {
+  const info = {
     httpPort: shape.COUNT,
     height: shape.COUNT,
     os: shape.TEXT,
     version: shape.TEXT,
     protocolVersion: shape.TEXT,
   };
-  const told2 = { broadhash: shape.HEX, nonce: shape.TEXT };
-  const told3 = { networkId: shape.HEX };
-  const [own, other] = dialect.generation === 2 ? [told2, told3] : [told3, told2];
+  const info2 = { broadhash: shape.HEX, nonce: shape.TEXT };
+  const info3 = { networkId: shape.HEX };
+  const [own, other] = dialect.generation === 2 ? [info2, info3] : [info3, info2];
   const always = { ip: { type: 'string', format: 'ip' }, wsPort: shape.COUNT, state } as const;
-  const optional = Object.keys({ ...told, ...told2, ...told3 });
-  return joinedShape(dialect, { ...always, ...told, ...own }, other, optional);
+  const optional = Object.keys({ ...info, ...info2, ...info3 });
+  return joinedShape(dialect, { ...always, ...info, ...own }, other, optional);
 }

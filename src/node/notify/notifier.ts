@@ -116,9 +116,9 @@ class Delivery {
   readonly #options: DeliveryOptions;
   readonly #ending = new AbortController();
   #failures = 0;
-  /** Unix time in milliseconds, like `#toldMs` and `#deliveredMs`. */
+  /** Unix time in milliseconds, like `#loggedMs` and `#deliveredMs`. */
   #failingSinceMs = 0;
-  #toldMs = 0;
+  #loggedMs = 0;
   #deliveredMs: number | undefined;
   /** True when the last attempt to save the events failed. */
   #isUnkept = false;
@@ -194,8 +194,8 @@ class Delivery {
     const nowMs = clock.nowMs();
     if (this.#failures === 1) this.#failingSinceMs = nowMs;
     // When the clock was set back, the time of the last report may be in the future.
-    else if (nowMs >= this.#toldMs && nowMs < this.#toldMs + TELL_AGAIN_MS) return;
-    this.#toldMs = nowMs;
+    else if (nowMs >= this.#loggedMs && nowMs < this.#loggedMs + TELL_AGAIN_MS) return;
+    this.#loggedMs = nowMs;
     observer.log('warn', 'NOTIFY_FAILED', 'an event could not be delivered; it is tried again', {
       ...{ channel: channel.name, waiting: this.outbox.waiting().length, reason },
       failingSince: new Date(this.#failingSinceMs).toISOString(),

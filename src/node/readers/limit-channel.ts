@@ -56,14 +56,14 @@ export class LimitChannel implements SharedLimits {
 
   async take(client: string, cost: number): Promise<Allowance> {
     const answer = await this.#put({ client, cost });
-    if (answer === null || typeof answer === 'string') throw new Error('the node answered another question');
+    if (answer === null || typeof answer === 'string') throw new Error('the node sent the answer to another request');
     return answer;
   }
 
   async arrive(key: string): Promise<SharedObstacle | undefined> {
     const answer = await this.#put({ key });
     if (answer === 'replays' || (answer !== null && typeof answer !== 'string'))
-      throw new Error('the node answered another question');
+      throw new Error('the node sent the answer to another request');
     return answer ?? undefined;
   }
 
@@ -129,7 +129,7 @@ export class LimitChannel implements SharedLimits {
   }
 
   /** Called with each message of the node about shared limits that is not an answer. */
-  told(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
+  receive(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
     if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
     else if (message.kind === 'full') this.#listener?.full(message.isFull);
     else this.#listener?.makeRoom(message.key);

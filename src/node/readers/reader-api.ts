@@ -19,10 +19,10 @@ import type {
   PeerVerdict,
   GroupSigners,
   PoolEntry,
-  SlotReport,
   SubmitResult,
 } from '../../ports/node-api.ts';
 import type { ChainQueries, Page } from '../../ports/queries.ts';
+import type { SlotReport } from '../../ports/slot-report.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import { createChainLog } from '../../store/chain/chain-log.ts';
 import type { StoredChain } from '../../store/chain/chain-store.ts';

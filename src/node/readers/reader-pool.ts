@@ -163,7 +163,7 @@ export function createReaderPool({
             gauges.tell(id, message.report);
             return send({ kind: 'reportTaken' });
           case 'pong':
-            return told(reader, message);
+            return onPong(reader, message);
         }
       });
       child.on('error', () => undefined);
@@ -209,7 +209,7 @@ export function createReaderPool({
     begin().catch(() => undefined);
   };
 
-  const told = (reader: Reader, { memoryBytes, requests }: Extract<FromReader, { kind: 'pong' }>): void => {
+  const onPong = (reader: Reader, { memoryBytes, requests }: Extract<FromReader, { kind: 'pong' }>): void => {
     observer.count('http_reader_requests_total', requests - reader.requests, { reader: String(reader.number) });
     reader.memoryBytes = memoryBytes;
     reader.requests = requests;

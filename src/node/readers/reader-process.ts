@@ -95,7 +95,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       case 'shutOut':
       case 'full':
       case 'makeRoom':
-        return shared.told(message);
+        return shared.receive(message);
       case 'ping':
         return send({ kind: 'pong', memoryBytes: ownMemoryBytes(), requests: http?.requestCount() ?? 0 });
       case 'reportTaken':

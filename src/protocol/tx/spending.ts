@@ -44,8 +44,8 @@ export function spendingErrors(
       continue;
     }
     spent.set(senderId, before);
-    const told = spending.integer() ?? 'no whole number';
-    const message = `Account does not have enough LSK for total spending. balance: ${balance}, spending: ${told}`;
+    const text = spending.integer() ?? 'no whole number';
+    const message = `Account does not have enough LSK for total spending. balance: ${balance}, spending: ${text}`;
     errors.set(transaction, transactionError(transaction.id, message, '.amount'));
   }
   return errors;

@@ -27,7 +27,7 @@ import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import { TABLES } from '../tables/layout.ts';
 import { FINALITY_CHANGED, FINALIZED_NOTE, finalizedIn, finalizedRecord } from './finalized-note.ts';
 import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
-import { storeDamaged } from '../disk/environment.ts';
+import { storeDamaged } from '../disk/store-refusals.ts';
 import { isU32 } from '../tables/ordered-bytes.ts';
 import { stateDigestOf, StateTables } from './state-tables.ts';
 import type { Overwritten } from './undo.ts';

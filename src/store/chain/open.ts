@@ -18,7 +18,7 @@ import {
   META_PARAMS,
   TABLES,
 } from '../tables/layout.ts';
-import { storeDamaged } from '../disk/environment.ts';
+import { storeDamaged } from '../disk/store-refusals.ts';
 import { openLmdb, openLmdbSnapshot } from '../disk/lmdb.ts';
 import { SHORT_LIST_ITEMS_MAX } from '../index/transaction-lists.ts';
 import { MemoryKeyValue } from '../disk/memory.ts';

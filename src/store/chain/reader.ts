@@ -18,7 +18,7 @@ const MOMENT_MS_MAX = 30_000;
 export interface Moment {
   readonly store: StoredChain;
   /** Keeps this moment open until the query is answered. */
-  hold<T>(question: () => Promise<T>): Promise<T>;
+  hold<T>(query: () => Promise<T>): Promise<T>;
 }
 
 export class ChainReader {
@@ -85,7 +85,7 @@ export class ChainReader {
 class HeldMoment implements Moment {
   readonly store: StoredChain;
   readonly #clock: Pick<Clock, 'after'>;
-  #questions = 0;
+  #queries = 0;
   #isOver = false;
   #timer: Timer | undefined;
 
@@ -94,19 +94,19 @@ class HeldMoment implements Moment {
     this.#clock = clock;
   }
 
-  async hold<T>(question: () => Promise<T>): Promise<T> {
-    this.#questions += 1;
+  async hold<T>(query: () => Promise<T>): Promise<T> {
+    this.#queries += 1;
     try {
-      return await question();
+      return await query();
     } finally {
-      this.#questions -= 1;
-      if (this.#isOver && this.#questions === 0) this.#close();
+      this.#queries -= 1;
+      if (this.#isOver && this.#queries === 0) this.#close();
     }
   }
 
   retire(): void {
     this.#isOver = true;
-    if (this.#questions === 0) this.#close();
+    if (this.#queries === 0) this.#close();
     else this.#timer = this.#clock.after(MOMENT_MS_MAX, () => this.#close());
   }
 

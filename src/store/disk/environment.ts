@@ -27,6 +27,16 @@ import { STATE_RANGE } from '../tables/layout.ts';
 import { checkPages } from './page-check.ts';
 import { ownerElsewhere, ownerOf, takeLock, type ProcessLock } from './process-lock.ts';
 import { withOpenLock } from './open-lock.ts';
+import {
+  isMissingRight,
+  isReadOnlyMedium,
+  storeMissing,
+  storeNotAllowed,
+  refusalOf,
+  refusalToWrite,
+  storeDamaged,
+  storeUnreadable,
+} from './store-refusals.ts';
 
 const LOCKS_FILE = 'lock.mdb';
 /** Size in bytes of the lock file with its 126 reader slots. */
@@ -43,9 +53,6 @@ const PAGES_CHECKED_BEFORE_WRITING = 25_000;
  * pages.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
-/** Error codes for a full disk, an exhausted quota and a file that is too large. */
-const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
 /** An environment open for writing. The process may write as long as it holds the lock on the folder. */
 export interface HeldEnvironment {
   readonly database: Database<Buffer, Buffer>;
@@ -76,14 +83,14 @@ export function openForWriting(
   { create, durable, clock, arePagesChecked }: WritingOptions,
 ): HeldEnvironment {
   refuseFile(directory);
-  if (!create && !hasDataFile(directory)) throw missing(directory);
+  if (!create && !hasDataFile(directory)) throw storeMissing(directory);
   try {
     makeFolder(directory);
   } catch (error) {
     // The error `FOLDER_IMPOSSIBLE` reports that the folder cannot be created. The error does not concern a store.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
-    throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);
+    throw isOfWriting ? refusalToWrite(directory, error) : storeUnreadable(directory, messageOf(error), error);
   }
   const lock = lockOf(directory, clock);
   try {
@@ -99,7 +106,7 @@ export function openForWriting(
     return { database, lock };
   } catch (error) {
     lock.release();
-    throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
+    throw error instanceof ProtocolError ? error : storeUnreadable(directory, messageOf(error), error);
   }
 }
 
@@ -126,7 +133,7 @@ export function openForReading(
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
       // LMDB ends the process with a signal if it opens an empty file for reading.
-      if (refuseDamagedFile(directory) === 'none') throw missing(directory);
+      if (refuseDamagedFile(directory) === 'none') throw storeMissing(directory);
       prepareLocksFile(directory);
       return openEnvironment(directory, { readOnly: true });
     });
@@ -185,7 +192,7 @@ function openEnvironment(
 
 function refuseFile(directory: string): void {
   if (!existsSync(directory) || statSync(directory).isDirectory()) return;
-  throw unreadable(directory, 'it is a file, not a folder');
+  throw storeUnreadable(directory, 'it is a file, not a folder');
 }
 
 function hasDataFile(directory: string): boolean {
@@ -219,28 +226,6 @@ function refuseFullDisk(directory: string): void {
   }
 }
 
-/** Turns a system error about writing to the folder into an error with advice. */
-export function refusalToWrite(directory: string, error: unknown): ProtocolError {
-  const { code } = error as NodeJS.ErrnoException;
-  if (isMissingRight(error)) return notAllowed(directory, 'write to', directory, error);
-  const instead = 'or give this node another data directory';
-  if (isReadOnlyMedium(error)) {
-    return new ProtocolError(
-      'STORE_NOT_ALLOWED',
-      { directory },
-      `The chain store in ${directory} cannot be written to: its file system is read-only. Mount it for writing, ${instead}.`,
-      { cause: error },
-    );
-  }
-  const remedy = ROOM_CODES.has(code ?? '') ? 'Make room on its disk' : 'Check the health of its disk';
-  return new ProtocolError(
-    'STORE_WRITE_FAILED',
-    { directory },
-    `The chain store in ${directory} cannot be written: ${messageOf(error)}. ${remedy}, ${instead}.`,
-    { cause: error },
-  );
-}
-
 /**
  * Refuses a store whose lock a process of another container holds. The library identifies readers by their process
  * number, and processes of two containers may have the same number (often 1).
@@ -270,9 +255,9 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
     } catch (error) {
       // On a read-only medium, the library reads without the right to write.
       if (isReadOnlyMedium(error)) continue;
-      throw notAllowed(directory, 'write to', path, error);
+      throw storeNotAllowed(directory, 'write to', path, error);
     }
-    if (!statSync(path).isFile()) throw unreadable(directory, `${name} is no file`);
+    if (!statSync(path).isFile()) throw storeUnreadable(directory, `${name} is no file`);
   }
 }
 
@@ -355,14 +340,10 @@ function isOnReadOnlyMedium(directory: string, access: Access): boolean {
   }
 }
 
-function isReadOnlyMedium(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'EROFS';
-}
-
 /** @throws ProtocolError `STORE_UNREADABLE` for a damaged or foreign file */
 function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damaged'> {
   const found = examineDataFile(join(directory, DATA_FILE));
-  if (found.kind === 'damaged') throw unreadable(directory, found.why);
+  if (found.kind === 'damaged') throw storeUnreadable(directory, found.why);
   return found.kind;
 }
 
@@ -380,53 +361,4 @@ function refuseDamagedPages(directory: string, pagesMax: number): void {
     checkPages(path, { from: STATE_RANGE.gte, to: STATE_RANGE.lt, pagesMax }).damage ??
     checkPages(path, { pagesMax }).damage;
   if (damage !== undefined) throw storeDamaged(directory, damage);
-}
-
-/** Turns a system error about reading the folder or its files into an error with advice. */
-function refusalOf(directory: string, error: unknown): ProtocolError {
-  const { path = directory } = error as NodeJS.ErrnoException;
-  return isMissingRight(error)
-    ? notAllowed(directory, 'read', path, error)
-    : unreadable(directory, messageOf(error), error);
-}
-
-function isMissingRight(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'EACCES' || code === 'EPERM';
-}
-
-function missing(directory: string): ProtocolError {
-  return new ProtocolError('STORE_MISSING', { directory }, `There is no chain store in ${directory}.`);
-}
-
-function notAllowed(directory: string, what: 'read' | 'write to', path: string, cause: unknown): ProtocolError {
-  return new ProtocolError(
-    'STORE_NOT_ALLOWED',
-    { directory, path },
-    `The chain store in ${directory} cannot be opened: this user may not ${what} ${path}. Run the command as the user ` +
-      'that runs the node, or give that user the folder and all in it (chown).',
-    { cause },
-  );
-}
-
-/** Creates the error for a store with damaged content. */
-export function storeDamaged(directory: string, why: string, cause?: unknown): ProtocolError {
-  return new ProtocolError(
-    'STORE_DAMAGED',
-    { directory, why },
-    `The chain store in ${directory} is damaged: ${why}. Restore it from a backup or a snapshot, or remove the folder and let ` +
-      'the node download the chain again; check the health of its disk first.',
-    cause === undefined ? undefined : { cause },
-  );
-}
-
-/** Creates the error for a folder whose store cannot be opened. */
-export function unreadable(directory: string, why: string, cause?: unknown): ProtocolError {
-  return new ProtocolError(
-    'STORE_UNREADABLE',
-    { directory },
-    `The chain store in ${directory} cannot be read: ${why}. Restore it from a backup, or remove the folder and let the node ` +
-      'download the chain again.',
-    cause === undefined ? undefined : { cause },
-  );
 }

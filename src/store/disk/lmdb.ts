@@ -5,15 +5,9 @@ import type { Database, Transaction } from 'lmdb';
 
 import type { Clock } from '../../ports/clock.ts';
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
-import {
-  closeInTurn,
-  openForReading,
-  openForWriting,
-  storeDamaged,
-  unreadable,
-  type HeldEnvironment,
-} from './environment.ts';
+import { closeInTurn, openForReading, openForWriting, type HeldEnvironment } from './environment.ts';
 import { checkRoom } from './folder.ts';
+import { storeDamaged, storeUnreadable } from './store-refusals.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 import type { ProcessLock } from './process-lock.ts';
 
@@ -54,7 +48,7 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
     return new LmdbSnapshot(database, close);
   } catch (error) {
     void close();
-    throw unreadable(directory, messageOf(error), error);
+    throw storeUnreadable(directory, messageOf(error), error);
   }
 }
 

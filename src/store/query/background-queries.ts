@@ -67,8 +67,7 @@ export class BackgroundQueries {
     const known = this.#lookUp(name);
     if (known !== undefined) return read(known as readonly T[], this.#store);
     if (this.#waiting >= WAITING_MAX) {
-      const message =
-        'The node works on as many background queries as it may. Narrow the question, or ask again later.';
+      const message = 'The node works on as many background queries as it may. Narrow the query, or repeat it later.';
       throw new ProtocolError('QUERIES_BUSY', { waiting: this.#waiting }, message);
     }
     this.#waiting += 1;

@@ -25,7 +25,7 @@ export type Predicate = (transaction: Transaction, place: TransactionPlace) => b
 export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
 
 /** The store, and all filters of the query. */
-interface Question {
+interface FilterContext {
   readonly store: StoredChain;
   readonly filters: TransactionFilters;
 }
@@ -46,12 +46,12 @@ export interface FilterBound {
 
 interface TransactionFilter<T> {
   /** The predicate for a value; undefined if no transaction can match. */
-  predicate(value: T, question: Question): Predicate | undefined;
+  predicate(value: T, context: FilterContext): Predicate | undefined;
   /** The list for a value; undefined if the value has no list. */
-  readonly list?: (value: T, question: Question) => FilterList | undefined;
+  readonly list?: (value: T, context: FilterContext) => FilterList | undefined;
   readonly bound?: (value: T) => FilterBound;
   /** Candidates for a value. The candidates include all matching transactions, and may include others. */
-  readonly among?: (value: T, question: Question) => Candidates;
+  readonly among?: (value: T, context: FilterContext) => Candidates;
 }
 
 type Filters = {
@@ -189,21 +189,21 @@ interface FilterInUse {
 
 /** The filters that the query uses. */
 export function filtersInUse(store: StoredChain, filters: TransactionFilters): readonly FilterInUse[] {
-  const question = { store, filters };
+  const context = { store, filters };
   const inUse = <F extends keyof TransactionFilters>(name: F): FilterInUse | undefined => {
     const row = TRANSACTION_FILTERS[name] as TransactionFilter<NonNullable<TransactionFilters[F]>>;
     const value = filters[name];
     if (value === undefined) return undefined;
     return {
       get predicate() {
-        return row.predicate(value, question);
+        return row.predicate(value, context);
       },
       get list() {
-        return row.list?.(value, question);
+        return row.list?.(value, context);
       },
       bound: row.bound?.(value),
       get among() {
-        return row.among?.(value, question);
+        return row.among?.(value, context);
       },
     };
   };

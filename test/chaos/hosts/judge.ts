@@ -74,13 +74,13 @@ export async function explain(devnet: HostDevnet, slot: number, events: readonly
   const startMs = slotStartMs(slot, devnet.network.params);
   const slotMs = devnet.network.params.blockTimeS * 1000;
   const near = events.filter(({ fromMs, overMs }) => startMs + slotMs > fromMs && startMs < overMs);
-  const told = await Promise.all(
+  const outcomes = await Promise.all(
     devnet.nodes.map(async ({ plan, url }) => {
       const [missed] = await missedSlots(slot, nodeAsker(url, { timeoutMs: 60_000 }));
       return { node: plan.index, reason: missed?.reason ?? '' };
     }),
   );
-  const telling = told.filter(({ reason }) => reason !== NOT_OURS && !reason.startsWith(ABSENT));
+  const telling = outcomes.filter(({ reason }) => reason !== NOT_OURS && !reason.startsWith(ABSENT));
   // A cut separates the nodes into two sides, and either side may have the branch that loses.
   const isOfEvent = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'cut' || nodes.includes(node));
   const isOfKill = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'killed' && nodes.includes(node));

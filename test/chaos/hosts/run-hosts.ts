@@ -57,7 +57,7 @@ const AFTER_KILL_MS = 30_000;
 const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
 /** How often a run prints the memory of all nodes, but at most once a minute. */
-const MEMORY_TOLD_TIMES = 20;
+const MEMORY_REPORTS = 20;
 /** Shortest run whose memory is judged: the judgement needs half an hour. */
 const MEMORY_MINUTES_MIN = 60;
 const GROWTH_MB_MAX = 3;
@@ -264,15 +264,15 @@ async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string
 
 /** Prints at intervals the memory of each process, and how much of it is in use. */
 async function tellMemory(devnet: HostDevnet, { minutes, say }: HostsOptions, endMs: number): Promise<void> {
-  const tellMs = Math.max(60_000, (minutes * 60_000) / MEMORY_TOLD_TIMES);
+  const tellMs = Math.max(60_000, (minutes * 60_000) / MEMORY_REPORTS);
   const startMs = Date.now();
-  for (let told = 1; startMs + told * tellMs < endMs; told += 1) {
-    await sleep(startMs + told * tellMs - Date.now());
+  for (let report = 1; startMs + report * tellMs < endMs; report += 1) {
+    await sleep(startMs + report * tellMs - Date.now());
     const each = devnet.nodes.map((node) => {
       const used = devnet.memoryOf(node).at(-1)?.bytes;
       return `${mbText(used)} of ${mbText(residentBytes(node.pid()))}`;
     });
-    say(`memory in use after ${Math.round((told * tellMs) / 60_000)} minutes: ${each.join(', ')} MB`);
+    say(`memory in use after ${Math.round((report * tellMs) / 60_000)} minutes: ${each.join(', ')} MB`);
   }
 }
 

@@ -3,7 +3,7 @@
 import { request as send } from 'node:http';
 import { ALLOWANCES } from '../../golden/allowances.ts';
 import { differencesOf, isAllowed, type Allowance } from '../../golden/answer-diff.ts';
-import type { HttpRequest } from './questions.ts';
+import type { HttpRequest } from './queries.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -63,7 +63,7 @@ function parsed(text: string): unknown {
 /** Members that are not compared, each with a reason. */
 const NORMALISED: readonly Allowance[] = [
   {
-    reason: 'Time goes on between two questions.',
+    reason: 'Time goes on between two requests.',
     path: /^body\.(data\.(currentTime|secondsSinceEpoch|nonce)|meta\.(toTimestamp|currentSlot)|data\.\d+\.nextSlot)$/,
   },
   {
@@ -137,12 +137,14 @@ function codesOf({ body }: Comparable): string {
   const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
   if (!Array.isArray(errors))
     return message === undefined ? '' : ` (${message.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#')})`;
-  const told = errors.map((error: { code?: string; name?: string; message?: string; errors?: { code: string }[] }) => {
-    const inner = error.errors?.map(({ code }) => code).join('+');
-    const text = error.code ?? error.message?.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#') ?? '';
-    return inner || text;
-  });
-  return ` (${told.slice(0, 2).join(', ').slice(0, 120)})`;
+  const reasons = errors.map(
+    (error: { code?: string; name?: string; message?: string; errors?: { code: string }[] }) => {
+      const inner = error.errors?.map(({ code }) => code).join('+');
+      const text = error.code ?? error.message?.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#') ?? '';
+      return inner || text;
+    },
+  );
+  return ` (${reasons.slice(0, 2).join(', ').slice(0, 120)})`;
 }
 
 function pathOf(target: string): string {

@@ -6,12 +6,12 @@
 import type { KnownDifference } from '../known-differences.ts';
 
 const ANY = /, http /;
-const QUESTIONS = /, http questions/;
+const QUERIES = /, http queries/;
 const SUBMISSIONS = /, http submissions/;
 
 export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
-    target: QUESTIONS,
+    target: QUERIES,
     // Inputs with a number of 16 digits or more, a time of more than ten digits, U+0000, a quotation mark, or an
     // account, which may have no key.
     input:
@@ -23,7 +23,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'The database of the real node fails, although the request has a valid answer.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     matches: /forging_statistics: 400 here \(INVALID_PARAM\), 500 there/i,
     reference:
       'A real node answers 500 to a query for forging statistics with a time before the epoch of the network, or for an account without a key.',
@@ -31,7 +31,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'The database of the real node fails before the node looks at the account.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     matches: /multisignature_(groups|memberships): both 200, added body\.data/i,
     reference:
       "The registration of a multisignature account may write the key of a member in capitals. A real node omits a member in capitals from the list of members, and omits the multisignature account from the member's list of memberships.",
@@ -39,7 +39,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'The member can sign in either letter case, so a list of members without the member is wrong.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     matches: /\/votes: both 200, changed body\.data\.publicKey|\/voters: both 200, changed body\.data\.publicKey/i,
     reference: "In a real node's answers for votes and voters, `publicKey` of an account without a key is null.",
     here: 'This node also sends null, but with `strictDialect` this node sends an empty string.',
@@ -56,7 +56,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'A script that was written for one generation keeps working on a network of the other generation.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     input: /"transfer-encoding":"identity"/i,
     matches: /: (both 400, changed contentType|400 here.*, \d+ there)/,
     reference:
@@ -81,7 +81,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'If a node ignores a filter, the client gets a wrong answer.',
   },
   {
-    target: /^generation 3, http questions/,
+    target: /^generation 3, http queries/,
     // Only requests with a second filter differ: an entry is missing here or another entry is at its position.
     input: /(?=.*[?&]recipientId=)[?&](id|senderId|senderPublicKey|type)=/i,
     matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.data\[\]/i,
@@ -90,7 +90,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'If a node ignores a filter, the client gets a wrong answer.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     input: /offset/i,
     matches: /\/forgers\/?: both 200, changed body\.data\[\]\.nextSlot/i,
     reference:
@@ -215,7 +215,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'The real node fails when it tries to penalise a peer that does not exist.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     input: /__proto__/,
     matches:
       /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, (200|404) there|: both 400, (added|changed) body\.errors\[\](\.name)? \(UNKNOWN_PARAM/,
@@ -225,7 +225,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       '`__proto__` has no special meaning in this node. If a node ignores a filter, the client gets a wrong answer.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     input: /hasOwnProperty|toString/,
     matches: /: (200|40[04]) here.*, 500 there/,
     reference:
@@ -235,7 +235,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       'The two names have no special meaning in this node. The failure of the real node comes from the JavaScript engine.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     input: /(&[^&]*){1000}/,
     matches: /^GET .*: (200|40[04]) here|^GET .*: both /,
     reference: 'A real node ignores all parameters after the thousandth one.',
@@ -244,7 +244,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       'If a node ignores a filter, the client gets a wrong answer. A request of 16 kB has at most 8,000 parameters.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     input: /%(?![0-9a-f]{2})|%[89a-f]/i,
     matches: /: 404 here \(Page not found\)?, 500 there|: 404 here, 500 there/,
     reference: 'A real node answers 500 to a path that cannot be decoded (`/accounts/%zz/multisignature_groups`).',
@@ -252,7 +252,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'The client made the mistake, not the node.',
   },
   {
-    target: QUESTIONS,
+    target: QUERIES,
     input: /\\/,
     matches: /: 404 here.*, (200|400) there/,
     reference: 'A real node reads a backslash in a path as a slash.',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { packageDirectory } from '../../../src/config/package.ts';
-import { furnished } from '../../http/furnished-node.ts';
+import { populatedNode } from '../../http/populated-node.ts';
 import { createHttpServer } from '../../../src/http/app.ts';
 import { exchange } from './answers.ts';
 import { rowsOf } from '../../docs/tables.ts';
@@ -21,7 +21,7 @@ for (const generation of [2, 3] as const) {
     const recorded = JSON.parse(readFileSync(file, 'utf8')) as readonly RecordedRefusal[];
     t.true(recorded.length >= REFUSALS_MIN, `${recorded.length} refusals`);
     const options = { port: 0, address: '127.0.0.1', strictDialect: true };
-    const server = createHttpServer(furnished(generation).api, options);
+    const server = createHttpServer(populatedNode(generation).api, options);
     t.teardown(() => server.close());
     const { port } = await server.start();
     for (const { request, status, contentType, body, allow = '' } of recorded) {

@@ -5,7 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import type { HttpAnswer } from './answers.ts';
-import type { HttpRequest } from './questions.ts';
+import type { HttpRequest } from './queries.ts';
 
 export interface RecordedRefusal {
   readonly request: HttpRequest;

@@ -4,7 +4,7 @@ import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Untyped } from '../../support/untyped.ts';
 import { mutate, pick, textOf } from '../mutations.ts';
 import type { HttpLab } from './lab.ts';
-import type { HttpRequest } from './questions.ts';
+import type { HttpRequest } from './queries.ts';
 import { pickSeldom } from './seldom.ts';
 
 const LSK = 100_000_000n;
@@ -57,7 +57,7 @@ const LISTED_TYPES = [
  * One signature object in this many is mutated. In generation 2 every fault in a signature object leads to status 500,
  * so a few are enough.
  */
-const SPOILT_ONE_IN = 6;
+const CORRUPTED_ONE_IN = 6;
 
 /**
  * Whether a transaction may crash a real node of generation 3. The node accepts a transaction into its pool even if an
@@ -83,8 +83,8 @@ export class Submissions {
     const kind = below(10);
     if (kind < 5) return this.#posted('/api/transactions', this.#transaction(below), below(4) > 0, below);
     if (kind < 7) {
-      const isSpoilt = this.#lab.generation === 3 ? below(4) > 0 : below(SPOILT_ONE_IN) === 0;
-      return this.#posted('/api/signatures', this.#signature(below), isSpoilt, below);
+      const isCorrupted = this.#lab.generation === 3 ? below(4) > 0 : below(CORRUPTED_ONE_IN) === 0;
+      return this.#posted('/api/signatures', this.#signature(below), isCorrupted, below);
     }
     if (kind < 9) return this.#switch(below);
     const target = pick(['/api/transactions', '/api/signatures', '/api/node/status/forging'], below);
@@ -93,9 +93,9 @@ export class Submissions {
     return { method, target, body: pick(BODIES, below), ...type };
   }
 
-  #posted(target: string, document: Untyped, isSpoilt: boolean, below: RandomBelow): HttpRequest {
+  #posted(target: string, document: Untyped, isCorrupted: boolean, below: RandomBelow): HttpRequest {
     const copy = structuredClone(document) as Record<string, unknown>;
-    if (isSpoilt) mutate(copy, below);
+    if (isCorrupted) mutate(copy, below);
     const body = textOf(copy, below);
     // Skip the request, because a crash of the node would make all later requests fail.
     if (endsRealNode(body)) return this.#posted(target, document, false, below);

@@ -9,38 +9,31 @@ import type { Target } from '../target.ts';
 import { disagreement, exchange } from './answers.ts';
 import { factsOf } from './facts.ts';
 import { oddGroupOf, type HttpLab } from './lab.ts';
-import { Questions, type HttpRequest } from './questions.ts';
+import { Queries, type HttpRequest } from './queries.ts';
 import { Refusals } from './refusals.ts';
 import { Submissions } from './submissions.ts';
 
 /** Requests that run at once. They change nothing and mostly wait. */
-const QUESTIONS_AT_ONCE = 8;
+const QUERIES_AT_ONCE = 8;
 /** Number of repetitions of a request that shows a difference. */
 const TRIES_MORE = 3;
 
 /** Returns the targets for queries in each dialect, and the target for submitted transactions. */
 export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Promise<readonly Target[]> {
-  const asked = { concurrency: QUESTIONS_AT_ONCE };
-  const questions = new Questions(lab.generation, await factsOf(lab.real, oddGroupOf(lab.wallet)));
+  const asked = { concurrency: QUERIES_AT_ONCE };
+  const queries = new Queries(lab.generation, await factsOf(lab.real, oddGroupOf(lab.wallet)));
   const submissions = new Submissions(lab);
   const named = (name: string): string => `generation ${lab.generation}, http ${name}`;
   return [
     {
-      ...target(
-        named('questions, strict dialect'),
-        lab.real,
-        lab.strict,
-        true,
-        (below) => questions.next(below),
-        refusals,
-      ),
+      ...target(named('queries, strict dialect'), lab.real, lab.strict, true, (below) => queries.next(below), refusals),
       ...asked,
     },
     {
-      ...target(named('questions, joined dialect'), lab.real, lab.joined, false, (below) => questions.next(below)),
+      ...target(named('queries, joined dialect'), lab.real, lab.joined, false, (below) => queries.next(below)),
       ...asked,
     },
-    // Few submissions, and after the questions, because the ones that both nodes accept fill their pools.
+    // Few submissions, and after the queries, because the ones that both nodes accept fill their pools.
     { ...target(named('submissions'), lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.15 },
   ];
 }

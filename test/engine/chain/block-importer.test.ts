@@ -69,7 +69,7 @@ function fullBlock() {
   return { maker, block: maker.build({ transactions }) };
 }
 
-test("no transaction is checked in a block by another delegate than the slot's, or with a wrong signature", async (t) => {
+test('no transaction is checked in a block of a delegate that does not own the slot, or with a wrong signature', async (t) => {
   const { maker, block } = fullBlock();
   const { importer, costs } = await countingChain(maker, block.timestamp);
   t.is(await outcomeOf(importer, signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');
@@ -118,8 +118,8 @@ test('no transaction is checked in the tip of a better chain', async (t) => {
   const { importer, costs } = await countingChain(maker, ahead.timestamp);
   t.is(await outcomeOf(importer, ahead), 'betterChain');
   t.is(costs.together, 0);
-  const spoilt = signBlock({ ...ahead, totalAmount: 7n }, {}, ownerOf(fork, ahead));
-  t.is(await outcomeOf(importer, spoilt), 'BLOCK_PAYLOAD_INVALID');
+  const corrupted = signBlock({ ...ahead, totalAmount: 7n }, {}, ownerOf(fork, ahead));
+  t.is(await outcomeOf(importer, corrupted), 'BLOCK_PAYLOAD_INVALID');
 });
 
 test('a node forges its own block while it checks a received one, and keeps its own', async (t) => {
@@ -153,7 +153,7 @@ test('blocks that arrive while the transactions of one are checked are imported 
  * Makes a chain with a group of fifteen members and a second key, and the next block. The block has transfers of the
  * group whose signatures are in the slowest order to verify.
  */
-function groupBlock(generation: 2 | 3, spoil: (transactions: Transaction[]) => Transaction[] = (all) => all) {
+function groupBlock(generation: 2 | 3, corrupt: (transactions: Transaction[]) => Transaction[] = (all) => all) {
   const maker = new ChainMaker(makeNetwork({ generation }));
   const [group, other] = maker.network.accounts as [KeyPair, KeyPair];
   const members = Array.from({ length: 15 }, (_, index) => keyPairOf(`member ${index}`));
@@ -167,7 +167,7 @@ function groupBlock(generation: 2 | 3, spoil: (transactions: Transaction[]) => T
   const signers = [...members].reverse();
   const transactions = [1n, 2n].map((amount) => maker.transfer(group, other, amount, { members: signers, second }));
   const { keyPair } = maker.nextSlot();
-  return { maker, block: withPayload(maker.build({ transactions: [] }), keyPair, spoil(transactions)) };
+  return { maker, block: withPayload(maker.build({ transactions: [] }), keyPair, corrupt(transactions)) };
 }
 
 for (const generation of [2, 3] as const) {
@@ -184,11 +184,11 @@ for (const generation of [2, 3] as const) {
 }
 
 test('a block with invalid group signatures is refused, and costs little more than finding the first', async (t) => {
-  const spoilt = (transaction: Transaction): Transaction => ({
+  const corrupted = (transaction: Transaction): Transaction => ({
     ...transaction,
     signatures: transaction.signatures.map((_, index) => index.toString(16).padStart(128, '0')),
   });
-  const { maker, block } = groupBlock(3, (transactions) => transactions.map(spoilt));
+  const { maker, block } = groupBlock(3, (transactions) => transactions.map(corrupted));
   const { importer, costs } = await countingChain(maker, block.timestamp);
   t.is(await outcomeOf(importer, block), 'BLOCK_TRANSACTION_INVALID');
   const ownAndSecond = 2;

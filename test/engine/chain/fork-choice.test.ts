@@ -16,7 +16,7 @@ test('the next block is applied', async (t) => {
   const block = maker.forge();
   t.deepEqual(await lone.receive(block), { kind: 'applied' });
   t.is(lone.chain.tip.header.id, block.id);
-  t.deepEqual(lone.told, ['received 2']);
+  t.deepEqual(lone.events, ['received 2']);
 });
 
 test('the tip itself and lower blocks are ignored', async (t) => {
@@ -45,7 +45,7 @@ test('a tip that arrived late is replaced by a rival of a later slot that arrive
   await lone.receive(late, 1);
   t.deepEqual(await lone.receive(rival), { kind: 'applied' });
   t.is(lone.chain.tip.header.id, rival.id);
-  t.deepEqual(lone.told.slice(-2), ['reverted 5', 'received 5']);
+  t.deepEqual(lone.events.slice(-2), ['reverted 5', 'received 5']);
 });
 
 test('a tip that arrived in its slot stays, and so does one whose rival arrived late', async (t) => {

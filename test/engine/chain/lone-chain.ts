@@ -21,7 +21,7 @@ export class LoneChain {
   readonly maker: ChainMaker;
   readonly disk: Disk;
   /** Short descriptions of the events that listeners received. */
-  readonly told: string[] = [];
+  readonly events: string[] = [];
   /** Codes of log lines, names of metrics and events, in the order of their arrival. */
   readonly logged: string[] = [];
   store!: StoredChain;
@@ -78,8 +78,8 @@ export class LoneChain {
   }
 
   #tell(news: string): void {
-    this.told.push(news);
-    this.logged.push(`told: ${news}`);
+    this.events.push(news);
+    this.logged.push(`event: ${news}`);
   }
 
   /** Receives a block in its slot, or the given number of slots later. */

@@ -25,7 +25,7 @@ async function branches(root: number, ours: number, theirs: number) {
 }
 
 /** Changes the reward of a block to a wrong value. The signature of the slot owner is valid. */
-function spoilt(rival: ChainMaker, block: Block): Block {
+function corrupted(rival: ChainMaker, block: Block): Block {
   const owner = rival.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
   return signBlock(block, { reward: 1n }, owner);
 }
@@ -34,28 +34,28 @@ test('a better branch replaces ours, and listeners get the reverted blocks befor
   const { lone, branch } = await branches(20, 2, 3);
   await lone.chain.switchTo(20, branch);
   t.is(lone.chain.tip.header.id, branch.at(-1)!.id);
-  t.deepEqual(lone.told.slice(-2), ['reverted 22 21', 'synced 21 22 23']);
+  t.deepEqual(lone.events.slice(-2), ['reverted 22 21', 'synced 21 22 23']);
   const fresh = await LoneChain.with(forkOf((await branches(20, 2, 3)).rival));
   t.is(lone.store.stateDigest(), fresh.store.stateDigest());
 });
 
 test('a branch that fails at its last block leaves our tip unchanged', async (t) => {
   const { lone, rival, branch } = await branches(20, 3, 4);
-  const [tip, digest, told] = [lone.chain.tip.header, lone.store.stateDigest(), lone.told.length];
-  const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)];
+  const [tip, digest, events] = [lone.chain.tip.header, lone.store.stateDigest(), lone.events.length];
+  const bad = [...branch.slice(0, -1), corrupted(rival, branch.at(-1)!)];
   const error = await t.throwsAsync(lone.chain.switchTo(20, bad), { instanceOf: BranchRejected });
   t.is(error.rejection.code, 'BLOCK_REWARD_INVALID');
   t.is(error.block.height, 24);
   t.is(lone.chain.tip.header.id, tip.id);
   t.is(lone.store.stateDigest(), digest);
-  t.is(lone.told.length, told);
+  t.is(lone.events.length, events);
   await lone.chain.switchTo(20, branch);
   t.is(lone.chain.tip.header.id, branch.at(-1)!.id);
 });
 
 test('a branch that fails at its last block is applied up to there when that part is already better', async (t) => {
   const { lone, rival, branch } = await branches(20, 2, 4);
-  const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)];
+  const bad = [...branch.slice(0, -1), corrupted(rival, branch.at(-1)!)];
   await t.throwsAsync(lone.chain.switchTo(20, bad), { instanceOf: BranchRejected });
   t.is(lone.chain.tip.header.id, branch.at(-2)!.id);
 });

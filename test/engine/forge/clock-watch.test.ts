@@ -9,8 +9,8 @@ import { systemTimes } from '../../../src/node/system.ts';
 function watched() {
   const now = { wallMs: 1_000_000, runMs: 0, bootMs: 0 };
   let stopMs = 0;
-  const told: string[] = [];
-  const observer: Observer = { ...SILENT, log: (_level, code) => void told.push(code) };
+  const logged: string[] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code) => void logged.push(code) };
   const pass = (ms: number): void => {
     now.wallMs += ms;
     now.runMs += ms;
@@ -28,28 +28,28 @@ function watched() {
     times: { runMs: () => now.runMs, bootMs: () => now.bootMs, processorMs: () => 0 },
     observer,
   });
-  return { watch, now, told, pass, stopInNextReading: (ms: number) => (stopMs = ms) };
+  return { watch, now, logged, pass, stopInNextReading: (ms: number) => (stopMs = ms) };
 }
 
 test('a process that is stopped between two readings does not report a set clock', (t) => {
-  const { watch, told, pass, stopInNextReading } = watched();
+  const { watch, logged, pass, stopInNextReading } = watched();
   watch.look();
   pass(1000);
   stopInNextReading(60_000);
   t.like(watch.look(), { ranMs: 61_000, sleptMs: 0, setMs: 0 });
   pass(1000);
   t.like(watch.look(), { ranMs: 1000, sleptMs: 0, setMs: 0 });
-  t.deepEqual(told, []);
+  t.deepEqual(logged, []);
 });
 
 test('a clock that is set while the machine sleeps is distinguished from the sleep', (t) => {
-  const { watch, now, told, pass } = watched();
+  const { watch, now, logged, pass } = watched();
   watch.look();
   pass(1000);
   now.wallMs += 600_000 - 5000;
   now.bootMs += 600_000;
   t.deepEqual(watch.look(), { ranMs: 1000, processorMs: 0, sleptMs: 600_000, setMs: -5000 });
-  t.deepEqual(told, ['MACHINE_SLEPT', 'CLOCK_SET']);
+  t.deepEqual(logged, ['MACHINE_SLEPT', 'CLOCK_SET']);
 });
 
 test('the clocks of a running machine advance alike', async (t) => {

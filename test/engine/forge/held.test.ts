@@ -40,7 +40,7 @@ test('a block on request fills the present slot once, if the slot is ours', asyn
   await scheduler.stop();
 });
 
-test('a block on request is in the journal before it goes anywhere, and is dropped without the record', async (t) => {
+test('a block on request is in the journal before it is sent, and is dropped when the journal cannot record it', async (t) => {
   const { scheduler, chain, pass, hold, ownSlots, currentSlot, signed, breakJournal } = setUpForging();
   hold(true);
   scheduler.start();

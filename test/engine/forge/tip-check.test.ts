@@ -48,7 +48,7 @@ for (const [what, witnesses, signedBeyond, safe] of [
     /from peers, or from a newer backup/,
   ],
 ] as const) {
-  test(`a node ${what} is told the safe remedy first, and the unsafe flag only after a round`, (t) => {
+  test(`the log of a node ${what} names the safe remedy first, and the unsafe flag only after a round`, (t) => {
     const { tipCheck, waitARound } = node(witnesses, signedBeyond);
     const reason = tipCheck.doubt()?.reason ?? '';
     t.regex(reason, safe);
@@ -58,7 +58,7 @@ for (const [what, witnesses, signedBeyond, safe] of [
   });
 }
 
-test('a node with lost blocks is not told the unsafe flag before it has heard its known peers', (t) => {
+test('the log of a node with lost blocks names no unsafe flag before its known peers have answered', (t) => {
   const { tipCheck, waitARound } = node(NOBODY, 5);
   waitARound();
   t.regex(tipCheck.doubt()?.reason ?? '', /newer backup$/);

@@ -26,23 +26,23 @@ function start(
   journal.isCopied = isCopied;
   const watermarks = new MemoryWatermarks();
   if (marked !== undefined) watermarks.write(A, marked);
-  const told: string[] = [];
-  const observer: Observer = { ...SILENT, log: (_level, code) => told.push(code) };
+  const logged: string[] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code) => logged.push(code) };
   return {
     journal,
     watermarks,
-    told,
+    logged,
     signing: new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S, firstBlockId: () => '2000' }),
   };
 }
 
 test('in a folder restored to an earlier state, the last header comes from the watermark', (t) => {
   for (const isCopied of [false, true]) {
-    const { signing, journal, told } = start([1, 2], { last: header(7) }, isCopied);
+    const { signing, journal, logged } = start([1, 2], { last: header(7) }, isCopied);
     t.deepEqual(signing.last(A), header(7));
     t.is(signing.outside(A), 'agrees');
     t.is(signing.heldSinceS(A), undefined);
-    t.deepEqual(told, ['FORGING_FOLDER_RESTORED']);
+    t.deepEqual(logged, ['FORGING_FOLDER_RESTORED']);
     signing.record(A, header(8));
     t.deepEqual(signing.last(A), header(8));
     t.deepEqual(journal.last(A), header(8));
@@ -50,9 +50,9 @@ test('in a folder restored to an earlier state, the last header comes from the w
 });
 
 test('a watermark and a journal that agree are trusted even in a copied folder', (t) => {
-  const { signing, told } = start([1, 2], { last: header(2) }, true);
+  const { signing, logged } = start([1, 2], { last: header(2) }, true);
   t.deepEqual([signing.last(A), signing.outside(A), signing.heldSinceS(A)], [header(2), 'agrees', undefined]);
-  t.deepEqual(told, []);
+  t.deepEqual(logged, []);
 });
 
 test('a watermark that lags behind a journal is no evidence against the journal', (t) => {
@@ -60,10 +60,10 @@ test('a watermark that lags behind a journal is no evidence against the journal'
   t.deepEqual([signing.last(A), signing.outside(A)], [header(2), 'unknown']);
 });
 
-test('a copied journal without a watermark counts once as possibly incomplete', (t) => {
-  const { signing, journal, told } = start([1, 2], undefined, true);
+test('a copied journal without a watermark counts as possibly incomplete once', (t) => {
+  const { signing, journal, logged } = start([1, 2], undefined, true);
   t.is(signing.heldSinceS(A), NOW_S);
-  t.deepEqual(told, ['FORGING_FOLDER_COPIED']);
+  t.deepEqual(logged, ['FORGING_FOLDER_COPIED']);
   t.false(journal.isCopied);
 });
 
@@ -83,13 +83,13 @@ test('for a delegate without a record the watermark reports what it signed, unti
   t.deepEqual(watermarks.read(A), { last: header(10), firstBlockId: '2000' });
 });
 
-test('a watermark of a record that was handed on, or beside a record of the delegate, is not used', (t) => {
+test('a watermark of a record that was handed over, or beside a record of the delegate, is not used', (t) => {
   t.is(start([], { last: header(9), movedAtS: 77 }).signing.recalled(A), undefined);
   t.is(start([1], { last: header(9) }).signing.recalled(A), undefined);
   t.is(start([], undefined).signing.recalled(A), undefined);
 });
 
-test('a record that was handed on stays so when its folder is restored', (t) => {
+test('a record that was handed over stays marked so when its folder is restored', (t) => {
   const { signing } = start([1, 2], { last: header(2), movedAtS: 77 });
   t.is(signing.movedAtS(A), 77);
 });

@@ -121,7 +121,7 @@ test('of three clocks, only the node with the wrong one reports its own clock; t
   }
 });
 
-test('of two different clocks neither is called the wrong one', (t) => {
+test('with two different clocks, neither clock is reported as wrong', (t) => {
   const { estimate, tell, warnings, now } = setUpEstimate();
   tell('1.0.0.1:5000', 30_000, 30_000, 30_000);
   now.ms += LASTING_MS;

@@ -333,10 +333,10 @@ test('a ban is saved soon, so it survives a kill of the node', async (t) => {
 });
 
 test("a peer's list entries are ignored when they are nearer to us than the peer, or cannot be dialled", async (t) => {
-  const told = ['127.0.0.1:22', '192.168.0.1:80', '10.9.9.9:5000', '0.0.0.0:5000', '224.0.0.1:5000', '8.8.8.8:5000'];
+  const listed = ['127.0.0.1:22', '192.168.0.1:80', '10.9.9.9:5000', '0.0.0.0:5000', '224.0.0.1:5000', '8.8.8.8:5000'];
   const { manager } = await world({ fixedPeers: infos(['90.0.0.1:5000']) }, (fake) => {
     fake.reachable.add('90.0.0.1:5000');
-    fake.lists.set('90.0.0.1:5000', infos(told));
+    fake.lists.set('90.0.0.1:5000', infos(listed));
   });
   await settle();
   const known = manager.knownPeers().map(({ info }) => info.ip);
@@ -346,14 +346,14 @@ test("a peer's list entries are ignored when they are nearer to us than the peer
 
 test('special-purpose addresses are not dialled and not passed on, unless the operator names them', async (t) => {
   const special = ['169.254.169.254', '100.64.0.1', '198.18.0.1', '192.0.0.5', '192.0.2.7', '203.0.113.9', '240.0.0.1'];
-  const told = special.map((ip) => `${ip}:80`);
+  const offered = special.map((ip) => `${ip}:80`);
   const named = '100.64.0.2:5000';
   const { clock, transport, manager, handlers } = await world(
     { fixedPeers: infos(['90.0.0.1:5000', named]) },
     (fake) => {
-      for (const peerId of ['90.0.0.1:5000', named, ...told]) fake.reachable.add(peerId);
-      fake.lists.set('90.0.0.1:5000', infos(told));
-      fake.lists.set(named, infos(told));
+      for (const peerId of ['90.0.0.1:5000', named, ...offered]) fake.reachable.add(peerId);
+      fake.lists.set('90.0.0.1:5000', infos(offered));
+      fake.lists.set(named, infos(offered));
     },
   );
   transport.join('169.254.1.1:5000', 'inbound');

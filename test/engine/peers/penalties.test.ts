@@ -17,7 +17,7 @@ test('an offence that no honest node can commit gets the full penalty', (t) => {
   }
 });
 
-test("an offence that depends on the reader's chain or clock gets no penalty", (t) => {
+test('an offence that depends on the chain or clock of the receiver gets no penalty', (t) => {
   for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_FORGER_INVALID', 'TRANSACTION_NOT_APPLICABLE', 'POOL_FULL']) {
     t.is(pointsOf(code), 0, code);
   }

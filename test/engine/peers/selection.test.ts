@@ -16,7 +16,7 @@ const ANYWHERE = { groupOf: () => undefined, taken: [] };
 const ids = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${String(index)}`);
 
-test('with enough room every candidate is dialled, with none nobody is', (t) => {
+test('with enough free places every candidate is dialled, and without a free place none', (t) => {
   t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 4, seeded(1), ANYWHERE).sort(), ['n0', 'n1', 't0', 't1']);
   t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 0, seeded(1), ANYWHERE), []);
   t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), -3, seeded(1), ANYWHERE), []);
@@ -136,7 +136,7 @@ test('peers whose requests could be answered are protected from eviction', (t) =
   }
 });
 
-test('of a few connections the youngest is evicted, of none nobody', (t) => {
+test('the youngest of a few connections is evicted, and nothing is evicted without connections', (t) => {
   const inbound = [connection('a', { sinceMs: 1 }), connection('c', { sinceMs: 3 }), connection('b', { sinceMs: 2 })];
   t.truthy(selectToEvict(inbound, () => 0, seeded(1)));
   t.is(

@@ -18,7 +18,7 @@ const carol = person('carol');
 interface Life {
   readonly pool: TransactionPool;
   readonly accepted: AcceptedTransactions;
-  readonly told: string[];
+  readonly announced: string[];
   readonly said: { readonly code: string; readonly fields: LogFields }[];
   run(seconds: number): Promise<void>;
   apply(block: Block): void;
@@ -44,7 +44,7 @@ class Lives {
 
   begin({ isCaughtUp = () => true, perQueueMax = 1000 }: LifeOptions = {}): Life {
     const { world, journal } = this;
-    const told: string[] = [];
+    const announced: string[] = [];
     const said: Life['said'] = [];
     const observer: Observer = {
       ...SILENT,
@@ -60,7 +60,7 @@ class Lives {
       observer: SILENT,
       limits: { perQueueMax },
       events: {
-        verified: ({ id }) => void told.push(id),
+        verified: ({ id }) => void announced.push(id),
         signatureAdded: (signature) => accepted.signatureAdded(signature),
         dropped: (transaction, reason) => accepted.dropped(transaction, reason),
       },
@@ -78,13 +78,13 @@ class Lives {
       observer,
       finalizedHeight: () => this.finalized,
       isCaughtUp,
-      announceAgain: (id) => void told.push(`again ${id}`),
+      announceAgain: (id) => void announced.push(`again ${id}`),
     });
     accepted.start();
     return {
       pool,
       accepted,
-      told,
+      announced,
       said,
       run: (seconds) => this.#time.runUntil(this.#time.nowMs + seconds * 1000),
       apply: (block) => {
@@ -110,13 +110,13 @@ test('an accepted transaction is in the pool again after a restart, with its age
   const lives = new Lives();
   const first = lives.begin();
   const id = await submitted(first, lives.world.transfer(alice, bob));
-  t.deepEqual(first.told, [id]);
+  t.deepEqual(first.announced, [id]);
   first.end();
   await first.run(10_000);
   const second = lives.begin();
   await second.run(1);
   t.true(second.pool.has(id));
-  t.deepEqual(second.told, [id]);
+  t.deepEqual(second.announced, [id]);
   t.deepEqual(
     second.said.map(({ code }) => code),
     ['ACCEPTED_TRANSACTIONS_RESTORED'],
@@ -144,11 +144,11 @@ test('the answer and the announcement wait for the write to the disk', async (t)
   void answer.then(() => (isAnswered = true));
   await new Promise(setImmediate);
   t.false(isAnswered);
-  t.deepEqual(life.told, []);
+  t.deepEqual(life.announced, []);
   t.is(lives.kept().length, 1);
   written();
-  t.deepEqual(life.told, [], 'told after the write');
-  t.deepEqual([await answer], life.told);
+  t.deepEqual(life.announced, [], 'announced after the write');
+  t.deepEqual([await answer], life.announced);
 });
 
 test('a transaction that cannot be written is refused and forgotten', async (t) => {
@@ -162,7 +162,7 @@ test('a transaction that cannot be written is refused and forgotten', async (t) 
   t.like(result, { accepted: false, code: 'TRANSACTION_NOT_KEPT' });
   t.false(life.pool.has(String(json['id'])));
   t.deepEqual(lives.kept(), []);
-  t.deepEqual(life.told, []);
+  t.deepEqual(life.announced, []);
   t.true(life.said.some(({ code }) => code === 'TRANSACTION_JOURNAL_FAILED'));
 });
 
@@ -175,16 +175,16 @@ test('refusals for a full disk are logged at the start, now and then with their 
   const life = lives.begin();
   const json = lives.world.transfer(alice, bob);
   const submit = () => life.accepted.submit(json, NO_PAYER);
-  const told = () => life.said.map(({ code, fields }) => [code, fields['refused']]);
+  const logged = () => life.said.map(({ code, fields }) => [code, fields['refused']]);
   for (let times = 0; times < 50; times += 1) await submit();
-  t.deepEqual(told(), [['TRANSACTION_JOURNAL_FAILED', undefined]]);
+  t.deepEqual(logged(), [['TRANSACTION_JOURNAL_FAILED', undefined]]);
   await life.run(601);
   await submit();
-  t.deepEqual(told().slice(1), [['TRANSACTION_JOURNAL_FAILED', 50]]);
+  t.deepEqual(logged().slice(1), [['TRANSACTION_JOURNAL_FAILED', 50]]);
   await submit();
   isFull = false;
   t.like(await submit(), { accepted: true });
-  t.deepEqual(told().slice(2), [['TRANSACTION_JOURNAL_WORKS', 52]]);
+  t.deepEqual(logged().slice(2), [['TRANSACTION_JOURNAL_WORKS', 52]]);
   life.end();
 });
 
@@ -329,7 +329,7 @@ test('a transaction submitted again while it is in the pool is announced again',
   const json = lives.world.transfer(alice, bob);
   const id = await submitted(life, json);
   t.like(await life.accepted.submit(json, NO_PAYER), { accepted: false, code: 'TRANSACTION_KNOWN' });
-  t.deepEqual(life.told, [id, `again ${id}`]);
+  t.deepEqual(life.announced, [id, `again ${id}`]);
 });
 
 test('a full journal drops confirmed transactions first; after that the pool counts as full', async (t) => {

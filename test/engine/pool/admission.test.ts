@@ -100,7 +100,7 @@ test('a transaction that is invalid against the state is refused with the reason
   t.is(errors[0]?.dataPath, '.balance');
 });
 
-test('a full queue refuses', (t) => {
+test('a full queue refuses transactions', (t) => {
   const world = new PoolWorld({ limits: { perQueueMax: 1 } });
   world.setAccount(alice);
   world.submit(world.transfer(alice, bob));

@@ -73,8 +73,8 @@ test('a copy with a corrupted signature does not block the valid one', (t) => {
     const json = world.transfer(alice, stranger);
     const signatures = sound.map((member) => world.signatureOf(member, json).signature);
     const good = { ...json, signatures };
-    const spoilt = { ...json, signatures: [...signatures, 'ab'.repeat(64)] };
-    const report = world.pool.receive([spoilt, good]);
+    const corrupted = { ...json, signatures: [...signatures, 'ab'.repeat(64)] };
+    const report = world.pool.receive([corrupted, good]);
     t.deepEqual(
       report.refused.map(({ code }) => code),
       ['TRANSACTION_NOT_APPLICABLE'],
@@ -128,11 +128,11 @@ test('among fourteen valid signatures, an invalid one costs one check, for the r
 test('a sender of signatures pays for all checks, and beyond its budget its signatures are not checked', (t) => {
   const { world, json, junk, good } = fifteenWorld();
   const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => world.checks });
-  const spoilt = () => ({ ...json, signatures: good.map(junk) });
+  const corrupted = () => ({ ...json, signatures: good.map(junk) });
   const attacker = budget.payer('1.1.1.1', 'peers');
   const codes = new Set<string>();
   for (let messages = 0; messages < 4; messages += 1) {
-    const flood = Array.from({ length: 25 }, spoilt);
+    const flood = Array.from({ length: 25 }, corrupted);
     for (const { code } of world.pool.receive(flood, attacker).refused) codes.add(code);
   }
   t.deepEqual([...codes], ['TRANSACTION_NOT_APPLICABLE', 'VERIFICATION_LIMIT']);
@@ -142,7 +142,7 @@ test('a sender of signatures pays for all checks, and beyond its budget its sign
   const signature = world.pool.addSignature(world.signatureOf(mary, json), attacker);
   t.false(signature.accepted);
   const named = budget.payer('3.3.3.3', 'namedPeers');
-  t.deepEqual(world.pool.receive([spoilt(), { ...json, signatures: good }], named).accepted, [json['id']]);
+  t.deepEqual(world.pool.receive([corrupted(), { ...json, signatures: good }], named).accepted, [json['id']]);
   t.false(budget.isWasteful('3.3.3.3'));
 });
 
@@ -325,13 +325,13 @@ for (const registers of [false, true]) {
     const json = registers ? world.multisignature(alice, members, 2) : world.transfer(alice, stranger);
     const signers = registers ? members : [mary, mia];
     // The transaction has too few signatures, so the pool does not verify the signatures on arrival.
-    const spoilt = signers.slice(1).map((_, index) => index.toString(16).repeat(128));
-    world.submit({ ...json, signatures: spoilt });
+    const corrupted = signers.slice(1).map((_, index) => index.toString(16).repeat(128));
+    world.submit({ ...json, signatures: corrupted });
     for (const member of signers) t.is(codeOf(world.pool.addSignature(world.signatureOf(member, json))), 'accepted');
     world.pool.step();
     const given = signers.map((member) => world.signatureOf(member, json).signature);
     t.deepEqual(world.pool.readyForForging()[0]?.signatures, given);
-    t.is(world.signatures.length, signers.length, 'others are told of each');
+    t.is(world.signatures.length, signers.length, 'each signature is announced');
   });
 }
 
@@ -374,8 +374,8 @@ test('a second signature of the same member costs no check and corrupts nothing'
   world.setAccount(alice, { group: { min: 15, lifetime: 1, members: fifteen.map(({ publicKey }) => publicKey) } });
   const json = world.transfer(alice, stranger);
   // The transaction has too few signatures, so the pool does not verify the signatures.
-  const spoilt = Array.from({ length: 14 }, (_, index) => index.toString(16).repeat(128));
-  for (const [name, signatures] of Object.entries({ untouched: [], spoilt })) {
+  const corrupted = Array.from({ length: 14 }, (_, index) => index.toString(16).repeat(128));
+  for (const [name, signatures] of Object.entries({ untouched: [], corrupted })) {
     world.pool.take([String(json['id'])]);
     world.submit({ ...json, signatures });
     const again = (nonce: bigint): SubmitResult =>

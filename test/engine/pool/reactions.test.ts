@@ -36,7 +36,7 @@ test('the arrival time of a transaction is known after its confirmation, unless 
   t.is(world.pool.receivedAtMs(stranger.id), undefined);
 });
 
-test("a confirmed transaction makes its sender's others be checked again, but nobody else's", (t) => {
+test("a confirmed transaction causes a new check of its sender's other transactions, but of no others", (t) => {
   const world = fundedWorld();
   const readyOfAlice = world.submit(world.transfer(alice, bob));
   const readyOfBob = world.submit(world.transfer(bob, alice));
@@ -67,7 +67,7 @@ test('a transaction whose sender ran out of money in a block is dropped after it
   t.false(world.pool.has(id));
 });
 
-test('a confirmed registration sends other registrations of its kind back, but no transfer', (t) => {
+test('a confirmed registration moves other registrations of its kind back by a queue, but no transfer', (t) => {
   const world = fundedWorld();
   const rival = world.submit(world.delegate(bob, 'smith'));
   const transfer = world.submit(world.transfer(carol, bob));
@@ -81,7 +81,7 @@ test('a confirmed registration sends other registrations of its kind back, but n
   t.false(world.pool.has(rival));
 });
 
-test('blocks applied together send nothing back by more than one queue', (t) => {
+test('blocks applied together move no transaction back by more than one queue', (t) => {
   const world = fundedWorld();
   const id = world.submit(world.transfer(alice, bob));
   const blocks = [1, 2].map(() => world.confirm([world.read(world.transfer(alice, carol))]));

@@ -18,7 +18,7 @@ test('a step processes the oldest 25 of a queue', (t) => {
   );
 });
 
-test('ready holds at most a block, and candidates for the next block are in order of arrival', (t) => {
+test('the ready queue holds at most one block, and candidates for the next block are in order of arrival', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   const ids = Array.from({ length: 30 }, () => world.submit(world.transfer(alice, bob)));
@@ -32,7 +32,7 @@ test('ready holds at most a block, and candidates for the next block are in orde
   );
 });
 
-test('of two transactions that spend the same money, the first to arrive becomes ready', (t) => {
+test('when two transactions spend the same money, the first to arrive becomes ready', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice, { balance: 10n * LSK });
   const first = world.submit(world.transfer(alice, bob, 9n * LSK));
@@ -45,7 +45,7 @@ test('of two transactions that spend the same money, the first to arrive becomes
   t.false(world.pool.has(second));
 });
 
-test('of two registrations of one name, the first to arrive becomes ready', (t) => {
+test('when two transactions register one name, the first to arrive becomes ready', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
   world.setAccount(bob);

@@ -75,7 +75,7 @@ test('an address whose work was costly and useless counts as wasteful for a whil
   const { time, budget, use } = setUpBudget();
   const waste = (address: string, times?: number): number => use(address, 20, times, 'peers', false);
   t.is(waste('2.2.2.2', 4), 4);
-  t.false(budget.isWasteful('2.2.2.2'), 'a few spoilt copies come from anybody');
+  t.false(budget.isWasteful('2.2.2.2'), 'a few corrupted copies come from anybody');
   t.is(waste('2.2.2.2'), 1);
   t.true(budget.isWasteful('2.2.2.2'));
   time.nowMs += 50_000;

@@ -2,7 +2,7 @@ import test from 'ava';
 import { createServer, type ServeLimits } from '../../../src/engine/serve.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { ChainReader } from '../../../src/ports/store.ts';
-import { type ChainQuestion, PeerFault } from '../../../src/ports/transport.ts';
+import { type ChainRequest, PeerFault } from '../../../src/ports/transport.ts';
 import type { Block, Transaction } from '../../../src/protocol/types.ts';
 import { blockOf, person, PoolWorld } from '../../support/pool-world.ts';
 
@@ -29,7 +29,7 @@ function chainOf(blocks: readonly Block[]): ChainReader {
 
 interface Served {
   readonly world: PoolWorld;
-  ask(question: unknown): Promise<unknown>;
+  ask(request: unknown): Promise<unknown>;
 }
 
 function serve(height: number, transactions: readonly Transaction[] = [], limits: Partial<ServeLimits> = {}): Served {
@@ -39,7 +39,7 @@ function serve(height: number, transactions: readonly Transaction[] = [], limits
     blockOf(index + 1, index + 1 === height ? transactions : []),
   );
   const answer = createServer({ store: chainOf(blocks), rules: world.rules, pool: world.pool, limits });
-  return { world, ask: (question) => answer('127.0.0.1:5000', question as ChainQuestion) };
+  return { world, ask: (request) => answer('127.0.0.1:5000', request as ChainRequest) };
 }
 
 const heights = (answer: unknown) => (answer as { height: number }[]).map(({ height }) => height);
@@ -79,7 +79,7 @@ test("blocks after an id that is not in this chain are refused with the family's
   t.is(error?.message, 'Invalid lastBlockId requested: 77');
 });
 
-test('of several ids, the highest common block is given as a header', async (t) => {
+test('the answer to several ids is the header of the highest common block', async (t) => {
   const { ask } = serve(9);
   const header = (await ask({ kind: 'highestCommonBlock', blockIds: ['2', '77', '5', '3'] })) as Record<
     string,
@@ -131,7 +131,7 @@ test('signatures of pending transactions are served', async (t) => {
   t.deepEqual(await ask({ kind: 'signatures' }), [{ transaction: id, signatures: [signature.signature] }]);
 });
 
-for (const [what, question] of [
+for (const [what, request] of [
   ['blocks after no id', { kind: 'blocksAfter' }],
   ['blocks after a number', { kind: 'blocksAfter', blockId: 5 }],
   ['blocks after a word', { kind: 'blocksAfter', blockId: 'five' }],
@@ -145,7 +145,7 @@ for (const [what, question] of [
   ['26 transactions', { kind: 'transactions', ids: Array.from({ length: 26 }, (_, index) => String(index)) }],
 ] as const) {
   test(`a peer that asks for ${what} violates the protocol`, async (t) => {
-    const fault = await t.throwsAsync(serve(3).ask(question), { instanceOf: PeerFault });
+    const fault = await t.throwsAsync(serve(3).ask(request), { instanceOf: PeerFault });
     t.is(fault?.fault, 'MALFORMED_MESSAGE');
   });
 }

@@ -19,7 +19,7 @@ function claim(peerId: string, changes: Partial<Claim> = {}): Claim {
   return { peerId, direction: 'inbound', ...changes };
 }
 
-test('per signer and round one claim is waited for, whichever peer sends it', (t) => {
+test('the node waits for one claim per signer and round, whichever peer sends it', (t) => {
   const { now, claims } = setUpClaims();
   t.true(claims.isWaitedFor(claim('1.1.0.1:5000', { signer: 'aa' })));
   t.false(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'aa' })));
@@ -28,7 +28,7 @@ test('per signer and round one claim is waited for, whichever peer sends it', (t
   t.true(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'aa' })));
 });
 
-test('a signer whose claim failed gets no further claim heard in that round', (t) => {
+test('after a failed claim, no further claim of its signer counts in that round', (t) => {
   const { now, claims } = setUpClaims();
   claims.failed(claim('1.1.0.1:5000', { signer: 'aa' }));
   t.false(claims.isHeard(claim('2.2.0.1:5000', { signer: 'aa', direction: 'outbound' })));

@@ -139,7 +139,7 @@ async function bench(root: number, ours: number, theirs: number, network?: Retur
   return { bench: new Bench(lone), maker, rival };
 }
 
-function spoilt(rival: ChainMaker, block: Block): Block {
+function corrupted(rival: ChainMaker, block: Block): Block {
   const owner = rival.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
   return signBlock(block, { reward: 1n }, owner);
 }
@@ -158,8 +158,8 @@ test('a node on a dead branch finds the common block and switches', async (t) =>
   b.peers.set('honest', { maker: rival });
   await b.run();
   t.is(b.tipId, rival.tip.id);
-  t.is(b.lone.told.filter((line) => line.startsWith('reverted')).length, 1);
-  t.true(b.lone.told.some((line) => line.startsWith('reverted 65 64') && line.endsWith(' 6')));
+  t.is(b.lone.events.filter((line) => line.startsWith('reverted')).length, 1);
+  t.true(b.lone.events.some((line) => line.startsWith('reverted 65 64') && line.endsWith(' 6')));
 });
 
 test('no peer is asked when none announces a better tip', async (t) => {
@@ -224,7 +224,7 @@ test('a branch that fails at its last block leaves our tip; its peer gets a pena
   const { bench: b, rival } = await bench(5, 4, 5);
   const { codec } = rival.rules;
   const branch = blocksOf(rival, 5);
-  const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)].map((block) => codec.blockToJson(block));
+  const bad = [...branch.slice(0, -1), corrupted(rival, branch.at(-1)!)].map((block) => codec.blockToJson(block));
   b.peers.set('liar', { maker: rival, blocksAfter: () => bad });
   const [tip, digest] = [b.tipId, b.lone.store.stateDigest()];
   await b.run();
@@ -242,7 +242,7 @@ const liar = (rival: ChainMaker, blocksAfter: NonNullable<Peer['blocksAfter']>):
   return { maker: rival, announced, blocksAfter };
 };
 
-test('a block of generation 2 with a total of more than 64 bits stops no one: another peer is followed', async (t) => {
+test('a block of generation 2 with a total of more than 64 bits does not stop the sync: another peer is followed', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 80, makeNetwork({ generation: 2 }));
   const { id: previousBlock, height } = b.lone.chain.tip.header;
   const senderPublicKey = 'ab'.repeat(32);
@@ -279,7 +279,7 @@ test('a peer that reveals a defect of ours is avoided, and another is followed i
   t.deepEqual(b.errors, ['SYNC_FAILED a number that nobody thought of']);
   const before = b.asked.length;
   await b.run();
-  t.false(b.asked.slice(before).some((question) => question.startsWith('strange')));
+  t.false(b.asked.slice(before).some((request) => request.startsWith('strange')));
 });
 
 test('a peer that stops before its branch is better changes nothing', async (t) => {

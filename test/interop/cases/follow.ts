@@ -51,8 +51,8 @@ export async function follow(world: World, forgerKind: Kind): Promise<string> {
   if (real === undefined) throw new Error('no real node');
   let figures = '';
   for (const other of ours) {
-    const { questions, fields } = await compareNodes(real, other);
-    figures = `All ${fields} fields of ${questions} answers are equal.`;
+    const { answers, fields } = await compareNodes(real, other);
+    figures = `All ${fields} fields of ${answers} answers are equal.`;
     world.say(`${real.name} and ${other.name}: ${figures}`);
   }
   return `The chain has ${tip.height} blocks. A new node synced ${goal} blocks in ${syncS.toFixed(1)} s. ${figures}`;

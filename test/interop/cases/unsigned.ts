@@ -45,8 +45,8 @@ export async function unsigned(world: World): Promise<string> {
     sent += odd.size;
     for (const [kind, { id }] of odd) await note(forgedBy, kind, id, nodes, half);
   }
-  if (!isWhole(forgedBy)) throw new Error(`not forged by both kinds after ${sent} transactions: ${told(forgedBy)}`);
-  if (world.generation === 3) sent += await takenByRealNodesAlone(wallet, real, ours);
+  if (!isWhole(forgedBy)) throw new Error(`not forged by both kinds after ${sent} transactions: ${textOf(forgedBy)}`);
+  if (world.generation === 3) sent += await countOnlyRealNodesAccept(wallet, real, ours);
   const { height } = await ask(real.url, 'node/status').then(({ data }) => data as { height: number });
   await untilCommonBlock(nodes, height, MET_MS_MAX);
   return `Both nodes have blocks with all ${sent} transactions. Each kind that both pools accept was forged by both nodes.`;
@@ -60,7 +60,7 @@ export async function unsigned(world: World): Promise<string> {
  * Includes transactions that our pool refuses but real nodes forge: uncovered amounts that cancel out in a block, and a
  * deeply nested asset. Our node must accept the blocks.
  */
-async function takenByRealNodesAlone(wallet: Wallet, real: InteropNode, ours: InteropNode): Promise<number> {
+async function countOnlyRealNodesAccept(wallet: Wallet, real: InteropNode, ours: InteropNode): Promise<number> {
   const rich = wallet.account('account_1');
   const people = ['plus', 'minus', 'deep'].map((name) => personOf(`${name} of the end`));
   await wallet.include(people.map((each) => wallet.transfer(rich, each, 60n * LSK)));
@@ -142,7 +142,7 @@ async function note(
   forgedBy.set(kind, kinds.add(isReal ? 'real' : 'ours'));
 }
 
-function told(forgedBy: ReadonlyMap<string, ReadonlySet<string>>): string {
+function textOf(forgedBy: ReadonlyMap<string, ReadonlySet<string>>): string {
   return [...forgedBy].map(([kind, kinds]) => `${kind} by ${[...kinds].join(' and ')}`).join(', ');
 }
 

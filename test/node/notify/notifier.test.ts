@@ -172,10 +172,10 @@ test('an unreachable receiver is logged at once and then now and then, with the 
   const channel = receiver();
   const hand = handClock();
   let nowMs = 1_767_225_600_000;
-  const told: [code: string, fields: LogFields][] = [];
+  const logged: [code: string, fields: LogFields][] = [];
   const observer: Observer = {
     ...SILENT,
-    log: (_level, code, _message, fields = {}) => void told.push([code, fields]),
+    log: (_level, code, _message, fields = {}) => void logged.push([code, fields]),
   };
   const clock = { ...hand.clock, nowMs: () => nowMs };
   const { notifier } = await notifierIn(temporaryFolder(t), channel, clock, 'all', observer);
@@ -191,7 +191,7 @@ test('an unreachable receiver is logged at once and then now and then, with the 
   }
   await settled(t, () => channel.taken.length === 31);
   t.deepEqual(
-    told.map(([code, { waiting }]) => [code, waiting]),
+    logged.map(([code, { waiting }]) => [code, waiting]),
     [
       ['NOTIFY_FAILED', 1],
       ['NOTIFY_FAILED', 13],
@@ -199,7 +199,7 @@ test('an unreachable receiver is logged at once and then now and then, with the 
       ['NOTIFY_RECOVERED', undefined],
     ],
   );
-  t.is(told[1]?.[1]['lastDelivered'], '2026-01-01T00:00:00.000Z');
-  t.is(told[1]?.[1]['failingSince'], '2026-01-01T00:01:00.000Z');
+  t.is(logged[1]?.[1]['lastDelivered'], '2026-01-01T00:00:00.000Z');
+  t.is(logged[1]?.[1]['failingSince'], '2026-01-01T00:01:00.000Z');
   await notifier.close();
 });

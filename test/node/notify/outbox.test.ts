@@ -18,7 +18,7 @@ function listening(): { readonly observer: Observer; readonly codes: string[] } 
   return { codes, observer: { ...SILENT, log: (_level, code) => codes.push(code) } };
 }
 
-test('undelivered events are kept over a restart, with the position of the reader', async (t) => {
+test('undelivered events are kept over a restart, with the height that was searched for events', async (t) => {
   const file = join(temporaryFolder(t), 'deep', 'outbox');
   const first = await Outbox.open(file, SILENT);
   first.add(event('a'));

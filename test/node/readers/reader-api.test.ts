@@ -93,7 +93,7 @@ function post(json: unknown): RequestInit {
   return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
 }
 
-test('each question gets the same answer from a reader and from the node itself', async (t) => {
+test('each request gets the same answer from a reader and from the node itself', async (t) => {
   const { own, other } = await setUpReaders(t);
   const spec = (await ask(`${own}/api/spec`)).body as { paths: Record<string, { get?: Untyped }> };
   const address = addressOf(hexOf(network.accounts[0]?.publicKey ?? new Uint8Array(32)));
@@ -186,7 +186,7 @@ test('many equal requests share calls to the node, and more than the queue holds
   const answers = await Promise.all(Array.from({ length: 60 }, () => ask(`${other}/api/node/status`)));
   t.true(answers.every(({ status }) => status === 200));
   const calls = asked.flatMap((message) => (message.kind === 'reads' ? message.calls : []));
-  t.true(calls.length < 30, `${calls.length} calls for 60 questions`);
+  t.true(calls.length < 30, `${calls.length} calls for 60 requests`);
   const results = await Promise.allSettled(
     Array.from({ length: 1_000 }, (_, at) => channel.read('diagnostics', at + 1)),
   );
@@ -237,16 +237,16 @@ test('an event stream of a reader reports a new transaction', async (t) => {
 
 test('a refresh of a reader opens no chain and notifies nobody while there is no new block', async (t) => {
   const { chain, rules, params, beside, reader } = await setUpReaders(t);
-  let told = 0;
+  let changes = 0;
   beside.api.listen({
     chainChanged: () => {
-      told += 1;
+      changes += 1;
     },
   });
   const before = reader.current;
   for (let times = 0; times < 1_000; times += 1) beside.api.refresh?.();
   t.is(reader.current, before);
-  t.is(told, 0);
+  t.is(changes, 0);
   const block = blocks[KEPT];
   if (block === undefined) throw new Error('the chain was made longer');
   const nowS = slotStartS(10_000, params);
@@ -255,7 +255,7 @@ test('a refresh of a reader opens no chain and notifies nobody while there is no
   );
   for (let times = 0; times < 1_000; times += 1) beside.api.refresh?.();
   t.is(beside.api.chain.tip()?.id, block.id);
-  t.is(told, 1);
+  t.is(changes, 1);
 });
 
 test('the node learns which client asks for signers, because the client pays for the checks', async (t) => {

@@ -43,7 +43,7 @@ test('requests about limits time out while the node is silent, later ones at onc
   t.is(await channel.take('late', 1).catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
   // The node responds again. The node counted a connection that has closed since, so the reader reports the end of the
-  // connection and no stale question.
+  // connection and no stale request.
   channel.answered([null]);
   pass(10);
   const last = sent.at(-1);

@@ -21,7 +21,7 @@ async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['l
   const channels = new Map<number, LimitChannel>();
   const tell = (reader: number, message: ToReader): void => {
     const { kind } = message;
-    if (kind === 'shutOut' || kind === 'full' || kind === 'makeRoom') channels.get(reader)?.told(message);
+    if (kind === 'shutOut' || kind === 'full' || kind === 'makeRoom') channels.get(reader)?.receive(message);
   };
   const end = new LimitEnd(options, tell, (message) => {
     for (const reader of channels.keys()) tell(reader, message);

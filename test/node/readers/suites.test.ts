@@ -6,12 +6,12 @@
 import test from 'ava';
 import { rebuildChain } from '../../http/event-fixture.ts';
 import { serveFolder } from '../../http/folder-node.ts';
-import { askOddly, NO_STREAMS } from '../../http/odd-requests.ts';
+import { sendOddRequests, NO_STREAMS } from '../../http/odd-requests.ts';
 
 test('no odd request makes a reading process fail or send an answer of another shape', async (t) => {
   const ask = await serveFolder(t, 3, 1, { events: NO_STREAMS });
-  await askOddly(t, ask, 3, 60);
+  await sendOddRequests(t, ask, 3, 60);
 });
 
-test("readers of a reading process's events rebuild the chain without gap or duplicate", (t) =>
+test('subscribers of a reading process rebuild the chain without gap or duplicate', (t) =>
   rebuildChain(t, { count: 12, steps: 20, processes: 1 }));

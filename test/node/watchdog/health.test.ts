@@ -33,7 +33,7 @@ test('a main thread that hangs briefly, starts, is debugged or has no limit is n
   t.is(patient.pass(600_000), undefined);
 });
 
-test('a process that was stopped for an hour, or a machine that slept, is not ended', (t) => {
+test('the watchdog does not end a process that was stopped for an hour, or whose machine slept', (t) => {
   const life = new Life();
   life.pass(10_000);
   for (let times = 0; times < 20; times += 1) {
@@ -65,7 +65,7 @@ test('on a machine that other programs use, waiting for a processor is no hang a
   t.is(collecting.pass(600_000), undefined);
 });
 
-test('near the memory limit garbage is collected now and then, and nothing is ended', (t) => {
+test('near the memory limit the watchdog collects garbage now and then, and does not end the node', (t) => {
   const life = new Life({ ownBytes: 900 * MB });
   t.is(life.pass(600_000), undefined);
   t.true(life.collections >= 4 && life.collections <= 6, `${life.collections}`);

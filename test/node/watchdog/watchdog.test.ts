@@ -23,8 +23,8 @@ const BLOCKED_MAX_S = 2;
 
 test.serial('a node with a memory leak ends with the documented code and the reason', async (t) => {
   // Disable this limit, because on a slow machine the event loop hangs while the memory fills.
-  const { node, output, hurt } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
-  hurt('leak');
+  const { node, output, inflict } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
+  inflict('leak');
   t.deepEqual(await endOf(node), { code: EXIT.unhealthy, signal: null }, output());
   t.regex(output(), /MEMORY_CEILING_PASSED/);
   t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory passed the ceiling of 1280 MB/);
@@ -32,12 +32,12 @@ test.serial('a node with a memory leak ends with the documented code and the rea
 
 test.serial('a node whose heap fills up without a pause ends by the documented signal and logs why', async (t) => {
   const log = join(temporaryFolder(t), 'node.log');
-  const { node, output, hurt } = await startNode(t, {
+  const { node, output, inflict } = await startNode(t, {
     BLOOMERY_LOG_FILE: log,
     BLOOMERY_LOG_FORMAT: 'json',
     BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0',
   });
-  hurt('fill');
+  inflict('fill');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
   t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory passed the ceiling of 1280 MB/);
   const last = JSON.parse(lastLine(readFileSync(log, 'utf8'))) as { code: string; level: string; module: string };
@@ -45,13 +45,13 @@ test.serial('a node whose heap fills up without a pause ends by the documented s
 });
 
 test.serial('a node whose event loop hangs ends by the documented signal and logs why', async (t) => {
-  const { node, output, hurt } = await startNode(t);
-  hurt('block');
+  const { node, output, inflict } = await startNode(t);
+  inflict('block');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
   t.regex(lastLine(output()), /^bloomery: the node ended itself: the event loop stood still for 2\.\d s/);
 });
 
-test.serial('a node that was paused for longer than its limit goes on', async (t) => {
+test.serial('a node that was paused for longer than its limit continues', async (t) => {
   const { node, client, output } = await startNode(t);
   for (let times = 0; times < 2; times += 1) {
     node.kill('SIGSTOP');
@@ -80,18 +80,18 @@ test.serial('the supervisor of a devnet restarts a node whose heap was full', as
   t.teardown(() => supervisor.kill('SIGKILL'));
   const output = gathered(supervisor);
   const lost = (): string | undefined => (supervisor.exitCode === null ? undefined : output());
-  const told = (what: RegExp) =>
+  const printed = (what: RegExp) =>
     waitFor(String(what), () => Promise.resolve(what.test(output())), END_MS_MAX, lost).catch((error: unknown) => {
       throw new Error(output(), { cause: error });
     });
-  await told(/2 of 2 nodes answer/);
+  await printed(/2 of 2 nodes answer/);
   writeFileSync(harmFile, 'fill');
   // This node uses the default limits. On a slow machine, filling the heap may block the event loop for longer than its
   // limit.
-  await told(
+  await printed(
     /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop stood still) .*: started again in 1 s/,
   );
-  await told(/node 1 is started again/);
+  await printed(/node 1 is started again/);
   const client = nodeClient(`http://127.0.0.1:${ports.http + 1}`);
   const height = await waitFor('the node', async () => (await client.status()).height, END_MS_MAX, lost);
   await waitFor('more blocks', async () => (await client.status()).height > height + 2, END_MS_MAX, lost);
@@ -105,7 +105,7 @@ interface Running {
   readonly client: NodeClient;
   readonly output: () => string;
   /** Harms the node with a function of `test/support/harmful-part.ts`. */
-  hurt(how: 'leak' | 'fill' | 'block'): void;
+  inflict(how: 'leak' | 'fill' | 'block'): void;
 }
 
 /** Starts a single node with the smallest ceiling. */
@@ -132,7 +132,7 @@ async function startNode(t: ExecutionContext, variables: Readonly<Record<string,
     END_MS_MAX,
     () => (node.exitCode === null && node.signalCode === null ? undefined : output()),
   );
-  return { node, client, output, hurt: (how) => void writeFileSync(harmFile, how) };
+  return { node, client, output, inflict: (how) => void writeFileSync(harmFile, how) };
 }
 
 /**

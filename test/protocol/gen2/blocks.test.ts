@@ -80,18 +80,18 @@ test('an impossible slot is reported before the other faults of the next block, 
   const { maker, next, forger } = setUpBlock();
   const nowS = next.timestamp;
   const place = (atS: number) => ({ state: maker.state, nowS: atS });
-  const told =
+  const validateAt =
     (block: Block, atS = nowS): (() => void) =>
     () => {
       maker.rules.validateBlock(block, verify, place(atS));
     };
   const late = signBlock(next, { timestamp: 0, totalFee: 1n }, forger);
-  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid block timestamp; Invalid total fee', told(late));
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid block timestamp; Invalid total fee', validateAt(late));
   const early = signBlock(next, { totalFee: 1n }, forger);
-  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid block timestamp; Invalid total fee', told(early, nowS - SLOT_S));
-  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid total fee', told(early));
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid block timestamp; Invalid total fee', validateAt(early, nowS - SLOT_S));
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid total fee', validateAt(early));
   const onlyLate = signBlock(next, { timestamp: 0 }, forger);
-  t.notThrows(told(onlyLate));
+  t.notThrows(validateAt(onlyLate));
   refused(t, 'BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', apply(maker, onlyLate));
 });
 

@@ -87,7 +87,7 @@ const vote = (changes: Partial<Extract<Payload, { kind: 'vote' }>> = {}): Payloa
   ...changes,
 });
 
-test("a listed key of another account counts as the sender's", (t) => {
+test("an excepted key of another account counts as the sender's", (t) => {
   const state = world();
   const account = { ...emptyAccount(addressOfPair(alice)), balance: 9n * LSK, publicKey: publicKeyOf(carol) };
   state.setAccount(account);
@@ -96,7 +96,7 @@ test("a listed key of another account counts as the sender's", (t) => {
   t.is(statusOf(rulesWith({ senderPublicKey: new Set([transaction.id]) }), state, transaction), 'ok');
 });
 
-test("a listed signature is valid, as the sender's and as the second one", (t) => {
+test("an excepted signature is valid, as the sender's and as the second one", (t) => {
   const transaction = withId({ ...send(transfer()), signature: '11'.repeat(64) });
   t.false(isTaken(strict, transaction));
   t.false(isTaken(rulesWith({ signatures: new Set(['5']) }), transaction));
@@ -110,13 +110,13 @@ test("a listed signature is valid, as the sender's and as the second one", (t) =
   t.is(statusOf(rulesWith({ signatures: new Set([second.id]) }), state, second), 'ok');
 });
 
-test('a listed second signature may be given without a registered key', (t) => {
+test('an excepted second signature may be given without a registered key', (t) => {
   const transaction = send(transfer(), { second: carol });
   t.is(statusOf(strict, world(), transaction), 'fail');
   t.is(statusOf(rulesWith({ signSignature: new Set([transaction.id]) }), world(), transaction), 'ok');
 });
 
-test('a listed vote may move an amount, or vote again', (t) => {
+test('an excepted vote may move an amount, or vote again', (t) => {
   const generous = send(vote({ amount: 7n }));
   t.false(isTaken(strict, generous));
   const lenient = rulesWith({ votes: new Set([generous.id]) });
@@ -130,7 +130,7 @@ test('a listed vote may move an amount, or vote again', (t) => {
   t.is(statusOf(rulesWith({ votes: new Set([twice.id]) }), state, twice), 'ok');
 });
 
-test('the text of a listed transfer may hold a NUL', (t) => {
+test('the text of an excepted transfer may hold a NUL', (t) => {
   for (const data of ['a\0b', 'U00000000']) {
     const transaction = send(transfer({ data }));
     t.false(isTaken(strict, transaction));
@@ -141,14 +141,14 @@ test('the text of a listed transfer may hold a NUL', (t) => {
   t.false(isTaken(rulesWith({ transactionWithNullByte: new Set([worse.id]) }), worse));
 });
 
-test('a listed group may need more signatures than it has members', (t) => {
+test('an excepted group may need more signatures than it has members', (t) => {
   const keysgroup = [`+${publicKeyOf(bob)}`];
   const transaction = send({ kind: 'multisignature', min: 2, lifetime: 1, keysgroup }, { members: [bob] });
   t.false(isTaken(strict, transaction));
   t.true(isTaken(rulesWith({ multisignatures: new Set([transaction.id]) }), transaction));
 });
 
-test('a listed recipient may be no address, but must equal the listed text', (t) => {
+test('an excepted recipient may be no address, but must equal the listed text', (t) => {
   for (const [key, recipientId] of [
     ['recipientLeadingZero', '0123L'],
     ['recipientExceedingUint64', '18446744073709551616L'],
@@ -165,7 +165,7 @@ test('a listed recipient may be no address, but must equal the listed text', (t)
   }
 });
 
-test('listed signatures of members may occur twice', (t) => {
+test('excepted signatures of members may occur twice', (t) => {
   const state = world();
   const members = [publicKeyOf(bob), publicKeyOf(carol)];
   const group = { min: 2, lifetime: 1, members };
@@ -213,7 +213,7 @@ test('an inert transaction may be of a type that is no longer allowed at its hei
   t.false(isRefused(new Set([late.id])));
 });
 
-test('a listed vote does not subtract its own changes from the earlier votes', (t) => {
+test('an excepted vote does not subtract its own changes from the earlier votes', (t) => {
   const network = makeNetwork({ generation: 2 });
   const [voter] = network.accounts as [KeyPair];
   const [delegate] = network.delegates as [KeyPair];

@@ -18,12 +18,12 @@ test('the tip itself is the same, even with a changed height', (t) => {
   t.is(statusOf({ id: '500', height: 99 }), 'same');
 });
 
-test('of two blocks in one place the older wins', (t) => {
+test('the older of two blocks at one height wins', (t) => {
   t.is(statusOf({ timestamp: 90, generatorPublicKey: keyNumber(2) }), 'tieBreak');
   t.is(statusOf({ timestamp: 110, generatorPublicKey: keyNumber(2) }), 'discard');
 });
 
-test('of two blocks with the same second the one with the smaller id wins, compared as text', (t) => {
+test('when two blocks have the same timestamp, the block with the smaller id as text wins', (t) => {
   t.is(statusOf({ id: '499', generatorPublicKey: keyNumber(2) }), 'tieBreak');
   t.is(statusOf({ id: '4999', generatorPublicKey: keyNumber(2) }), 'tieBreak');
   t.is(statusOf({ id: '501', generatorPublicKey: keyNumber(2) }), 'discard');
@@ -51,7 +51,7 @@ test('blocks below the tip are ignored', (t) => {
   t.is(statusOf({ height: 9, previousBlockId: '300', timestamp: 1 }), 'discard');
 });
 
-test('of two chains of equal length the one with the older tip is followed', (t) => {
+test('when two chains have equal length, the chain with the older tip is followed', (t) => {
   const beside = { previousBlockId: '401', generatorPublicKey: keyNumber(2) };
   t.is(statusOf({ ...beside, timestamp: 90 }), 'betterChain');
   t.is(statusOf({ ...beside, timestamp: 110 }), 'discard');
@@ -64,7 +64,7 @@ test('the genesis block has no rival', (t) => {
   t.is(forkStatus({ header: genesis }, { header: { ...genesis, id: '4' } }), 'discard');
 });
 
-test('of two announced tips the higher is preferred', (t) => {
+test('the higher of two announced tips is preferred', (t) => {
   t.true(isLonger({ height: 11, maxHeightPrevoted: 0 }, { height: 10, maxHeightPrevoted: 9 }));
   t.false(isLonger({ height: 10, maxHeightPrevoted: 9 }, { height: 10, maxHeightPrevoted: 0 }));
 });

@@ -297,21 +297,21 @@ test("heights too large for the reference's column are refused without a penalty
   t.notThrows(apply(maker, signBlock(next, { maxHeightPreviouslyForged: 2 ** 31 - 1, reward }, forger)));
 });
 
-test('of several faults of the next block the one that the reference reports is reported', (t) => {
+test('when the next block has several faults, the fault that the reference reports is reported', (t) => {
   const { maker, next, forger } = setUpBlock();
   const transactions = next.transactions.map((each) => ({ ...each, signature: '00'.repeat(64) }));
   const wrong = signBlock(withPayload(next, forger, transactions), { totalFee: 1n, reward: 1n, timestamp: 0 }, forger);
-  const told =
+  const validateAndApply =
     (block: Block): (() => void) =>
     () => {
       maker.rules.validateBlock(block, verify, { state: maker.state, nowS: block.timestamp });
       apply(maker, block)();
     };
-  refused(t, 'BLOCK_REWARD_INVALID', /^Invalid block reward: 1/, told(wrong));
+  refused(t, 'BLOCK_REWARD_INVALID', /^Invalid block reward: 1/, validateAndApply(wrong));
   const rewarded = signBlock(wrong, { reward: next.reward }, forger);
-  refused(t, 'BLOCK_TRANSACTION_INVALID', /Failed to validate signature/, told(rewarded));
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /Failed to validate signature/, validateAndApply(rewarded));
   const valid = signBlock(withPayload(rewarded, forger, next.transactions), { totalFee: 1n }, forger);
-  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid total fee', told(valid));
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid total fee', validateAndApply(valid));
   const paid = withPayload(valid, forger, next.transactions);
-  refused(t, 'BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', told(paid));
+  refused(t, 'BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', validateAndApply(paid));
 });

@@ -71,8 +71,8 @@ test('members of a transaction are written in the order of the network', (t) => 
 });
 
 test('the id, fee and sender address in a document are ignored', (t) => {
-  const told = { ...WORKED, id: '5', fee: '1', senderId: '1L', receivedAt: 'never', anything: [1] };
-  t.deepEqual(codec.transactionFromJson(told), codec.transactionFromJson(WORKED));
+  const json = { ...WORKED, id: '5', fee: '1', senderId: '1L', receivedAt: 'never', anything: [1] };
+  t.deepEqual(codec.transactionFromJson(json), codec.transactionFromJson(WORKED));
 });
 
 test('keys and signatures are accepted in any letter case, and the case of the key is stored with it', (t) => {

@@ -257,7 +257,7 @@ test('documents of older types are refused with the error texts of this generati
   ]);
 });
 
-test('listed transactions of older history are read unchanged, under their own id', (t) => {
+test('excepted transactions of older history are read unchanged, under their own id', (t) => {
   const json = {
     id: '42',
     type: 0,

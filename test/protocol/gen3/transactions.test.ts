@@ -21,7 +21,7 @@ test('the primary signature is checked for the network of the node', (t) => {
   t.is(error?.id, transaction.id);
 });
 
-test('a listed transaction may have an invalid primary signature', (t) => {
+test('an excepted transaction may have an invalid primary signature', (t) => {
   const wrong = { ...new TransactionWorld().transfer(alice, bob, 1n), id: '5' };
   const world = new TransactionWorld({
     networkIdentifier: '22'.repeat(32),

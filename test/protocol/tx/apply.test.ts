@@ -98,7 +98,7 @@ test('two registrations of one name are valid alone but not together', (t) => {
   t.deepEqual(world.apply(...both).map(messagesOf), ['ok', ['Username is not unique.']]);
 });
 
-test('a vote adds only delegates that are not voted for, and removes only those that are', (t) => {
+test('a vote can add only delegates that have no vote of the account, and remove only delegates that have one', (t) => {
   const world = new TransactionWorld();
   world.fund(alice);
   world.elect(bob, 'bob');
@@ -202,7 +202,7 @@ test('a repeated signature is refused, and so are member signatures without a gr
   t.deepEqual(messagesOf(world.judge(once)), ['Sender is not a multisignature account']);
 });
 
-test('a listed exception makes a failure a success only by its first error', (t) => {
+test('an exception accepts a failed transaction only when its first error is the excepted one', (t) => {
   const plain = new TransactionWorld();
   const { id } = plain.transfer(alice, bob, 1n);
   const world = new TransactionWorld({ exceptions: { ...NO_EXCEPTIONS, senderPublicKey: new Set([id]) } });

@@ -11,7 +11,7 @@ import { createTransferReader, TRANSFER_DATA } from '../../../src/protocol/tx/tr
 const hex = (bytes: number): fc.Arbitrary<string> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((each) => hexOf(each));
 /** Replaces one character of a text. Some of the new characters are digits for some decoders. */
-const spoilt = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+const corrupted = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(text, fc.nat({ max: 200 }), fc.constantFrom('A', 'g', '\u0161', '\u0130', '\0', '', ' ', '+', '0', '00'))
     .map(([whole, at, by]) => whole.slice(0, at % whole.length) + by + whole.slice((at % whole.length) + 1));
@@ -19,7 +19,7 @@ const odd = fc.constantFrom<unknown>(undefined, null, '', 0, -1, 1.5, -0, NaN, I
 const mostly = (usual: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof({ arbitrary: usual, weight: 12 }, { arbitrary: odd, weight: 1 });
 const texts = (usual: fc.Arbitrary<string>): fc.Arbitrary<unknown> =>
-  mostly(fc.oneof({ arbitrary: usual, weight: 6 }, { arbitrary: spoilt(usual), weight: 1 }));
+  mostly(fc.oneof({ arbitrary: usual, weight: 6 }, { arbitrary: corrupted(usual), weight: 1 }));
 
 const u64 = fc.bigInt({ min: 0n, max: 2n ** 64n + 3n }).map(String);
 const perhaps = (usual: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> => fc.oneof(fc.constant(undefined), usual);
@@ -69,7 +69,7 @@ for (const [generation, shapes] of [
 
 test('the base schema of generation 2 finds no fault in a plain document', (t) => {
   const text = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> =>
-    fc.oneof({ arbitrary: usual, weight: 12 }, { arbitrary: spoilt(usual), weight: 1 });
+    fc.oneof({ arbitrary: usual, weight: 12 }, { arbitrary: corrupted(usual), weight: 1 });
   const amounts = fc.bigInt({ min: 0n, max: 2n ** 64n + 3n }).map(String);
   const addresses = u64.map((digits) => `${digits}L`);
   const ownMembers = fc.record({

@@ -68,7 +68,7 @@ test('pending weights are stored apart from the visible weights', (t) => {
   t.like(overlay.delegate(publicKey), { voteWeight: -3n - LSK / 10n, pendingVoteWeight: -3n - LSK / 10n });
 });
 
-test('a listed vote does not subtract its own changes from the earlier votes', (t) => {
+test('an excepted vote does not subtract its own changes from the earlier votes', (t) => {
   const world = worldWithDelegates();
   const voter = nobody(1);
   const [, favourite] = delegates;

@@ -12,7 +12,7 @@ const dealt = (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] 
   node === 0 ? delegates.slice(0, 51) : delegates.slice(51);
 
 /** A block with a wrong reward, but with a valid signature of its slot owner. */
-function spoilt(scripted: ScriptedWorld, block: Block): Block {
+function corrupted(scripted: ScriptedWorld, block: Block): Block {
   const owner = scripted.world.network.delegates.find((each) => publicKeyOf(each) === block.generatorPublicKey);
   return signBlock(block, { reward: block.reward + 1n }, owner!);
 }
@@ -21,7 +21,7 @@ function spoilt(scripted: ScriptedWorld, block: Block): Block {
 async function liar(scripted: ScriptedWorld, model: SimNode, height: number, victim: SimNode): Promise<void> {
   const { world } = scripted;
   const { codec } = world.rules;
-  const last = spoilt(scripted, model.store.block(height)!);
+  const last = corrupted(scripted, model.store.block(height)!);
   const blockAt = (at: number): Block => (at === height ? last : model.store.block(at)!);
   const handlers = silentHandlers({
     answer: (_peerId, request) => {

@@ -54,7 +54,7 @@ for (const generation of [2, 3] as const) {
     await world.close();
   });
 
-  test(`a node with some delegates of generation ${generation} waits a turn, says how long, and starts`, async (t) => {
+  test(`a node with some delegates of generation ${generation} waits, says how long, and starts its network`, async (t) => {
     const world = worldOf(generation, {
       nodes: 1 + relays,
       forgersOf: (node, all) => (node === 0 ? all.slice(0, 40) : []),

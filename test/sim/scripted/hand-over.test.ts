@@ -58,7 +58,7 @@ function contradictions(world: World, keys: readonly KeyPair[]): readonly string
   });
 }
 
-test('a moved delegate without a record signs only once a later block is final, and contradicts nothing', async (t) => {
+test('a moved delegate without a record signs only when a later block is final, and contradicts no signed header', async (t) => {
   const { world, keys, slots } = await begin({});
   await slots(230);
   t.true(signedBy(world, OLD, keys).length >= 2 * MOVING);
@@ -82,7 +82,7 @@ test('a moved delegate without a record signs only once a later block is final, 
   t.is(world.node(NEW).engine.forging.waiting(publicKeyOf(keys[0] as KeyPair)), undefined);
 });
 
-test('without its record a delegate contradicts nothing signed on a branch that only it had', async (t) => {
+test('a delegate without its record contradicts no header that it signed on a branch that no other node had', async (t) => {
   const { world, keys, slots } = await begin({});
   await slots(230);
   // The isolated old node forges with its own delegates on a branch that no other node gets.
@@ -192,7 +192,7 @@ test('when another node begins to forge for a delegate, this node stops by itsel
   t.deepEqual(contradictions(world, keys), []);
 });
 
-test('a node with an old record contradicts nothing, whenever its delegates signed elsewhere', async (t) => {
+test('a node with an old record contradicts no signed header, whenever its delegates signed on another node', async (t) => {
   const moving = 2;
   const delegates = 7;
   const world = new World({

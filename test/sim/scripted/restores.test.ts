@@ -9,7 +9,7 @@ import { World } from '../world.ts';
 
 const SEEDS = 40;
 
-test('no schedule of backups, moves and late peers makes a delegate contradict itself', async (t) => {
+test('no schedule of backups, moves and late peers makes a delegate sign contradicting headers', async (t) => {
   let signed = 0;
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const { contradiction, signedAfter, schedule } = await runRestore(seed);
@@ -65,7 +65,7 @@ test('a network continues by itself after all its nodes were restored without re
     await world.startAll();
     await slots(240);
     for (const node of world.nodes) node.crash();
-    for (const node of world.nodes) node.putBack({ disk: node.copyFolder().disk, journal: new MemoryJournal() }, false);
+    for (const node of world.nodes) node.restore({ disk: node.copyFolder().disk, journal: new MemoryJournal() }, false);
     await world.startAll();
     const { height } = world.node(0).tip;
     await slots(1);
@@ -88,7 +88,7 @@ for (const generation of [2, 3] as const) {
     [2.2, 'are late by 22 s'],
     [Infinity, 'are never there'],
   ] as const) {
-    test(`an old folder of generation ${generation} signs nothing on its old tip when its peers ${when}`, async (t) => {
+    test(`a node of generation ${generation} with an old folder signs nothing on its old tip when its peers ${when}`, async (t) => {
       const { contradiction, signedAfter } = await runRestore(7, { ...OLD, generation, lateSlots });
       t.is(contradiction?.text, undefined);
       // The node signs again after it has caught up.

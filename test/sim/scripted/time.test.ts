@@ -73,7 +73,7 @@ test('a node with a clock an hour off forges nothing while its peers agree on it
   }
 });
 
-test('of three nodes only the one with a wrong clock is told so; of two, both hear that one is wrong', async (t) => {
+test('with three nodes, only the node with the wrong clock reports its clock; with two, both report that one is wrong', async (t) => {
   const network = { delegates: 12, activeDelegates: 12 };
   for (const [nodes, codes] of [
     [3, ['PEER_CLOCK_OFF', 'PEER_CLOCK_OFF', 'CLOCK_OFFSET']],
@@ -83,10 +83,10 @@ test('of three nodes only the one with a wrong clock is told so; of two, both he
     await scripted.slots(10);
     scripted.node(nodes - 1).skewMs = 30_000;
     await scripted.slots(60);
-    const told = codes.map((_, index) => {
+    const logged = codes.map((_, index) => {
       const lines = scripted.world.lines.filter(({ node, code }) => node === index && /CLOCK/.test(code));
       return [...new Set(lines.map(({ code }) => code))].join(' ');
     });
-    t.deepEqual(told, codes);
+    t.deepEqual(logged, codes);
   }
 });

@@ -23,7 +23,8 @@ import { systemClock } from '../../../src/node/system.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../../src/protocol/params.ts';
 import { copyStore } from '../../../src/store/disk/copy.ts';
-import { closeInTurn, openForReading, refusalToWrite } from '../../../src/store/disk/environment.ts';
+import { closeInTurn, openForReading } from '../../../src/store/disk/environment.ts';
+import { refusalToWrite } from '../../../src/store/disk/store-refusals.ts';
 import { LAYOUT_VERSION, TABLES } from '../../../src/store/tables/layout.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
@@ -70,7 +71,7 @@ test('a reopened store has its data, and continues from there', async (t) => {
   });
 });
 
-test('a folder whose name contains a dot is a folder', async (t) => {
+test('a store can be opened in a folder whose name contains a dot', async (t) => {
   await inFolder(async (parent) => {
     const directory = join(parent, 'chain.v1');
     const store = await openIn(directory);
@@ -312,7 +313,7 @@ test('a database of another program is refused', async (t) => {
   });
 });
 
-for (const [what, spoil] of [
+for (const [what, damage] of [
   ['a text instead of a database', (file: string) => writeFileSync(file, 'no database\n'.repeat(1000))],
   ['a short text instead of a database', (file: string) => writeFileSync(file, 'x')],
   ['a database that was cut off', (file: string) => truncateSync(file, 6000)],
@@ -325,7 +326,7 @@ for (const [what, spoil] of [
       followHistory(store, 30);
       await store.close();
       const file = join(directory, 'data.mdb');
-      spoil(file);
+      damage(file);
       const before = readFileSync(file);
       const error = await t.throwsAsync(openIn(directory), { instanceOf: ProtocolError, code: 'STORE_UNREADABLE' });
       t.true(error?.message.includes(directory));
@@ -555,7 +556,7 @@ test('a store without its lock file is read and written, and nothing else is lef
   });
 });
 
-test('of two folders that share a store file by a hard link neither opens, until each has its own file', async (t) => {
+test('two folders that share a store file by a hard link cannot be opened until each folder has its own file', async (t) => {
   await inFolder(async (directory) => {
     const [own, linked] = [join(directory, 'own'), join(directory, 'linked')];
     const store = await openIn(own);

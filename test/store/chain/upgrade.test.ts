@@ -116,8 +116,8 @@ for (const layout of ['6', '7']) {
       await reader.close();
       t.deepEqual(await raw(directory, rawDump), before, 'a reader leaves it as it is');
 
-      const told: string[] = [];
-      const options = { ...OPTIONS, directory, onUpgrade: (from: string) => told.push(from) };
+      const upgradedFrom: string[] = [];
+      const options = { ...OPTIONS, directory, onUpgrade: (from: string) => upgradedFrom.push(from) };
       const store = await openChainStore(options);
       check(store);
       store.transact((writer) => {
@@ -128,7 +128,7 @@ for (const layout of ['6', '7']) {
       t.deepEqual(dump(store), dump(straight(HEIGHT + 20)));
       await store.close();
       await (await openChainStore(options)).close();
-      t.deepEqual(told, [layout], 'once');
+      t.deepEqual(upgradedFrom, [layout], 'once');
       t.is(await raw(directory, (keys) => keys.get(TABLES.meta.key('layout'))?.toString()), String(LAYOUT_VERSION));
     });
   });

@@ -146,7 +146,7 @@ test('a claim of another container from before the clock was set back keeps nobo
   t.deepEqual(claimsOf(folder), []);
 });
 
-test('of processes that start together beside a stale claim at most one gets the lock', async (t) => {
+test('when processes start together beside a stale claim, at most one of them gets the lock', async (t) => {
   for (let round = 0; round < 4; round += 1) {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'thing.4194399.abcdef01-5'), '');

@@ -45,7 +45,7 @@ const step = fc.record({
   fail: fc.boolean(),
 });
 
-const question = fc.record({
+const query = fc.record({
   from: fc.nat(4000),
   span: fc.nat(4000),
   offset: fc.nat(3000),
@@ -55,10 +55,10 @@ const question = fc.record({
 /** Sizes of blocks for trees of one level, and for trees of four and more levels. */
 const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
 
-test('counted keys answer ranges, offsets and counts like plain ones, also after a reopen', (t) => {
-  const some = [fc.array(step, { maxLength: 8 }), fc.array(question, { maxLength: 12 })] as const;
+test('a counted key set gives the ranges, offsets and counts of a plain list, also after a reopen', (t) => {
+  const some = [fc.array(step, { maxLength: 8 }), fc.array(query, { maxLength: 12 })] as const;
   fc.assert(
-    fc.property(...some, fc.constantFrom(...SIZES), (steps, questions, sizes) => {
+    fc.property(...some, fc.constantFrom(...SIZES), (steps, queries, sizes) => {
       const disk = new MemoryKeyValue();
       const counted = new CountedKeySets(disk, sizes);
       const plain = new MemoryKeyValue();
@@ -88,7 +88,7 @@ test('counted keys answer ranges, offsets and counts like plain ones, also after
       }
       t.is(counted.wrongBlock(), undefined);
       for (const subject of [counted, new CountedKeySets(disk, sizes)]) {
-        for (const { from, span, offset, reverse } of questions) {
+        for (const { from, span, offset, reverse } of queries) {
           const range: KeyRange = { gte: keyOf(from), lt: keyOf(from + span), offset, reverse, limit: 5 };
           t.deepEqual(Array.from(subject.keys(range)), Array.from(plain.keys(range)));
           t.is(subject.count(range), plain.count(range));
@@ -126,7 +126,7 @@ test('leaf blocks are split before they grow large, and empty ones are removed',
   t.deepEqual([...blocks(), ...values()], []);
 });
 
-test('the first question to a reopened table reads as little of a long one as of a short one', (t) => {
+test('the first query after a reopen reads as little of a long table as of a short table', (t) => {
   const readsOf = (keys: number): number => {
     const disk = new MemoryKeyValue();
     new CountedKeySets(disk).transact((writer) => {

@@ -206,7 +206,7 @@ test('a backfill larger than the memory runs in chunks, and continues after a ki
   t.is(readIndexWatermark(keyValue), undefined);
 });
 
-test('a question for an id during a backfill in chunks fails instead of calling the id unknown', (t) => {
+test('a query for an id during a backfill in chunks fails instead of calling the id unknown', (t) => {
   const keyValue = new MemoryKeyValue();
   const deferred = chainStoreOver(keyValue, OPTIONS, 'memory');
   deferred.deferIndexing();

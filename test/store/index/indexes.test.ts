@@ -31,7 +31,7 @@ test('a new account adds its entries, and a removed one removes them', (t) => {
   t.deepEqual(changes(whole, { ...whole, votes: [...whole.votes] }), [0, 0]);
 });
 
-test('a change updates only the entries that depend on it', (t) => {
+test('a change of an account updates only the index entries that depend on the changed member', (t) => {
   t.deepEqual(changes(account, { ...account, producedBlocks: 1, forgedFees: 5n }), [0, 0]);
   t.deepEqual(changes(account, { ...account, balance: 8n }), [1, 1]);
   t.deepEqual(changes(account, { ...account, secondPublicKey: keyOf('a') }), [0, 1]);

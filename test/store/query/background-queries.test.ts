@@ -20,7 +20,7 @@ function grow(store: StoredChain, dice: Dice, blocks: number): void {
 }
 
 /** No index combines an amount with a time. */
-const QUESTION: TransactionQuery = {
+const QUERY: TransactionQuery = {
   minAmount: 1n,
   fromTimestampS: 1,
   sort: { field: 'fee', direction: 'desc' },
@@ -29,7 +29,7 @@ const QUESTION: TransactionQuery = {
 };
 
 for (const backend of BACKENDS) {
-  test(`${backend}: a long question is answered for the chain at the start of its turn, despite changes`, async (t) => {
+  test(`${backend}: a long query is answered for the chain at the start of its turn, despite changes`, async (t) => {
     await withStore(backend, async (store) => {
       const dice = new Dice(4);
       grow(store, dice, 30);
@@ -46,8 +46,8 @@ for (const backend of BACKENDS) {
           grow(store, dice, 2);
         };
         const asked = createQueries(store, paramsWith(), { pause, atOnceMax: 0, sortedMax });
-        const expected = await createQueries(store, paramsWith()).transactions(QUESTION);
-        const answer = await asked.transactions(QUESTION);
+        const expected = await createQueries(store, paramsWith()).transactions(QUERY);
+        const answer = await asked.transactions(QUERY);
         t.true(pauses > 0);
         t.deepEqual(answer, expected);
       }
@@ -81,7 +81,7 @@ test('a snapshot of a closed store is refused, and the process continues', async
   await snapshot.close();
 });
 
-test('long questions wait in a queue of limited length, and a list is made once per tip', async (t) => {
+test('long queries wait in a queue of limited length, and a list is made once per tip', async (t) => {
   await withStore('memory', async (store) => {
     const dice = new Dice(2);
     grow(store, dice, 3);
@@ -109,7 +109,7 @@ test('long questions wait in a queue of limited length, and a list is made once 
   });
 });
 
-test('a failed question does not stop the next one', async (t) => {
+test('a failed query does not stop the next one', async (t) => {
   await withStore('memory', async (store) => {
     grow(store, new Dice(2), 1);
     const work = new BackgroundQueries(store, { pause: () => Promise.resolve(), atOnceMax: 0, sortedMax: 0 });

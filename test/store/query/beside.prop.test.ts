@@ -1,4 +1,4 @@
-/** Tests the answers of reader processes while another process writes the store. */
+/** Tests the answers of reading processes while another process writes the store. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,13 +16,13 @@ import { temporaryFolder } from '../backends.ts';
 import { build, direction, page, request, type World } from '../model.ts';
 import { ADDRESSES } from '../model.ts';
 import { Dice, nextStep } from '../world.ts';
-import type { Question, Sight } from './looking-reader.ts';
+import type { LookRequest, SnapshotAnswers } from './looking-reader.ts';
 import { filters, fitsTransaction, SORTED_BY } from './plain-transactions.ts';
 
 const PROGRAM = fileURLToPath(new URL('./looking-reader.js', import.meta.url));
-/** Number of random chains. Each of two readers asks `QUESTIONS` queries of each chain. */
+/** Number of random chains. Each of two readers asks `QUERIES` queries of each chain. */
 const CHAINS = Number(process.env['CHAINS_LOOKED_AT'] ?? 2);
-const QUESTIONS = 25;
+const QUERIES = 25;
 const READERS = 2;
 
 const query = fc
@@ -56,19 +56,19 @@ function keep(store: StoredChain, blocks: World['blocks'], worlds: Worlds): void
 }
 
 /** Sends the queries to a reader one after another. */
-async function askAll(reader: ChildProcess, queries: readonly TransactionQuery[]): Promise<readonly Sight[]> {
-  const sights: Sight[] = [];
+async function askAll(reader: ChildProcess, queries: readonly TransactionQuery[]): Promise<readonly SnapshotAnswers[]> {
+  const answers: SnapshotAnswers[] = [];
   for (const [at, each] of queries.entries()) {
-    reader.send({ at, query: each } satisfies Question);
-    const [sight] = (await once(reader, 'message')) as [Sight];
-    sights.push(sight);
+    reader.send({ at, query: each } satisfies LookRequest);
+    const [answer] = (await once(reader, 'message')) as [SnapshotAnswers];
+    answers.push(answer);
   }
-  return sights;
+  return answers;
 }
 
-function compare(t: ExecutionContext, sight: Sight, asked: TransactionQuery, worlds: Worlds): void {
-  const world = worlds.get(sight.tipId);
-  if (world === undefined) return t.fail(`no chain had the tip ${sight.tipId}`);
+function compare(t: ExecutionContext, answer: SnapshotAnswers, asked: TransactionQuery, worlds: Worlds): void {
+  const world = worlds.get(answer.tipId);
+  if (world === undefined) return t.fail(`no chain had the tip ${answer.tipId}`);
   const all = world.blocks.flatMap((block) =>
     block.transactions.map((transaction, index) => ({ transaction, block, order: block.height * 100 + index })),
   );
@@ -82,7 +82,7 @@ function compare(t: ExecutionContext, sight: Sight, asked: TransactionQuery, wor
       (a, b) => a.order - b.order,
       { limit, offset },
     ).items.map(({ transaction }) => transaction.id);
-  const { page: found, total, walk, count } = sight;
+  const { page: found, total, walk, count } = answer;
   t.deepEqual(
     { found, total, walk, count },
     {
@@ -91,7 +91,7 @@ function compare(t: ExecutionContext, sight: Sight, asked: TransactionQuery, wor
       walk: cut(matches.length, 0),
       count: all.length,
     },
-    `${JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))} at ${sight.tipId}`,
+    `${JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))} at ${answer.tipId}`,
   );
 }
 
@@ -101,7 +101,7 @@ test('each answer of two processes belongs to one height, whatever is appended a
     fc.asyncProperty(
       fc.nat(),
       fc.constantFrom(1, 4, 256),
-      fc.array(query, { minLength: QUESTIONS, maxLength: QUESTIONS }),
+      fc.array(query, { minLength: QUERIES, maxLength: QUERIES }),
       async (seed, shortListMax, queries) => {
         const directory = temporaryFolder();
         const store = await openChainStore({ directory, codec: FAKE_CODEC, params: paramsWith(), shortListMax });
@@ -120,9 +120,9 @@ test('each answer of two processes belongs to one height, whatever is appended a
             step(store, dice, worlds);
             await new Promise((resolve) => setImmediate(resolve));
           }
-          for (const sights of await asking) {
-            for (const sight of sights) compare(t, sight, queries[sight.at] as TransactionQuery, worlds);
-            moments += new Set(sights.map(({ tipId }) => tipId)).size;
+          for (const answers of await asking) {
+            for (const answer of answers) compare(t, answer, queries[answer.at] as TransactionQuery, worlds);
+            moments += new Set(answers.map(({ tipId }) => tipId)).size;
           }
         } finally {
           for (const reader of readers) reader.kill('SIGKILL');

@@ -11,7 +11,7 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 
 /** The answers of a reader from one snapshot. */
-export interface Sight {
+export interface SnapshotAnswers {
   /** Number of the query. */
   readonly at: number;
   readonly tipId: string;
@@ -23,7 +23,7 @@ export interface Sight {
   readonly count: number;
 }
 
-export interface Question {
+export interface LookRequest {
   readonly at: number;
   readonly query: TransactionQuery;
 }
@@ -36,7 +36,7 @@ const reader = new ChainReader(
   systemClock,
 );
 
-async function look({ at, query }: Question): Promise<Sight> {
+async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
   reader.move();
   const moment = reader.current;
   return moment.hold(async () => {
@@ -61,6 +61,6 @@ async function look({ at, query }: Question): Promise<Sight> {
 }
 
 process.on('disconnect', () => process.exit(0));
-process.on('message', (question: Question) => {
-  void look(question).then((sight) => process.send?.(sight));
+process.on('message', (request: LookRequest) => {
+  void look(request).then((answer) => process.send?.(answer));
 });

@@ -22,7 +22,7 @@ import { openLmdb } from '../../../store/disk/lmdb.ts';
 import { chainStoreOver, refuseChangedState, writeMarks } from '../../../store/chain/open.ts';
 import { createQueries } from '../../../store/query/queries.ts';
 import type { ForkSource } from './source.ts';
-import { nodeOfDelegate } from './stand-in.ts';
+import { nodeOfDelegate } from './substitute-key.ts';
 
 /** Facts about the start of a forked devnet. */
 export interface ForkFacts {

@@ -19,7 +19,7 @@ export interface ScenarioRun {
   readonly session: RunningSession;
   readonly stop: AbortSignal;
   /** Called after each step. */
-  readonly told: (result: StepResult, number: number) => void;
+  readonly onResult: (result: StepResult, number: number) => void;
 }
 
 const POLL_MS = 200;
@@ -39,7 +39,7 @@ export async function runScenario(run: ScenarioRun): Promise<readonly StepResult
     const tookMs = Math.round(performance.now() - startMs);
     const result = { step, tookMs, ...(failure === undefined ? {} : { failure }) };
     results.push(result);
-    run.told(result, index + 1);
+    run.onResult(result, index + 1);
     if (failure !== undefined) break;
   }
   return results;

@@ -22,7 +22,7 @@ const PEER: PeerInfo = {
   advertiseAddress: true,
 };
 
-export function furnished(generation: Generation) {
+export function populatedNode(generation: Generation) {
   const fake = fakeNode(generation);
   const multisignature: Payload = { kind: 'multisignature', min: 2, lifetime: 24, keysgroup: [`+${ALICE_KEY}`] };
   const transfer = transactionOf(generation, TRANSFER, { signSignature: 'cd'.repeat(64) });

@@ -10,7 +10,7 @@ import test from 'ava';
 import { belowOf } from '../../fuzz/mutate.ts';
 import { exchange } from './answers.ts';
 import type { Facts } from './facts.ts';
-import { Questions, type HttpRequest } from './questions.ts';
+import { Queries, type HttpRequest } from './queries.ts';
 
 const SEED = 14;
 const CASES = 2000;
@@ -32,9 +32,9 @@ const FACTS: Facts = {
 };
 
 test('some requests have header names in odd letter case, which arrive unchanged', async (t) => {
-  const questions = new Questions(3, FACTS);
+  const queries = new Queries(3, FACTS);
   const below = belowOf(SEED);
-  const odd = Array.from({ length: CASES }, () => questions.next(below)).filter(hasOddName);
+  const odd = Array.from({ length: CASES }, () => queries.next(below)).filter(hasOddName);
   t.true(odd.length > CASES / 100, `${odd.length} of ${CASES}`);
   t.deepEqual(new Set(odd.map(({ method }) => method)), new Set(['GET']));
 

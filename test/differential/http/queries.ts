@@ -17,7 +17,7 @@ export interface HttpRequest {
 
 type Values = (facts: Facts) => readonly string[];
 
-interface Question {
+interface QueriedRoute {
   /** Path that may contain `{address}` and `{state}`. */
   readonly path: string;
   readonly parameters: Readonly<Record<string, Values>>;
@@ -39,7 +39,7 @@ function sorts(...fields: readonly string[]): Values {
 }
 
 /** Only sorts with a unique order are requested, because the reference leaves the order of equal values undefined. */
-function questionsOf(generation: Generation): readonly Question[] {
+function routesOf(generation: Generation): readonly QueriedRoute[] {
   const isSecond = generation === 2;
   const pool: Readonly<Record<string, Values>> = {
     id: ({ transactionIds }) => transactionIds,
@@ -232,18 +232,18 @@ const TEXTS = [
   ...['AB'.repeat(32), 'zz'.repeat(32), '18446744073709551616L', '99999999999999999999', '999999999999999999999'],
 ];
 
-export class Questions {
+export class Queries {
   readonly #facts: Facts;
-  readonly #questions: readonly Question[];
+  readonly #routes: readonly QueriedRoute[];
 
   constructor(generation: Generation, facts: Facts) {
     this.#facts = facts;
-    this.#questions = questionsOf(generation);
+    this.#routes = routesOf(generation);
   }
 
   /** Returns a request, sometimes a normal one, mostly one with an odd part. */
   next(below: RandomBelow): HttpRequest {
-    const { path, parameters } = pick(this.#questions, below);
+    const { path, parameters } = pick(this.#routes, below);
     const filled = path
       .replace('{address}', pickSeldom(this.#facts.oddAddresses, this.#facts.plainAddresses, below))
       .replace('{state}', pick(STATES, below));

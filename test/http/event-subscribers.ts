@@ -1,4 +1,4 @@
-/** Readers of the event stream that rebuild the chain from the events. */
+/** Subscribers of the event stream that rebuild the chain from the events. */
 
 import { request, type ClientRequest } from 'node:http';
 
@@ -27,8 +27,8 @@ export class EventParser {
 }
 
 /** Reads until it is disconnected, and continues from its last event when it connects again. */
-export class EventReader {
-  readonly told: ReceivedEvent[] = [];
+export class EventSubscriber {
+  readonly events: ReceivedEvent[] = [];
   readonly complaints: string[] = [];
   /** Block ids by height, and transaction ids. */
   readonly blocks = new Map<number, string>();
@@ -85,7 +85,7 @@ export class EventReader {
   }
 
   #take(event: ReceivedEvent): void {
-    this.told.push(event);
+    this.events.push(event);
     if (event.id === undefined) return;
     this.#lastId = event.id;
     // An event with `:` in its id comes from the chain instead of the log. Such events are ordered by height.

@@ -1,71 +1,71 @@
 /**
- * Measures whether a node that forges alone misses slots while many readers follow its events, and how soon the readers
- * get a block.
+ * Measures whether a node that forges alone misses slots while many subscribers follow its events, and how soon the
+ * subscribers get a block.
  */
 
 import { get, type ClientRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { momentMs, slotAt, slotAtMs } from '../../src/protocol/slots.ts';
-import { EventParser } from '../http/event-readers.ts';
+import { EventParser } from '../http/event-subscribers.ts';
 import { startTestDevnet } from '../support/devnet.ts';
 
-export interface ReaderFigures {
+export interface SubscriberFigures {
   readonly blocks: number;
   /**
-   * Slots without a block. The count starts with the first slot after all readers are connected, and ends with the slot
-   * of the last block.
+   * Slots without a block. The count starts with the first slot after all subscribers are connected, and ends with the
+   * slot of the last block.
    */
   readonly missedSlots: number;
   /**
-   * Time from the start of a block's slot until the last reader has the block: the median and the maximum of all
+   * Time from the start of a block's slot until the last subscriber has the block: the median and the maximum of all
    * blocks.
    */
-  readonly lastToldMs: { readonly median: number; readonly worst: number };
-  /** Number of missing deliveries: pairs of a reader and a block that did not reach it. */
-  readonly untold: number;
+  readonly lastReceivedMs: { readonly median: number; readonly worst: number };
+  /** Number of missing deliveries: pairs of a subscriber and a block that did not reach it. */
+  readonly missing: number;
 }
 
-const TOLD_DEADLINE_MS = 10_000;
+const DEADLINE_MS = 10_000;
 
-interface ToldBlock {
+interface ReceivedBlock {
   readonly timestamp: number;
-  /** Times at which the readers got the block, Unix time in milliseconds. */
-  readonly toldMs: number[];
+  /** Times at which the subscribers got the block, Unix time in milliseconds. */
+  readonly receivedMs: number[];
 }
 
-export async function measureEventReaders(readers: number, blocks: number): Promise<ReaderFigures> {
+export async function measureEventSubscribers(subscribers: number, blocks: number): Promise<SubscriberFigures> {
   const devnet = await startTestDevnet({ nodes: 1 });
   const { params } = devnet.network;
-  const told = new Map<number, ToldBlock>();
+  const received = new Map<number, ReceivedBlock>();
   const requests: ClientRequest[] = [];
   try {
     const [node] = devnet.nodes;
-    for (let reader = 0; reader < readers; reader += 1)
+    for (let subscriber = 0; subscriber < subscribers; subscriber += 1)
       requests.push(
         await follow(`${node?.url ?? ''}/api/events`, ({ height, timestamp }) => {
-          const block = told.get(height) ?? { timestamp, toldMs: [] };
-          told.set(height, block);
-          block.toldMs.push(Date.now());
+          const block = received.get(height) ?? { timestamp, receivedMs: [] };
+          received.set(height, block);
+          block.receivedMs.push(Date.now());
         }),
       );
-    // The count starts with the next slot, because only some readers got the blocks of earlier slots.
+    // The count starts with the next slot, because only some subscribers got the blocks of earlier slots.
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(blocks * params.blockTimeS * 1000);
-    const endMs = Date.now() + TOLD_DEADLINE_MS;
-    const counted = () => [...told.values()].filter(({ timestamp }) => slotAt(timestamp, params) >= firstSlot);
-    const missing = () => counted().reduce((sum, { toldMs }) => sum + readers - toldMs.length, 0);
+    const endMs = Date.now() + DEADLINE_MS;
+    const counted = () => [...received.values()].filter(({ timestamp }) => slotAt(timestamp, params) >= firstSlot);
+    const missing = () => counted().reduce((sum, { receivedMs }) => sum + subscribers - receivedMs.length, 0);
     while (missing() > 0 && Date.now() < endMs) await sleep(10);
     const all = counted();
     if (all.length === 0) throw new Error(`no block in ${blocks} slots`);
     const lastSlot = Math.max(...all.map(({ timestamp }) => slotAt(timestamp, params)));
     const delays = all
-      .map(({ timestamp, toldMs }) => Math.max(...toldMs) - momentMs(timestamp, params))
+      .map(({ timestamp, receivedMs }) => Math.max(...receivedMs) - momentMs(timestamp, params))
       .sort((a, b) => a - b);
     return {
       blocks: all.length,
       missedSlots: lastSlot - firstSlot + 1 - all.length,
-      lastToldMs: { median: delays[Math.floor(delays.length / 2)] ?? NaN, worst: delays.at(-1) ?? NaN },
-      untold: missing(),
+      lastReceivedMs: { median: delays[Math.floor(delays.length / 2)] ?? NaN, worst: delays.at(-1) ?? NaN },
+      missing: missing(),
     };
   } finally {
     for (const request of requests) request.destroy();

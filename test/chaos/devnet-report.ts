@@ -1,15 +1,15 @@
 /** Runs a devnet for minutes, and prints and judges the results. */
 
 import { tableLines } from '../../src/cli/table.ts';
-import { runStands, type NodeFigures, type StandsOptions } from './devnet-stands.ts';
+import { runDevnetWithFaults, type NodeFigures, type DevnetRunOptions } from './devnet-run.ts';
 
 /** Maximum number of empty slots in a row that a busy machine can explain while no node is down. */
 const UNEXPLAINED_IN_A_ROW_MAX = 2;
 
 /** @returns whether the devnet passed. @throws Error that names the first broken guarantee */
-export async function reportStands(options: StandsOptions): Promise<boolean> {
+export async function reportDevnetRun(options: DevnetRunOptions): Promise<boolean> {
   const { say } = options;
-  const report = await runStands(options);
+  const report = await runDevnetWithFaults(options);
   for (const line of tableLines<NodeFigures>(
     [
       { heading: 'node', of: ({ node }) => `${node}` },

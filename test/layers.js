@@ -1,13 +1,14 @@
 /**
- * The import floors of the house: `node test/floors.js`. Reads the import graph of `src` (type imports count too) and fails
- * on an import that goes up, across two edges or in a circle. docs/architecture.md draws the same floors for people.
+ * Checks the import layers: `node test/layers.js` reads the import graph of `src`, including type imports. The check fails
+ * on an import from a higher layer, an import between two adapters, and a circular import. docs/architecture.md shows the
+ * same layers.
  */
 
 import { cruise } from 'dependency-cruiser';
 import { fileURLToPath } from 'node:url';
 
-/** Modules of each floor, lowest first; a module imports its own files and those of lower floors. */
-const FLOORS = [
+/** Modules of each layer, lowest first. A module imports its own files and the files of lower layers. */
+const LAYERS = [
   ['primitives'],
   ['crypto'],
   ['protocol'],
@@ -19,13 +20,13 @@ const FLOORS = [
   ['testing'],
 ];
 
-/** Edges implement ports; the engine meets them as ports alone, and they know neither it nor each other. */
-const EDGES = FLOORS[5];
+/** Adapters implement ports. The engine uses them through ports only. They import neither the engine nor each other. */
+const ADAPTERS = LAYERS[5];
 
-/** Modules within the store, lowest first, held to the same rule. */
-const STORE_FLOORS = ['tables', 'disk', 'index', 'chain', 'query'];
+/** Modules of the store, lowest first. The same rule applies to them. */
+const STORE_LAYERS = ['tables', 'disk', 'index', 'chain', 'query'];
 
-/** Fewer modules than this mean that the graph was not read: an empty graph has no wrong import. */
+/** Minimum number of modules. A lower number means that the graph was not read, and an empty graph has no wrong import. */
 const MODULES_MIN = 100;
 
 const folder = (modules) => `^src/(${modules.join('|')})/`;
@@ -33,50 +34,50 @@ const folder = (modules) => `^src/(${modules.join('|')})/`;
 const folderOfStore = (modules) => `^src/store/(${modules.join('|')})/`;
 
 const forbidden = [
-  ...FLOORS.slice(0, -1).map((modules, floor) => ({
+  ...LAYERS.slice(0, -1).map((modules, layer) => ({
     name: `${modules.join('|')} imports from above`,
     severity: 'error',
     from: { path: folder(modules) },
-    to: { path: folder(FLOORS.slice(floor + 1).flat()) },
+    to: { path: folder(LAYERS.slice(layer + 1).flat()) },
   })),
-  ...EDGES.map((module) => ({
-    name: `${module} imports another edge or the engine`,
+  ...ADAPTERS.map((module) => ({
+    name: `${module} imports another adapter or the engine`,
     severity: 'error',
     from: { path: folder([module]) },
-    to: { path: folder([...EDGES.filter((other) => other !== module), 'engine']) },
+    to: { path: folder([...ADAPTERS.filter((other) => other !== module), 'engine']) },
   })),
-  ...STORE_FLOORS.slice(0, -1).map((module, floor) => ({
+  ...STORE_LAYERS.slice(0, -1).map((module, layer) => ({
     name: `store/${module} imports from above`,
     severity: 'error',
     from: { path: folderOfStore([module]) },
-    to: { path: folderOfStore(STORE_FLOORS.slice(floor + 1)) },
+    to: { path: folderOfStore(STORE_LAYERS.slice(layer + 1)) },
   })),
   {
     name: 'file outside the modules of the store',
     severity: 'error',
-    from: { path: '^src/store/', pathNot: folderOfStore(STORE_FLOORS) },
+    from: { path: '^src/store/', pathNot: folderOfStore(STORE_LAYERS) },
     to: {},
   },
   {
-    name: 'the dashboard knows only the HTTP interface',
+    name: 'the dashboard imports only its own files',
     severity: 'error',
     from: { path: folder(['dashboard']) },
     to: { path: '^src/', pathNot: folder(['dashboard']) },
   },
   {
-    name: 'the dashboard is for browsers alone',
+    name: 'a module imports the dashboard, which is for browsers only',
     severity: 'error',
     from: { path: '^src/', pathNot: folder(['dashboard']) },
     to: { path: folder(['dashboard']) },
   },
   {
-    name: 'the client knows only the HTTP interface',
+    name: 'the client imports only its own files',
     severity: 'error',
     from: { path: folder(['client']) },
     to: { path: '.', pathNot: folder(['client']) },
   },
   {
-    name: 'circle',
+    name: 'circular import',
     severity: 'error',
     from: {},
     to: { circular: true },
@@ -84,7 +85,7 @@ const forbidden = [
   {
     name: 'file outside the modules',
     severity: 'error',
-    from: { path: '^src/', pathNot: folder([...FLOORS.flat(), 'dashboard', 'client']) },
+    from: { path: '^src/', pathNot: folder([...LAYERS.flat(), 'dashboard', 'client']) },
     to: {},
   },
   {
@@ -113,8 +114,8 @@ const { output } = await cruise(['src'], {
 
 const modules = output.modules.filter((module) => module.source.startsWith('src/'));
 const broken = output.summary.violations.map(({ rule, from, to, cycle }) =>
-  rule.name === 'circle'
-    ? `circle: ${[from, ...cycle.map((step) => step.name)].join(' -> ')}`
+  rule.name === 'circular import'
+    ? `circular import: ${[from, ...cycle.map((step) => step.name)].join(' -> ')}`
     : `${rule.name}: ${from} -> ${to}`,
 );
 if (modules.length < MODULES_MIN) {

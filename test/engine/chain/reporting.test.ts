@@ -17,7 +17,7 @@ async function chainOfFour() {
 test('a received block is logged, counted and reported before its delay is measured', async (t) => {
   const { maker, lone } = await chainOfFour();
   await lone.receive(maker.forge());
-  t.deepEqual(lone.logged, ['BLOCK_APPLIED', 'blocks_applied_total 1', 'told: received 5', 'block_delay_seconds']);
+  t.deepEqual(lone.logged, ['BLOCK_APPLIED', 'blocks_applied_total 1', 'event: received 5', 'block_delay_seconds']);
 });
 
 test('when a block wins a tie, both the old tip and the new one are reported', async (t) => {
@@ -33,8 +33,8 @@ test('when a block wins a tie, both the old tip and the new one are reported', a
     'blocks_applied_total 1',
     'blocks_reverted_total 1',
     'branch_changes_total 1',
-    'told: reverted 5',
-    'told: received 5',
+    'event: reverted 5',
+    'event: received 5',
     'block_delay_seconds',
   ]);
 });
@@ -57,8 +57,8 @@ test('a switch to a better branch is one change, whatever its length', async (t)
     'blocks_applied_total 3',
     'blocks_reverted_total 2',
     'branch_changes_total 1',
-    'told: reverted 6 5',
-    'told: synced 5 6 7',
+    'event: reverted 6 5',
+    'event: synced 5 6 7',
   ]);
 });
 
@@ -69,7 +69,12 @@ test('the chain counts and reports forged and downloaded blocks, but does not lo
   lone.nowS = maker.tip.timestamp;
   await lone.chain.forge(() => own);
   await lone.chain.append(downloaded);
-  t.deepEqual(lone.logged, ['blocks_applied_total 1', 'told: forged 5', 'blocks_applied_total 2', 'told: synced 6 7']);
+  t.deepEqual(lone.logged, [
+    'blocks_applied_total 1',
+    'event: forged 5',
+    'blocks_applied_total 2',
+    'event: synced 6 7',
+  ]);
 });
 
 test('a rollback reports only the reverted blocks', async (t) => {
@@ -81,7 +86,7 @@ test('a rollback reports only the reverted blocks', async (t) => {
     'BRANCH_LEFT',
     'blocks_reverted_total 2',
     'branch_changes_total 1',
-    'told: reverted 4 3',
+    'event: reverted 4 3',
   ]);
 });
 
@@ -90,5 +95,5 @@ test('a refused block is not reported to listeners, and the log has the reason',
   const block = maker.forge();
   await lone.receive({ ...block, blockSignature: '00'.repeat(64) });
   t.deepEqual(lone.logged, ['BLOCK_SIGNATURE_INVALID']);
-  t.deepEqual(lone.told, ['synced 2 3 4']);
+  t.deepEqual(lone.events, ['synced 2 3 4']);
 });

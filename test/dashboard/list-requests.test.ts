@@ -1,22 +1,22 @@
 import test from 'ava';
 import { hashOf, placeOfHash } from '../../src/dashboard/place.ts';
 import {
-  accountsQuestion,
-  blocksQuestion,
-  delegatesQuestion,
+  accountsRequest,
+  blocksRequest,
+  delegatesRequest,
   nextOrder,
   orderOf,
-  transactionsQuestion,
+  transactionsRequest,
   TRANSACTION_ORDERS,
-  type Question,
-} from '../../src/dashboard/questions.ts';
+  type ListRequest,
+} from '../../src/dashboard/list-requests.ts';
 
 const PAGE = { limit: 25, after: 'cursor_-9' };
 
 /** Query parameters of a request, without those for paging. */
-function asked(question: Question): Record<string, string> {
-  if ('problem' in question) return { problem: question.problem };
-  const members = new URLSearchParams(question.path.split('?')[1]);
+function asked(request: ListRequest): Record<string, string> {
+  if ('problem' in request) return { problem: request.problem };
+  const members = new URLSearchParams(request.path.split('?')[1]);
   members.delete('limit');
   members.delete('after');
   return Object.fromEntries(members);
@@ -46,17 +46,17 @@ test('filters of transactions are sent under the names that the node uses, in bo
     data: '%rent%',
     sort: 'amount:asc',
   };
-  t.deepEqual(asked(transactionsQuestion(filters, PAGE, false)), { ...common, type: '3' });
-  t.deepEqual(asked(transactionsQuestion(filters, PAGE, true)), { ...common, type: '11' });
-  t.deepEqual(asked(transactionsQuestion({}, PAGE, true)), { sort: 'timestamp:desc' });
-  t.true(JSON.stringify(transactionsQuestion({}, PAGE, true)).includes('after=cursor_-9'));
+  t.deepEqual(asked(transactionsRequest(filters, PAGE, false)), { ...common, type: '3' });
+  t.deepEqual(asked(transactionsRequest(filters, PAGE, true)), { ...common, type: '11' });
+  t.deepEqual(asked(transactionsRequest({}, PAGE, true)), { sort: 'timestamp:desc' });
+  t.true(JSON.stringify(transactionsRequest({}, PAGE, true)).includes('after=cursor_-9'));
 });
 
-test('a question that cannot be sent shows a message instead', (t) => {
-  t.regex(asked(transactionsQuestion({ from: 'genesis_1' }, PAGE, true))['problem'] ?? '', /genesis_1 is no address/);
-  t.regex(asked(transactionsQuestion({ min: 'much' }, PAGE, true))['problem'] ?? '', /much is no amount/);
-  t.regex(asked(transactionsQuestion({ max: '0.123456789' }, PAGE, true))['problem'] ?? '', /8 decimals/);
-  t.regex(asked(blocksQuestion({ delegate: 'nobody' }, PAGE, () => undefined))['problem'] ?? '', /nobody/);
+test('a request that cannot be sent shows a message instead', (t) => {
+  t.regex(asked(transactionsRequest({ from: 'genesis_1' }, PAGE, true))['problem'] ?? '', /genesis_1 is no address/);
+  t.regex(asked(transactionsRequest({ min: 'much' }, PAGE, true))['problem'] ?? '', /much is no amount/);
+  t.regex(asked(transactionsRequest({ max: '0.123456789' }, PAGE, true))['problem'] ?? '', /8 decimals/);
+  t.regex(asked(blocksRequest({ delegate: 'nobody' }, PAGE, () => undefined))['problem'] ?? '', /nobody/);
 });
 
 test('an unknown sort order becomes the first order of the list', (t) => {
@@ -74,8 +74,8 @@ test('the first click on a column selects its first order, later clicks its othe
 test('blocks are searched by the key of a delegate, delegates by a part of their name', (t) => {
   const key = 'ab'.repeat(32);
   const keyOf = (name: string) => (name === 'smith' ? key : undefined);
-  t.is(asked(blocksQuestion({ delegate: 'Smith' }, PAGE, keyOf))['generatorPublicKey'], key);
-  t.is(asked(blocksQuestion({ delegate: key.toUpperCase() }, PAGE, keyOf))['generatorPublicKey'], key);
-  t.is(delegatesQuestion({ name: 'Smi' }, PAGE), 'delegates?limit=25&sort=rank%3Aasc&after=cursor_-9&search=smi');
-  t.is(accountsQuestion({ sort: 'balance:asc' }, PAGE), 'accounts?limit=25&sort=balance%3Aasc&after=cursor_-9');
+  t.is(asked(blocksRequest({ delegate: 'Smith' }, PAGE, keyOf))['generatorPublicKey'], key);
+  t.is(asked(blocksRequest({ delegate: key.toUpperCase() }, PAGE, keyOf))['generatorPublicKey'], key);
+  t.is(delegatesRequest({ name: 'Smi' }, PAGE), 'delegates?limit=25&sort=rank%3Aasc&after=cursor_-9&search=smi');
+  t.is(accountsRequest({ sort: 'balance:asc' }, PAGE), 'accounts?limit=25&sort=balance%3Aasc&after=cursor_-9');
 });

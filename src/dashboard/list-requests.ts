@@ -60,7 +60,7 @@ export function nextOrder(field: string, current: string, orders: readonly Order
 }
 
 /** The path of a request to the node, or the reason why the filters make no valid request. */
-export type Question = { readonly path: string } | { readonly problem: string };
+export type ListRequest = { readonly path: string } | { readonly problem: string };
 
 export interface PageOfList {
   readonly limit: number;
@@ -69,7 +69,7 @@ export interface PageOfList {
 }
 
 /** @param hasSecondTypes true if the network numbers the kinds of transactions from 8, like generation 3 */
-export function transactionsQuestion(filters: Filters, page: PageOfList, hasSecondTypes: boolean): Question {
+export function transactionsRequest(filters: Filters, page: PageOfList, hasSecondTypes: boolean): ListRequest {
   const query = queryFor(page, orderOf(filters, TRANSACTION_ORDERS));
   const { kind, from, to, min, max, text } = filters;
   if (KINDS.some((known) => String(known) === kind))
@@ -97,11 +97,11 @@ export function transactionsQuestion(filters: Filters, page: PageOfList, hasSeco
 }
 
 /** @param keyOf returns the public key of the delegate with a name; undefined if the name is unknown */
-export function blocksQuestion(
+export function blocksRequest(
   filters: Filters,
   page: PageOfList,
   keyOf: (name: string) => string | undefined,
-): Question {
+): ListRequest {
   const query = queryFor(page, orderOf(filters, BLOCK_ORDERS));
   const { delegate } = filters;
   if (delegate !== undefined) {
@@ -112,14 +112,14 @@ export function blocksQuestion(
   return { path: `blocks?${query}` };
 }
 
-export function delegatesQuestion(filters: Filters, page: PageOfList): string {
+export function delegatesRequest(filters: Filters, page: PageOfList): string {
   const query = queryFor(page, orderOf(filters, DELEGATE_ORDERS));
   const { name } = filters;
   if (name !== undefined) query.set('search', name.toLowerCase());
   return `delegates?${query}`;
 }
 
-export function accountsQuestion(filters: Filters, page: PageOfList): string {
+export function accountsRequest(filters: Filters, page: PageOfList): string {
   return `accounts?${queryFor(page, orderOf(filters, ACCOUNT_ORDERS))}`;
 }
 

@@ -18,7 +18,7 @@ import {
 import { drawFaults, gapsOf, type ChainGaps, type FaultKind, type Outage, type PlannedFault } from './devnet-faults.ts';
 import { runningDevnet, type RunningDevnet } from './running-devnet.ts';
 
-export interface StandsOptions {
+export interface DevnetRunOptions {
   readonly minutes: number;
   readonly generation: 2 | 3;
   /** Uniform in [0, 1). Draws the times and the order of the faults. */
@@ -40,7 +40,7 @@ export interface NodeFigures {
   readonly blockId: string;
 }
 
-export interface StandsReport extends ChainGaps {
+export interface DevnetRunReport extends ChainGaps {
   readonly nodes: readonly NodeFigures[];
   readonly digest: string;
   /** How often the timer of this process was late by a second or more, because the machine was busy. */
@@ -74,10 +74,10 @@ const PAGE_BLOCKS = 100;
 export const DEVNET_MINUTES_MIN = 6;
 
 /** @throws Error that names the first broken guarantee */
-export async function runStands(options: StandsOptions): Promise<StandsReport> {
+export async function runDevnetWithFaults(options: DevnetRunOptions): Promise<DevnetRunReport> {
   const devnet = await runningDevnet(NODES, ['--generation', `${options.generation}`]);
   try {
-    return await new Stands(devnet, options).run();
+    return await new DevnetRun(devnet, options).run();
   } catch (error) {
     throw new Error(`${messageOf(error)}\n${devnet.lastWords(NODES + 1)}`, { cause: error });
   } finally {
@@ -85,21 +85,21 @@ export async function runStands(options: StandsOptions): Promise<StandsReport> {
   }
 }
 
-class Stands {
+class DevnetRun {
   readonly #devnet: RunningDevnet;
-  readonly #options: StandsOptions;
+  readonly #options: DevnetRunOptions;
   readonly #startedMs = Date.now();
   readonly #broken = new AbortController();
   readonly #outages: Outage[] = [];
   readonly #figures = new Map<number, { stopped: number; killed: number; backMs: number }>();
   #machinePauses = 0;
 
-  constructor(devnet: RunningDevnet, options: StandsOptions) {
+  constructor(devnet: RunningDevnet, options: DevnetRunOptions) {
     this.#devnet = devnet;
     this.#options = options;
   }
 
-  async run(): Promise<StandsReport> {
+  async run(): Promise<DevnetRunReport> {
     const { minutes, generation, chance } = this.#options;
     const network = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
     const runMs = minutes * 60_000;

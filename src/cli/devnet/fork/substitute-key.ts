@@ -10,11 +10,11 @@ import { bytesOfHex } from '../../../primitives/bytes.ts';
 import type { Verifier } from '../../../ports/verifier.ts';
 import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types.ts';
 
-/** The passphrase is public, like all keys of a devnet. */
+/** The passphrase is public, like all keys of a devnet. It never changes: existing forks have signatures of its key. */
 const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 
 /** Returns the key that signs for an account, in a forked devnet only. */
-export function standInFor(publicKey: PublicKey): KeyPair {
+export function substituteKeyOf(publicKey: PublicKey): KeyPair {
   return { publicKey: bytesOfHex(publicKey), privateKey: keyPairOfPassphrase(FORK_PASSPHRASE).privateKey };
 }
 
@@ -26,7 +26,7 @@ export function nodeOfDelegate(publicKey: PublicKey, nodes: number): number {
   return Number.parseInt(publicKey.slice(0, 8), 16) % nodes;
 }
 
-export class StandIn {
+export class SubstituteKey {
   readonly #publicKey = keyPairOfPassphrase(FORK_PASSPHRASE).publicKey;
   readonly #verify = defaultEd25519().verify;
 

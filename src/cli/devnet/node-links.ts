@@ -1,0 +1,83 @@
+/**
+ * Sends requests to the running nodes of a devnet: to all nodes, to some nodes, or to the node with the greatest
+ * height.
+ */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { AgentLink, AgentRequest, AgentState } from './messages.ts';
+
+interface Answered {
+  readonly link: AgentLink;
+  readonly state: AgentState;
+}
+
+export interface NodeLinksOptions {
+  /** The running nodes. */
+  readonly links: () => readonly AgentLink[];
+  /** Identifies the part of a cut network to which a node belongs. Without `partOf`, all nodes reach each other. */
+  readonly partOf?: (link: AgentLink) => unknown;
+}
+
+export class NodeLinks {
+  readonly #options: NodeLinksOptions;
+
+  constructor(options: NodeLinksOptions) {
+    this.#options = options;
+  }
+
+  all(): readonly AgentLink[] {
+    return this.#options.links();
+  }
+
+  /** The nodes in the same part of the network as a node. */
+  reachedBy(link: AgentLink): readonly AgentLink[] {
+    const { links, partOf = () => undefined } = this.#options;
+    return links().filter((each) => partOf(each) === partOf(link));
+  }
+
+  /** The answering node with the greatest height; undefined when no node answers. */
+  async highest(links = this.all()): Promise<Answered | undefined> {
+    const answers = links.map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));
+    const settled = await Promise.allSettled(answers);
+    return settled
+      .flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+      .sort((a, b) => b.state.tip.height - a.state.tip.height)[0];
+  }
+
+  /**
+   * Asks the node with the greatest height.
+   *
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers; errors of the node
+   */
+  async askHighest(request: AgentRequest): Promise<AgentState> {
+    const highest = await this.highest();
+    if (highest === undefined) throw noneAnswers();
+    return highest.link.ask(request);
+  }
+
+  /**
+   * Sends a request to all running nodes. A node that does not answer is skipped.
+   *
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
+   */
+  askAll(request: AgentRequest): Promise<readonly AgentState[]> {
+    return this.ask(this.all(), request);
+  }
+
+  async ask(links: readonly AgentLink[], request: AgentRequest): Promise<readonly AgentState[]> {
+    return (await this.answers(links, request)).map(({ state }) => state);
+  }
+
+  /** Like `ask`, with the node of each answer. */
+  async answers(links: readonly AgentLink[], request: AgentRequest): Promise<readonly Answered[]> {
+    const asked = links.map(async (link) => ({ link, state: await link.ask(request) }));
+    const answers = await Promise.allSettled(asked);
+    const given = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    if (given.length > 0) return given;
+    throw noneAnswers();
+  }
+}
+
+function noneAnswers(): ProtocolError {
+  return new ProtocolError('DEVNET_NODE_SILENT', {}, 'no node of the devnet answers');
+}

@@ -1,0 +1,77 @@
+/**
+ * Transactions on their way to the nodes of a devnet. A transaction that one node accepted is handed to all nodes at
+ * once, because the next slot may belong to a delegate of any node.
+ */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import type { JsonObject } from '../../protocol/types.ts';
+import type { AgentLink } from './messages.ts';
+import type { NodeLinks } from './node-links.ts';
+
+/**
+ * Maximum number of ids of transactions that were handed to other nodes. With these ids, each transaction is handed on
+ * only once. The maximum is several times the size of a pool.
+ */
+const KNOWN_TRANSACTIONS_MAX = 20_000;
+
+interface Arrived {
+  readonly transaction: JsonObject;
+  /**
+   * The node that accepted the transaction. In a cut network, only the nodes in the part of the accepting node get the
+   * transaction.
+   */
+  readonly at: AgentLink | undefined;
+}
+
+export class TransactionRelay {
+  readonly #nodes: NodeLinks;
+  readonly #known = new LruMap<string, true>(KNOWN_TRANSACTIONS_MAX);
+  #arrived: Arrived[] = [];
+
+  constructor(nodes: NodeLinks) {
+    this.#nodes = nodes;
+  }
+
+  /** Marks a transaction as known. @returns false if the transaction was already known */
+  learn(id: string, transaction: JsonObject): boolean {
+    const key = knownAs(id, transaction);
+    if (this.#known.get(key) === true) return false;
+    this.#known.set(key, true);
+    return true;
+  }
+
+  /** Forgets all known transactions. Called when the nodes are reverted to an earlier state. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** Adds a transaction for the next call of `take`. @returns true if it is the only one */
+  add(arrived: Arrived): boolean {
+    this.#arrived.push(arrived);
+    return this.#arrived.length === 1;
+  }
+
+  /** Removes and returns the added transactions. */
+  take(): readonly Arrived[] {
+    const arrived = this.#arrived;
+    this.#arrived = [];
+    return arrived;
+  }
+
+  /** Sends transactions to all nodes that the accepting node reaches. */
+  async send(arrived: readonly Arrived[]): Promise<void> {
+    for (const { transaction, at } of arrived) {
+      const links = at === undefined ? this.#nodes.all() : this.#nodes.reachedBy(at);
+      // All nodes refuse a transaction that a block has taken meanwhile.
+      await this.#nodes.ask(links, { op: 'transaction', transaction }).catch(() => undefined);
+    }
+  }
+}
+
+/**
+ * Key of a transaction in the list of known transactions. A transaction of a group arrives again with more signatures,
+ * so the number of signatures is part of the key.
+ */
+function knownAs(id: string, { signatures }: JsonObject): string {
+  return Array.isArray(signatures) && signatures.length > 0 ? `${id} ${signatures.length}` : id;
+}

@@ -1,0 +1,190 @@
+/** Judges the diagnostics of a node: which of its failures are recent, repeated, and not repaired since. */
+
+import type { DiagnosticState } from '../node-client.ts';
+import { activeDelegatesOf } from '../round-length.ts';
+import { finding, type Finding } from './catalogue.ts';
+import type { NodeAnswers } from './node-answers.ts';
+
+/**
+ * Period for events. Only events within this period count. A fault needs several events, because a single event may be
+ * chance.
+ */
+const RECENT_MS = 15 * 60_000;
+const TIMES_MIN = 3;
+/**
+ * Minimum of the period for missed slots, in rounds. A delegate has only one slot in a round, so a node with few
+ * delegates needs several rounds.
+ */
+const RECENT_ROUNDS = 3;
+const TIMES_MIN_PER_DELEGATE = 2;
+/**
+ * Codes of slots that passed without a check of the clock. The doctor does not count these slots as missed slots. It
+ * reports the cause of such slots as a separate fault.
+ */
+const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
+/** Codes of a delegate that waits, because another node may sign for it. */
+export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
+/** Codes of a download that makes progress. */
+const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
+/** Codes of write failures, in diagnostics or as their causes. */
+const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
+const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
+const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
+/**
+ * Time in milliseconds for which deliveries must fail before the doctor reports a fault. A receiver that restarts is
+ * unreachable for a shorter time.
+ */
+const UNDELIVERED_MS_MIN = 60_000;
+
+export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
+  const { looks, diagnostics } = seen;
+  const nowMs = looks.at(-1)?.currentTime ?? 0;
+  const recent = diagnostics.filter(({ time }) => nowMs - Date.parse(time) < RECENT_MS);
+  const of = (wanted: (diagnostic: DiagnosticState) => boolean): readonly DiagnosticState[] => recent.filter(wanted);
+  const own = ownSlots(seen);
+  const ownRecent = diagnostics.filter(({ time }) => nowMs - Date.parse(time) < own.recentMs);
+  const findings: Finding[] = [];
+  const tell = (code: Finding['code'], found: readonly DiagnosticState[], timesMin: number): void => {
+    const [latest] = found;
+    if (latest !== undefined && found.length >= timesMin)
+      findings.push(finding(code, evidenceOf(latest, found.length)));
+  };
+  tell('FOLDER_TAKEN_OVER', of(isTakenOver), 1);
+  const again = recent.find(({ code }) => code === WRITES_AGAIN);
+  tell(
+    'WRITES_FAIL',
+    of((diagnostic) => isWriteFailure(diagnostic) && !isBeforeRecovery(diagnostic, again, seen.blockTimeS)),
+    1,
+  );
+  tell('CLOCK_BEHIND_TIP', standing(diagnostics, 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP'), 1);
+  tell(
+    'CLOCK_SET',
+    of(({ code }) => code === 'CLOCK_SET'),
+    1,
+  );
+  tell(
+    'MACHINE_TOO_SLOW',
+    ownRecent.filter(({ code }) => code === 'FORGING_SLOT_SLEPT'),
+    own.timesMin,
+  );
+  tell('SLOTS_MISSED', ownRecent.filter(isMissedSlot), own.timesMin);
+  const downloaded = recent.find(isDownloaded)?.number ?? 0;
+  tell(
+    'SYNC_FAILS',
+    of(isFailedDownload).filter(({ number }) => number > downloaded),
+    TIMES_MIN,
+  );
+  const height = looks.at(-1)?.height ?? 0;
+  tell(
+    'BLOCKS_REFUSED',
+    of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded })),
+    TIMES_MIN,
+  );
+  return findings;
+}
+
+/**
+ * The diagnostics of conditions that have begun and not ended, newest first. A node reports the beginning and the end
+ * of a condition only once each, possibly long ago.
+ */
+function standing(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
+  const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
+  return diagnostics.filter(({ code, number }) => code === begun && number > end);
+}
+
+/** Findings about receivers that have accepted no notification for some time. */
+export function judgeAlerts({ looks, diagnostics }: NodeAnswers): readonly Finding[] {
+  const nowMs = looks.at(-1)?.currentTime ?? 0;
+  const channels = new Set(
+    diagnostics.filter(({ module }) => module === 'notify').map(({ fields }) => fields['channel']),
+  );
+  return [...channels].flatMap((channel) => {
+    const ofChannel = diagnostics.filter(({ module, fields }) => module === 'notify' && fields['channel'] === channel);
+    const [latest] = standing(ofChannel, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
+    if (latest === undefined) return [];
+    const { waiting, reason, failingSince, lastDelivered = 'none since the start' } = latest.fields;
+    if (nowMs - Date.parse(String(failingSince ?? latest.time)) < UNDELIVERED_MS_MIN) return [];
+    const evidence = `${String(channel)}: ${String(waiting)} events wait since ${String(failingSince ?? latest.time)}, last delivered`;
+    return [finding('ALERTS_UNDELIVERED', `${evidence}: ${String(lastDelivered)} (${String(reason)})`)];
+  });
+}
+
+/** True when a diagnostic shows that a download brought blocks. Failures before a successful download did no harm. */
+function isDownloaded({ module, code, fields }: DiagnosticState): boolean {
+  return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
+}
+
+function isFailedDownload(diagnostic: DiagnosticState): boolean {
+  const { module, code } = diagnostic;
+  const isFailure = code === 'REQUEST_FAILED' || (code.startsWith('SYNC_') && !SYNC_PROGRESSES.has(code));
+  return module === 'sync' && isFailure && !isUnwritten(diagnostic);
+}
+
+/** Codes of refused blocks. A node that is behind gets refused blocks when it downloads. */
+function isRefusedBlock({ module, code }: DiagnosticState): boolean {
+  return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
+}
+
+/**
+ * True when a refused block may keep the node from continuing. Refused blocks below the tip do no harm, because any
+ * peer can make up blocks.
+ */
+function isInTheWay(
+  { module, number, fields }: DiagnosticState,
+  { height, downloaded }: { readonly height: number; readonly downloaded: number },
+): boolean {
+  if (module === 'sync') return number > downloaded;
+  return fields['height'] === undefined || Number(fields['height']) > height;
+}
+
+/**
+ * The period in which missed slots count, and the number of missed slots that is a fault. The period has at least
+ * `RECENT_ROUNDS` rounds. For a node with few delegates, fewer missed slots are a fault.
+ */
+function ownSlots({ forging, active, blockTimeS, constants }: NodeAnswers) {
+  const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
+  return {
+    recentMs: Math.max(RECENT_MS, RECENT_ROUNDS * activeDelegatesOf(constants) * blockTimeS * 1000),
+    timesMin: delegates === 0 ? TIMES_MIN : Math.min(TIMES_MIN, TIMES_MIN_PER_DELEGATE * delegates),
+  };
+}
+
+function isMissedSlot(diagnostic: DiagnosticState): boolean {
+  const { module, code, fields } = diagnostic;
+  const isOwn = module === 'forge' && 'slot' in fields;
+  return isOwn && !UNSEEN.has(code) && !ELSEWHERE.has(code) && !isUnwritten(diagnostic);
+}
+
+function isUnwritten(diagnostic: DiagnosticState): boolean {
+  return isWriteFailure(diagnostic) || isTakenOver(diagnostic);
+}
+
+function isTakenOver({ code, fields }: DiagnosticState): boolean {
+  return LOST_CLAIMS.has(code) || LOST_CLAIMS.has(fields['cause']);
+}
+
+function isWriteFailure({ code, fields }: DiagnosticState): boolean {
+  return WRITE_FAILURES.has(code) || WRITE_FAILURES.has(fields['cause']);
+}
+
+/**
+ * True when writes have succeeded since a write failure. A node logs a pause of forging at the end of the slot, so a
+ * pause may be logged up to one slot after the recovery.
+ *
+ * @param again last diagnostic that reports successful writes
+ */
+function isBeforeRecovery(
+  { number, code, time }: DiagnosticState,
+  again: DiagnosticState | undefined,
+  blockTimeS: number,
+): boolean {
+  if (again === undefined) return false;
+  const isLatePause = code === 'FORGING_PAUSED' && Date.parse(time) - Date.parse(again.time) <= blockTimeS * 1000;
+  return number < again.number || isLatePause;
+}
+
+function evidenceOf({ time, code, message, fields }: DiagnosticState, times: number): string {
+  const reason = fields['reason'] === undefined ? '' : ` (${String(fields['reason'])})`;
+  const often = times > 1 ? `${times} times of late, last ` : '';
+  return `${often}${time.slice(11, 19)} UTC ${code}: ${message}${reason}`;
+}

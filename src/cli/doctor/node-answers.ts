@@ -1,0 +1,94 @@
+/** Reads the answers of a running node that the checks need. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { nodeAsker } from '../ask-node.ts';
+import type { DiagnosticState, NodeState, PeerVerdictState } from '../node-client.ts';
+import type { RoundConstants } from '../round-length.ts';
+import { earlierHeight, type BlockState, type RecentBlocks } from './standstill.ts';
+
+export interface NodeRequest {
+  readonly url: string;
+  /** Pause, in milliseconds, between two reads of values that may be wrong only for a moment. */
+  readonly lookAgainMs?: number;
+}
+
+interface Constants extends RoundConstants {
+  readonly nethash: string;
+  readonly protocolVersion: string;
+}
+
+interface Look extends NodeState {
+  readonly secondsSinceEpoch: number;
+  /** Unix time in milliseconds. */
+  readonly currentTime: number;
+}
+
+export interface NodeAnswers {
+  readonly constants: Constants;
+  /**
+   * Several answers, oldest first. A value that may be wrong for a moment is a fault only when it is wrong in all
+   * answers.
+   */
+  readonly looks: readonly Look[];
+  readonly blocks: RecentBlocks;
+  readonly peers: readonly PeerVerdictState[];
+  readonly diagnostics: readonly DiagnosticState[];
+  readonly forging: readonly {
+    readonly publicKey: string;
+    readonly forging: boolean;
+    readonly waiting?: { readonly code: string; readonly reason: string };
+  }[];
+  readonly active: ReadonlySet<string>;
+  readonly blockTimeS: number;
+}
+
+const LOOKS = 3;
+/**
+ * Maximum number of reads of the status. The status is read again while it shows a value that may be wrong for a
+ * moment, for example because peers have not announced a new block yet.
+ */
+const LOOKS_MAX = 9;
+const LOOK_AGAIN_MS = 700;
+/** Number of blocks by which a node may be behind most peers. */
+export const LAG_BLOCKS_MAX = 2;
+/** Lowest percentage of peers with the tip of the node that is no fault. */
+export const CONSENSUS_MIN = 51;
+
+export async function readAnswers({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<NodeAnswers> {
+  const { ask } = nodeAsker(url, { isOwnKind: true });
+  const [constants, first, peers, forging, forgers, blocks] = await Promise.all([
+    ask<Constants>('node/constants'),
+    ask<Look>('node/status'),
+    ask<PeerVerdictState[]>('node/peers?limit=100'),
+    ask<NodeAnswers['forging']>('node/status/forging'),
+    ask<{ publicKey: string; nextSlot: number }[]>('delegates/forgers?limit=101'),
+    ask<BlockState[]>('blocks?limit=1'),
+  ]);
+  const looks: Look[] = [first];
+  while (looks.length < LOOKS || (looks.length < LOOKS_MAX && looks.every(isOddForNow))) {
+    await sleep(lookAgainMs);
+    looks.push(await ask<Look>('node/status'));
+  }
+  // The diagnostics are read last, so that they also cover the time of the other reads.
+  const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
+  const nextSlot = forgers[0]?.nextSlot ?? 0;
+  const [tip] = blocks;
+  const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);
+  return {
+    constants,
+    looks,
+    blocks: { tip, earlier },
+    peers,
+    diagnostics,
+    forging,
+    active: new Set(forgers.map(({ publicKey }) => publicKey)),
+    // Slots count from the epoch, so the length of a slot follows from the number of a slot.
+    blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
+  };
+}
+
+/** True when an answer shows a value that is a fault only if it lasts. */
+function isOddForNow({ height, networkHeight, consensus, syncing, isAlone }: Look): boolean {
+  if (syncing || isAlone === true) return false;
+  return consensus < CONSENSUS_MIN || networkHeight - height > LAG_BLOCKS_MAX;
+}

@@ -1,0 +1,144 @@
+/**
+ * Sends subscribers the events of the chain's log, in the order of the log. The feed stores the texts of the newest
+ * records, because most subscribers want the same records. Blocks that are older than the log come from the chain.
+ */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import type { NodeApi } from '../../ports/node-api.ts';
+import type { HttpDialect } from '../dialect.ts';
+import { ChainAsOf, endOfLog, lastPastHeight } from './chain-as-of.ts';
+import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event.ts';
+import { eventsOf, pastEvents } from './expand.ts';
+import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
+
+/** Number of records that one subscriber gets before the next subscriber is served. */
+const RECORDS_PER_SUBSCRIBER = 20;
+/**
+ * Number of records that are cached with their texts, because most subscribers want the same records. A subscriber that
+ * is further behind counts as a replay.
+ */
+export const RECORDS_CACHED_MAX = 64;
+
+/** A subscriber as the feed uses it. */
+export interface FedSubscriber {
+  readonly filter: EventFilter;
+  /** Place of the last event that was sent or skipped. */
+  place: EventPlace;
+  /** True when the log does not have the requested place, because the place belongs to another log. */
+  isAstray: boolean;
+  /** True while the subscriber's connection cannot take more data. */
+  readonly isFull: boolean;
+}
+
+/** An event whose text is made when the first subscriber wants it. */
+interface LazyEvent {
+  readonly event: NodeEvent;
+  readonly place: EventPlace;
+  text: string | undefined;
+}
+
+export class LogFeed<S extends FedSubscriber> {
+  readonly #api: NodeApi;
+  readonly #dialect: HttpDialect;
+  readonly #send: (subscriber: S, text: string) => void;
+  readonly #cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
+
+  /** @param send writes to the subscriber's connection, and sets `isFull` when the connection cannot take more data */
+  constructor(api: NodeApi, dialect: HttpDialect, send: (subscriber: S, text: string) => void) {
+    this.#api = api;
+    this.#dialect = dialect;
+    this.#send = send;
+  }
+
+  /**
+   * Sends a subscriber its next events.
+   *
+   * @returns `end` when the last record of the log was sent completely, `full` when the connection cannot take more
+   *   data, `more` when the subscriber needs another turn
+   */
+  feed(subscriber: S, untilMs: number): 'end' | 'full' | 'more' {
+    const floor = this.#api.log.floor();
+    if (subscriber.isAstray || subscriber.place.sequence < floor - 1) this.#sendGap(subscriber, floor);
+    if (!wantsRecords(subscriber.filter)) subscriber.place = endOfLog(this.#api);
+    for (let records = 0; records < RECORDS_PER_SUBSCRIBER && !subscriber.isFull; records += 1) {
+      const { sequence, height } = subscriber.place;
+      if (height === undefined) this.#sendWanted(subscriber, this.#eventsAt(sequence, subscriber.filter));
+      else this.#sendPast(subscriber, height);
+      if (subscriber.isFull) return 'full';
+      if (height === undefined && sequence >= this.#api.log.last()) return 'end';
+      if (height === undefined) subscriber.place = { sequence: sequence + 1, index: -1 };
+      if (performance.now() > untilMs) break;
+    }
+    return subscriber.isFull ? 'full' : 'more';
+  }
+
+  /**
+   * Returns the events of a record. If the subscriber can want none of the events, the list is empty and the block is
+   * not read.
+   */
+  #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
+    const key = `${filter.finality} ${sequence}`;
+    const known = this.#cached.get(key);
+    if (known !== undefined) return known;
+    const [record] = this.#api.log.records(sequence, 1);
+    if (record?.sequence !== sequence || !mayWant(filter, record, this.#api.params)) return [];
+    const place = { sequence, tag: tagOf(record) };
+    const events = lazyEvents(eventsOf(this.#api, record, filter.finality, this.#dialect), place);
+    this.#cached.set(key, events);
+    return events;
+  }
+
+  /**
+   * Sends the events of a block that is read from the chain. The subscriber then continues with the next block, or with
+   * the log.
+   */
+  #sendPast(subscriber: S, height: number): void {
+    const { sequence, tag } = subscriber.place;
+    const past = new ChainAsOf(this.#api, sequence);
+    const last = lastPastHeight(past, subscriber.filter.finality);
+    // At the subscriber's place in the log, the chain had no block at this height. The log has the events of each later
+    // block at this height.
+    if (height > last) return this.#beginLog(subscriber);
+    const finalized = height === last ? past.finalizedHeight() : undefined;
+    const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
+    this.#sendWanted(subscriber, lazyEvents(events, subscriber.place));
+    if (subscriber.isFull) return;
+    if (height < last) subscriber.place = { sequence, tag, height: height + 1, index: -1 };
+    else this.#beginLog(subscriber);
+  }
+
+  #beginLog(subscriber: S): void {
+    subscriber.place = { sequence: subscriber.place.sequence, index: Number.MAX_SAFE_INTEGER };
+  }
+
+  /** Sends the wanted events after the subscriber's place. */
+  #sendWanted(subscriber: S, events: readonly LazyEvent[]): void {
+    for (let index = subscriber.place.index + 1; index < events.length && !subscriber.isFull; index += 1) {
+      const lazy = events[index];
+      if (lazy === undefined) continue;
+      subscriber.place = lazy.place;
+      if (!isWanted(lazy.event, subscriber.filter)) continue;
+      lazy.text ??= eventText(lazy.event, lazy.place);
+      this.#send(subscriber, lazy.text);
+    }
+  }
+
+  #sendGap(subscriber: S, floor: number): void {
+    const [record] = this.#api.log.records(floor, 1);
+    const after = idOf(subscriber.place);
+    const tip = this.#api.chain.tip();
+    const data = (): unknown => ({
+      after,
+      next: floor,
+      height: record?.height ?? tip?.height ?? 0,
+      blockId: record?.blockId ?? tip?.id ?? '0',
+    });
+    this.#send(subscriber, eventText({ name: 'log/gap', data }, undefined));
+    subscriber.place = { sequence: floor, index: -1 };
+    subscriber.isAstray = false;
+  }
+}
+
+function lazyEvents(events: readonly NodeEvent[], place: Omit<EventPlace, 'index'>): readonly LazyEvent[] {
+  return events.map((event, index) => ({ event, place: { ...place, index }, text: undefined }));
+}

@@ -1,0 +1,111 @@
+/**
+ * Reads the lines of a signing journal (`journal-file.ts`), and removes an incomplete last line. All other damage is an
+ * error.
+ */
+
+import { closeSync, fsyncSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
+import { readBounded } from '../config/bounded-file.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { PublicKey } from '../protocol/types.ts';
+import { checksumOfLine } from './checked-lines.ts';
+import { entryOf, isPlace, learn, type FilePlace, type Known } from './journal-lines.ts';
+
+/**
+ * Maximum size of the file in bytes. This maximum is several times the size of the lines at which the journal is
+ * rewritten (`SPARE_LINES_MAX`).
+ */
+const BYTES_MAX = 64 * 1024 * 1024;
+/** Access rights of a new journal: only the user of the node may read it. */
+export const JOURNAL_MODE = 0o600;
+
+/** Content of the lines of a journal. */
+export interface JournalContent {
+  readonly known: Map<PublicKey, Known>;
+  /** The last recorded place of the file; undefined when no line has one. */
+  readonly place: FilePlace | undefined;
+  /** Checksum of the last line of a delegate. */
+  readonly newest: string | undefined;
+  /** True when the line that the marker names is in the journal, or when the marker names no line. */
+  readonly hasMarked: boolean;
+  readonly lines: number;
+  /** Size of the lines. */
+  readonly bytes: number;
+}
+
+/**
+ * Reads all lines. An incomplete last line is removed. A crash interrupted the write of this line, so the block of this
+ * line never left the node.
+ */
+export function loadJournal(file: string, marked: string | undefined): JournalContent {
+  const content = readOrCreate(file);
+  const whole = wholeLines(file, content, marked);
+  if (whole.bytes < content.length) writeTruncated(file, whole.bytes);
+  return whole;
+}
+
+/** Reads an existing journal without changing it. @throws ProtocolError `JOURNAL_UNREADABLE` for a damaged line */
+export function checkJournal(file: string): void {
+  wholeLines(file, readBounded(file, { bytesMax: BYTES_MAX }));
+}
+
+function wholeLines(file: string, content: Buffer, marked?: string): JournalContent {
+  const known = new Map<PublicKey, Known>();
+  let place: FilePlace | undefined;
+  let newest: string | undefined;
+  let hasMarked = marked === undefined;
+  let lines = 0;
+  let start = 0;
+  while (start < content.length) {
+    const newline = content.indexOf(0x0a, start);
+    const end = newline === -1 ? content.length : newline;
+    const entry = newline === -1 ? undefined : entryOf(content.subarray(start, end).toString('utf8'));
+    if (entry === undefined) {
+      if (end + 1 < content.length) throw unreadable(file, lines + 1);
+      break;
+    }
+    if (isPlace(entry)) place = entry;
+    else {
+      learn(known, entry);
+      newest = checksumOfLine(content.subarray(start, end));
+      hasMarked ||= newest === marked;
+    }
+    lines += 1;
+    start = end + 1;
+  }
+  return { known, place, newest, hasMarked, lines, bytes: start };
+}
+
+function unreadable(file: string, line: number): ProtocolError {
+  return new ProtocolError(
+    'JOURNAL_UNREADABLE',
+    { file, line },
+    `${file}: line ${line} is damaged; restore the file from a backup, or remove it only if no delegate of this node has ` +
+      'forged within the last three rounds',
+  );
+}
+
+function readOrCreate(file: string): Buffer {
+  try {
+    return readBounded(file, { bytesMax: BYTES_MAX });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      const reason = messageOf(error);
+      throw new ProtocolError(
+        'JOURNAL_UNREADABLE',
+        { file, reason },
+        `${file}: the record of what this node signed cannot be read: ${reason}; restore the file from a backup, or remove it ` +
+          'only if no delegate of this node has forged within the last three rounds',
+        { cause: error },
+      );
+    }
+    writeFileSync(file, '', { mode: JOURNAL_MODE });
+    return Buffer.alloc(0);
+  }
+}
+
+function writeTruncated(file: string, bytes: number): void {
+  const descriptor = openSync(file, 'r+');
+  ftruncateSync(descriptor, bytes);
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
