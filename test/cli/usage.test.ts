@@ -111,7 +111,7 @@ for (const [args, message] of wrongUses) {
 test.serial('an environment variable with a wrong value is refused by name', async (t) => {
   const { code, stderr } = await runCli(['start', '--network', 'devnet'], { env: { BLOOMERY_HTTP_PORT: 'x' } });
   t.is(code, 2);
-  t.is(stderr, 'bloomery: environment: BLOOMERY_HTTP_PORT must be an integer from 0 to 65535\n');
+  t.is(stderr, 'bloomery: environment: BLOOMERY_HTTP_PORT must be an integer from 0 to 65535 (CONFIG_INVALID)\n');
 });
 
 test.serial('the version is printed as text, as JSON and by --version', async (t) => {
