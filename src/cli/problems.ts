@@ -45,8 +45,11 @@ export function problemOf(error: unknown): Problem {
 function shownCode(error: unknown): string | undefined {
   if (error instanceof CommanderError || !(error instanceof Error) || !('code' in error)) return undefined;
   const { code } = error;
-  return typeof code === 'string' && code !== 'USAGE' ? code : undefined;
+  return typeof code === 'string' && CODE.test(code) && code !== 'USAGE' ? code : undefined;
 }
+
+/** The code of an error may come from another program, for example from the program at the control port of a devnet. */
+const CODE = /^[A-Z][A-Z0-9_]{1,59}$/;
 
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'USAGE',

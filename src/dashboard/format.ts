@@ -36,6 +36,27 @@ export function countOf(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
+/** Results of a delegate, as the node sends them. */
+interface Results {
+  readonly producedBlocks: number;
+  readonly missedBlocks: number;
+  /** Percentage. */
+  readonly productivity: number;
+}
+
+/** Example: `99.01 %`. A delegate has no productivity before its first slot. */
+export function productivityOf({ producedBlocks, missedBlocks, productivity }: Results): string | undefined {
+  return producedBlocks + missedBlocks === 0 ? undefined : `${productivity} %`;
+}
+
+/** Example: `120 forged, 2 missed, 98.36 %`. */
+export function resultText(results: Results): string {
+  const { producedBlocks, missedBlocks } = results;
+  const counts = `${countText(producedBlocks)} forged, ${countText(missedBlocks)} missed`;
+  const productivity = productivityOf(results);
+  return productivity === undefined ? counts : `${counts}, ${productivity}`;
+}
+
 /** Formats the time until a moment, with seconds if the time is less than an hour: `in 2 min 5 s`. */
 export function untilText(momentMs: number, nowMs: number): string {
   const seconds = Math.max(0, Math.round((momentMs - nowMs) / 1000));

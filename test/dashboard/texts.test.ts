@@ -5,6 +5,8 @@ import {
   countOf,
   countText,
   decimalsOf,
+  productivityOf,
+  resultText,
   shareText,
   shortText,
   sinceText,
@@ -34,6 +36,14 @@ test('times are shown in the largest fitting unit, and a past time never in the 
 
 test('an amount has as many decimals as its text shows', (t) => {
   t.deepEqual(['0', '10000000', '123456789', '200000000', '1'].map(decimalsOf), [0, 1, 8, 0, 8]);
+});
+
+test('a delegate without a slot has no productivity', (t) => {
+  const results = { producedBlocks: 1200, missedBlocks: 2, productivity: 99.83 };
+  t.is(resultText(results), '1\u202f200 forged, 2 missed, 99.83 %');
+  const none = { producedBlocks: 0, missedBlocks: 0, productivity: 0 };
+  t.is(productivityOf(none), undefined);
+  t.is(resultText(none), '0 forged, 0 missed');
 });
 
 test('a count of one has no plural', (t) => {

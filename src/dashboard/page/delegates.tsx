@@ -1,7 +1,7 @@
 /** The views of delegates: a list of all, and one delegate with its voters and blocks. */
 
 import type { Block, Delegate, Earnings, Voters } from '../answers.ts';
-import { amountText, countOf, countText } from '../format.ts';
+import { amountText, countOf, countText, productivityOf, resultText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { DELEGATE_ORDERS, delegatesQuestion, orderOf } from '../questions.ts';
 import { BlockTable } from './blocks.tsx';
@@ -69,6 +69,34 @@ export function Delegates(place: Place) {
                   cell: ({ username }) => <DelegateName name={username} />,
                 },
                 {
+                  name: 'Delegate',
+                  isNarrow: true,
+                  onPhone: 'start',
+                  cell: ({ rank, username }) => (
+                    <>
+                      <span class="quiet">{rank === null ? '–' : countText(rank)}</span> <DelegateName name={username} />
+                    </>
+                  ),
+                },
+                {
+                  name: 'Slot',
+                  isNarrow: true,
+                  onPhone: 'end',
+                  cell: ({ account }) => <NextSlot publicKey={account.publicKey} />,
+                },
+                {
+                  name: 'Result',
+                  isNarrow: true,
+                  onPhone: 'below',
+                  cell: (delegate) => resultText(delegate),
+                },
+                {
+                  name: 'Votes',
+                  isNarrow: true,
+                  onPhone: 'below-end',
+                  cell: ({ approval }) => `votes ${approval} %`,
+                },
+                {
                   name: 'Next slot',
                   isWide: true,
                   cell: ({ account }) => <NextSlot publicKey={account.publicKey} />,
@@ -90,7 +118,7 @@ export function Delegates(place: Place) {
                   field: 'productivity',
                   isFigure: true,
                   isWide: true,
-                  cell: (delegate) => productivityOf(delegate),
+                  cell: (delegate) => productivityOf(delegate) ?? '–',
                 },
                 {
                   name: 'Rewards, LSK',
@@ -140,11 +168,6 @@ function isActive(rank: number | null, active: number): boolean {
   return rank !== null && rank <= active;
 }
 
-/** Formats the productivity, which a delegate does not have before its first slot. */
-function productivityOf({ producedBlocks, missedBlocks, productivity }: Delegate): string {
-  return producedBlocks + missedBlocks === 0 ? '–' : `${productivity} %`;
-}
-
 function DelegateFacts({ delegate }: { delegate: Delegate }) {
   const { account, username, rank, voteWeight, approval, producedBlocks, missedBlocks } = delegate;
   const { status } = useLive();
@@ -160,7 +183,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
           ['Vote weight', `${amountText(voteWeight)} (${approval} % of the supply)`],
           ['Forged', countOf(producedBlocks, 'block')],
           ['Missed', countOf(missedBlocks, 'block')],
-          ['Productivity', productivityOf(delegate)],
+          ['Productivity', productivityOf(delegate) ?? '–'],
           ['Earned', <Earned key="earned" address={account.address} />],
           ['Next slot', <NextSlot key="slot" publicKey={account.publicKey} />],
           ['Account', <Id key="account" view="accounts" item={account.address} isWhole />],
