@@ -90,7 +90,7 @@ ${EXIT_CODES}`,
     )
     .option(
       '--json',
-      'print {"scenario","hasPassed","stepCount","steps":[{"line","text","tookMs","failure"?}, ...]}; the steps run go to the standard error output',
+      'print {"scenario","hasPassed","stepCount","steps":[{"line","text","tookMs","failure"?}, ...]}; progress goes to the standard error output',
     )
     .addHelpText(
       'after',

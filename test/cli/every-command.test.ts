@@ -4,6 +4,7 @@ import test from 'ava';
 import Ajv from 'ajv';
 import type { Command } from 'commander';
 import { jsonSchemas } from '../../src/cli/json-schemas.ts';
+import { problemOf } from '../../src/cli/problems.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 
@@ -35,6 +36,16 @@ for (const { path, command } of COMMANDS) {
     t.true(help.startsWith(`Usage: bloomery ${path}`), help);
     t.not(command.description(), '');
     t.is(help.match(/^Exit codes: 0 .*; 1 .*; 2 /gm)?.length, 1, help);
+  });
+}
+
+for (const { path } of COMMANDS) {
+  test(`${path} ends with exit code 2 and one line for an unknown option`, async (t) => {
+    const program = createProgram();
+    const error = await t.throwsAsync(program.parseAsync(['node', 'bloomery', ...path.split(' '), '--no-such-option']));
+    const { line, exitCode } = problemOf(error);
+    t.is(exitCode, 2, line);
+    t.regex(line, new RegExp(`^bloomery: [^\\n]+: see \`bloomery ${path} --help\`$`));
   });
 }
 

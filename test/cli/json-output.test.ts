@@ -39,13 +39,15 @@ test.after.always(() => {
 const ELSEWHERE = {
   'stopped-node.test.ts': ['block', 'tx', 'account', 'delegates', 'pool'],
   'devnet/control.test.ts': commandPaths().filter((path) => /^devnet (?!accounts|run)/.test(path)),
-  'below, over a node': ['status', 'peers', 'why', 'forging enable', 'forging disable', 'forging status'].concat(
-    'forging schedule',
-  ),
+  'below, over a node': ['status', 'peers', 'why', ...['enable', 'disable', 'status', 'schedule'].map(ofForging)],
   'below, over an engine': ['query'],
   'nowhere: it needs a server, and prints with the same code as `sink parquet`': ['sink clickhouse'],
 };
 const elsewhere = new Set<string>(Object.values(ELSEWHERE).flat());
+
+function ofForging(name: string): string {
+  return `forging ${name}`;
+}
 
 /** Arguments in place of the usual ones, which name the standard output. */
 const TO_FILE: ReadonlySet<string> = new Set(['export', 'forging export']);
