@@ -247,7 +247,10 @@ test.serial('an existing file is replaced only with --force', async (t) => {
     writeFileSync(mine, 'precious');
     const refused = await runCli([...command, mine, ...place]);
     t.is(refused.code, 2);
-    t.is(refused.stderr, `bloomery: ${mine} is there already: name another file, or replace it with --force (FILE_EXISTS)\n`);
+    t.is(
+      refused.stderr,
+      `bloomery: ${mine} is there already: name another file, or replace it with --force (FILE_EXISTS)\n`,
+    );
     t.is(readFileSync(mine, 'utf8'), 'precious');
     const forced = await runCli([...command, mine, '--force', ...place]);
     t.is(forced.code, 0, forced.stderr);

@@ -104,7 +104,12 @@ test.serial('a query prints what its schema says, and takes one statement and on
   const data = argumentsOf('sink parquet', workplace, { node: '', fresh, ports: { http: 1, ws: 2 } }) ?? [];
   const filled = await runCli(['sink', 'parquet', ...data]);
   t.is(filled.code, 0, filled.stderr);
-  const engine = engineThatAnswers({ meta: [{ name: 'one', type: 'UInt8' }], data: [{ one: 1 }], rows: 1, statistics: {} });
+  const engine = engineThatAnswers({
+    meta: [{ name: 'one', type: 'UInt8' }],
+    data: [{ one: 1 }],
+    rows: 1,
+    statistics: {},
+  });
   const ask = (sql: string, ...flags: readonly string[]) =>
     runCli(['query', sql, '--from', data[0] ?? '', '--engine', engine, ...flags]);
   const answered = await ask('SELECT 1 AS one;', '--json');
@@ -134,9 +139,6 @@ function engineThatAnswers(answer: object): string {
   const place = join(engine, 'node_modules', 'chdb');
   mkdirSync(place, { recursive: true });
   const text = JSON.stringify(JSON.stringify(answer));
-  writeFileSync(
-    join(place, 'index.js'),
-    `exports.Session = class { query() { return ${text}; } cleanup() {} };\n`,
-  );
+  writeFileSync(join(place, 'index.js'), `exports.Session = class { query() { return ${text}; } cleanup() {} };\n`);
   return engine;
 }

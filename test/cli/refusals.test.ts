@@ -15,7 +15,10 @@ test.serial('start on a taken HTTP or peer port names the port and writes nothin
     const args = ['start', '--network', 'devnet', flag, `${taken}`, other, '0', '--data-dir', data];
     const { code, stderr } = await runCli(args);
     t.is(code, 1);
-    t.is(stderr, `bloomery: port ${taken} is in use: stop the program that has it or choose another port (PORT_IN_USE)\n`);
+    t.is(
+      stderr,
+      `bloomery: port ${taken} is in use: stop the program that has it or choose another port (PORT_IN_USE)\n`,
+    );
     t.false(existsSync(data));
   }
 });

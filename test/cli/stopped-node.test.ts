@@ -30,7 +30,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { startOneNode } from '../support/one-node.ts';
 
 const HEIGHT = 33;
-const MADE = { 2: madeChain(HEIGHT, { generation: 2 }), 3: madeChain(HEIGHT) } as const;
+const MADE = { 2: madeChain(HEIGHT, { generation: 2, delegateListRoundOffset: 0 }), 3: madeChain(HEIGHT) } as const;
 const SCHEMAS = fileURLToPath(new URL('../../../docs/cli/', import.meta.url));
 
 interface CommandOutput {

@@ -45,7 +45,8 @@ async function exportFrom(place: NetworkPlace, file: string, flags: ExportFlags)
       onProgress,
     });
     progress.end();
-    if (flags.json === true) printJson({ file: resolve(file), network: place.network.name, fromHeight: from, toHeight: to });
+    if (flags.json === true)
+      printJson({ file: resolve(file), network: place.network.name, fromHeight: from, toHeight: to });
     else if (isToFile) printLine(`${file}: blocks ${from} to ${to}`);
   } finally {
     progress.end();

@@ -22,7 +22,8 @@ const USUAL_FORMAT = 'PrettyCompactMonoBlock';
 export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
   if (sql.trim() === '') throw usageError('the query is empty: give a SELECT');
   if (hasSeveralStatements(sql)) throw usageError('the query has several statements: give one SELECT');
-  if (json === true && format !== undefined) throw usageError('--json and --format both name a format: give one of them');
+  if (json === true && format !== undefined)
+    throw usageError('--json and --format both name a format: give one of them');
   const folder = resolve(from);
   await readManifest(folder);
   // An empty variable counts as unset, because an unset variable of a script may be empty.

@@ -34,9 +34,9 @@ async function rollbackAt(place: NetworkPlace, flags: RollbackFlags): Promise<vo
     const network = place.network.name;
     const removed = height - header.height;
     report('the blocks were removed', () => {
-      if (flags.json === true) printJson({ network, removedBlocks: removed, height: header.height, blockId: header.id });
-      else
-        printLine(`${network}: ${countText(removed, 'block')} removed; height ${header.height}, block ${header.id}`);
+      if (flags.json === true)
+        printJson({ network, removedBlocks: removed, height: header.height, blockId: header.id });
+      else printLine(`${network}: ${countText(removed, 'block')} removed; height ${header.height}, block ${header.id}`);
     });
   } finally {
     await close();

@@ -136,12 +136,6 @@ function TimeChart({
   // An empty chart says no more than its summary, and would take as much space as a full one.
   if (ys.every((y) => y === 0)) return <p class="quiet chart">{summary}</p>;
   return (
-    <Chart
-      xs={points.map(({ time }) => Date.parse(time) / 1000)}
-      ys={ys}
-      kind={kind}
-      isFromZero
-      summary={summary}
-    />
+    <Chart xs={points.map(({ time }) => Date.parse(time) / 1000)} ys={ys} kind={kind} isFromZero summary={summary} />
   );
 }

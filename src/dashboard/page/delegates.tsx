@@ -74,7 +74,8 @@ export function Delegates(place: Place) {
                   onPhone: 'start',
                   cell: ({ rank, username }) => (
                     <>
-                      <span class="quiet">{rank === null ? '–' : countText(rank)}</span> <DelegateName name={username} />
+                      <span class="quiet">{rank === null ? '–' : countText(rank)}</span>{' '}
+                      <DelegateName name={username} />
                     </>
                   ),
                 },

@@ -80,7 +80,11 @@ function Figures({ live }: { live: LiveState }) {
     <ul class="figures" aria-label="Key figures">
       <Figure name="Height" value={countText(height)} isBad={isStale}>
         {tipMs === undefined ? '' : sinceText(tipMs, now)}
-        {status.syncing ? `, catching up with ${countText(target)}` : lag >= BEHIND_BLOCKS_MIN ? `, ${countText(lag)} behind` : ''}
+        {status.syncing
+          ? `, catching up with ${countText(target)}`
+          : lag >= BEHIND_BLOCKS_MIN
+            ? `, ${countText(lag)} behind`
+            : ''}
       </Figure>
       {constants !== undefined && hasFinality(constants) && (
         <Figure name="Finalized" value={countText(finalized)}>
