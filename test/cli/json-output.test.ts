@@ -78,9 +78,11 @@ test.serial('a command that writes its result to the standard output takes no --
 
 test.serial('the commands for a running node print what their schemas say', async (t) => {
   const network = packagedNetworkDirectory('devnet');
-  const node = await startOneNode(t, { network, fixedPeers: [] });
   const { delegates = [], defaultPassword = '' } = loadNetwork(network).forgers ?? {};
-  const publicKey = delegates[0]?.publicKey ?? '';
+  const own = delegates.slice(0, 1);
+  const publicKey = own[0]?.publicKey ?? '';
+  const config = { forging: { enabled: true, force: false, delegates: own } };
+  const node = await startOneNode(t, { network, fixedPeers: [], config });
   const password = join(folder, 'devnet-password');
   writeFileSync(password, defaultPassword);
   for (const [path, ...args] of [
