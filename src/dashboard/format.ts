@@ -19,12 +19,19 @@ export function decimalsOf(beddows: string): number {
 /**
  * Example: `12.5 %`. Formats the share of a part in a whole, both in beddows as decimal digits, with two decimals. A
  * share above zero that rounds to zero is `below 0.01 %`; without a whole, the text is `–`.
+ *
+ * @param decimals fixed number of decimals for a column; by default, trailing zeros are left out
  */
-export function shareText(part: string, whole: string | undefined): string {
+export function shareText(part: string, whole: string | undefined, decimals?: number): string {
   if (whole === undefined || BigInt(whole) <= 0n) return '–';
   const hundredths = (BigInt(part) * 20_000n + BigInt(whole)) / (2n * BigInt(whole));
   if (hundredths === 0n && BigInt(part) > 0n) return 'below 0.01 %';
-  return `${Number(hundredths) / 100} %`;
+  return percentText(Number(hundredths) / 100, decimals);
+}
+
+/** Example: `12.5 %`, or `12.50 %` with two decimals. */
+export function percentText(percent: number, decimals?: number): string {
+  return `${decimals === undefined ? percent : percent.toFixed(decimals)} %`;
 }
 
 export function countText(count: number): string {
@@ -44,9 +51,12 @@ interface Results {
   readonly productivity: number;
 }
 
-/** Example: `99.01 %`. A delegate has no productivity before its first slot. */
-export function productivityOf({ producedBlocks, missedBlocks, productivity }: Results): string | undefined {
-  return producedBlocks + missedBlocks === 0 ? undefined : `${productivity} %`;
+/**
+ * Example: `99.01 %`. A delegate has no productivity before its first slot. @param decimals like those of `percentText`
+ */
+export function productivityOf(results: Results, decimals?: number): string | undefined {
+  const { producedBlocks, missedBlocks, productivity } = results;
+  return producedBlocks + missedBlocks === 0 ? undefined : percentText(productivity, decimals);
 }
 
 /** Example: `120 forged, 2 missed, 98.36 %`. */

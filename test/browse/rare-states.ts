@@ -190,7 +190,8 @@ export async function visitRareStates(
 
 function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Promise<unknown> {
   return page.route(`**/${path}`, async (route) => {
-    const answer: Untyped = await (await route.fetch()).json();
+    // The node closes idle connections, and may close one just before a request arrives on it.
+    const answer: Untyped = await (await route.fetch({ maxRetries: 3 })).json();
     await route.fulfill({ json: { meta: {}, ...answer, data: edit(answer.data) } });
   });
 }

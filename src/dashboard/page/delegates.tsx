@@ -1,7 +1,7 @@
 /** The views of delegates: a list of all, and one delegate with its voters and blocks. */
 
 import type { Block, Delegate, Earnings, Voters } from '../answers.ts';
-import { amountText, countOf, countText, productivityOf, resultText } from '../format.ts';
+import { amountText, countOf, countText, percentText, productivityOf, resultText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { DELEGATE_ORDERS, delegatesQuestion, orderOf } from '../questions.ts';
 import { BlockTable } from './blocks.tsx';
@@ -119,7 +119,7 @@ export function Delegates(place: Place) {
                   field: 'productivity',
                   isFigure: true,
                   isWide: true,
-                  cell: (delegate) => productivityOf(delegate) ?? '–',
+                  cell: (delegate) => productivityOf(delegate, 2) ?? '–',
                 },
                 {
                   name: 'Rewards, LSK',
@@ -127,7 +127,7 @@ export function Delegates(place: Place) {
                   isWide: true,
                   cell: ({ rewards }) => <Amount beddows={rewards} among={delegates.map((each) => each.rewards)} />,
                 },
-                { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => `${approval} %` },
+                { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => percentText(approval, 2) },
                 {
                   name: 'Vote weight, LSK',
                   isFigure: true,

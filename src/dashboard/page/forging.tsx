@@ -90,7 +90,7 @@ export function Forging() {
             isFigure: true,
             cell: ({ publicKey }) => {
               const { delegate } = results.get(publicKey) ?? {};
-              return delegate === undefined ? missing : (productivityOf(delegate) ?? '–');
+              return delegate === undefined ? missing : (productivityOf(delegate, 2) ?? '–');
             },
           },
           {
