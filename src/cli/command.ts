@@ -8,7 +8,8 @@ import { similarTo } from './similar.ts';
 
 export const EXIT_CODES = `
 Exit codes: 0 done; 1 failed; 2 wrong flag, configuration or network folder.
-Every error is one line on the standard error output. With --json the standard output holds data alone.`;
+Every error is one line on the standard error output; its code, for example (NODE_UNREACHABLE), stands at the end. With --json the
+standard output holds data alone.`;
 
 /** Adds a subcommand that reports its errors like the whole program. */
 export function command(parent: Command, name: string, description: string): Command {

@@ -88,6 +88,10 @@ ${EXIT_CODES}`,
       'peer port of node 0; node i has port + i (default: free ports)',
       integerFrom(1, 65_535),
     )
+    .option(
+      '--json',
+      'print {"scenario","hasPassed","stepCount","steps":[{"line","text","tookMs","failure"?}, ...]}; progress goes to the standard error output',
+    )
     .addHelpText(
       'after',
       `

@@ -34,6 +34,7 @@ export interface ScenarioFlags {
   readonly junit?: string;
   readonly httpPort?: number;
   readonly wsPort?: number;
+  readonly json?: true;
 }
 
 export interface AccountsFlags {
@@ -120,6 +121,7 @@ export interface GenesisFlags {
   readonly delegates: number;
   readonly blockTime: number;
   readonly seed?: string;
+  readonly json?: true;
 }
 
 export interface WhyFlags {
@@ -140,16 +142,19 @@ export interface ExportFlags {
   readonly from?: number;
   readonly to?: number;
   readonly force?: true;
+  readonly json?: true;
 }
 
 export interface ImportFlags {
   readonly network: string;
   readonly dataDir?: string;
+  readonly json?: true;
 }
 
 export interface VerifyFlags {
   readonly network?: string;
   readonly dataDir?: string;
+  readonly json?: true;
 }
 
 export interface UpgradeFlags {
@@ -163,6 +168,7 @@ export interface RollbackFlags {
   readonly dataDir?: string;
   readonly to: number;
   readonly yes?: true;
+  readonly json?: true;
 }
 
 export interface NetworkImportFlags {
@@ -171,6 +177,7 @@ export interface NetworkImportFlags {
   readonly out?: string;
   readonly protocolVersion?: string;
   readonly force?: true;
+  readonly json?: true;
 }
 
 /** Flag that allows a passphrase outside BIP-39. */
@@ -192,6 +199,7 @@ export interface KeysCreateFlags {
 export interface KeysEncryptFlags extends PassphraseFlags {
   readonly passwordFile?: string;
   readonly iterations: number;
+  readonly json?: true;
 }
 
 export interface MessageSignFlags extends PassphraseFlags {
@@ -244,6 +252,7 @@ export interface BroadcastFlags extends SendingFlags, Pick<NetworkChoiceFlags, '
 export interface ForgingSwitchFlags {
   readonly node: string;
   readonly passwordFile?: string;
+  readonly json?: true;
 }
 
 export interface ForgingStatusFlags {
@@ -255,11 +264,13 @@ export interface ForgingExportFlags {
   readonly network: string;
   readonly dataDir?: string;
   readonly keep?: true;
+  readonly json?: true;
 }
 
 export interface ForgingImportFlags {
   readonly network: string;
   readonly dataDir?: string;
+  readonly json?: true;
 }
 
 export interface DoctorFlags {
@@ -286,12 +297,14 @@ export interface SnapshotCreateFlags {
   readonly network?: string;
   readonly dataDir?: string;
   readonly force?: true;
+  readonly json?: true;
 }
 
 export interface SnapshotRestoreFlags {
   readonly network: string;
   readonly dataDir?: string;
   readonly trustDigest?: string;
+  readonly json?: true;
 }
 
 export interface ConfigShowFlags {
@@ -319,7 +332,7 @@ export interface ClickHouseFlags extends SinkFlags {
 
 export interface QueryFlags {
   readonly from: string;
-  readonly format: string;
+  readonly format?: string;
   readonly engine?: string;
   readonly json?: true;
 }

@@ -21,6 +21,7 @@ export function addForgingCommands(program: Command): void {
     nodeOption(command(forging, name, `${name} forging for a configured delegate`))
       .argument('[public key]', 'delegate (default: the only configured one)')
       .option('--password-file <file>', 'file with the password of its encrypted passphrase')
+      .option('--json', 'print {"publicKey","forging","waiting"?}')
       .addHelpText(
         'after',
         `${PASSWORD}\nAfter a restart all delegates are disabled, unless forging.force is set.\n${EXIT_CODES}`,
@@ -43,6 +44,7 @@ export function addForgingCommands(program: Command): void {
       '--keep',
       'write a copy, and let this node continue to sign; a node that imports a copy waits before it signs',
     )
+    .option('--json', 'print {"file","network","delegates":[public key, ...],"isCopy"}; not with the standard output')
     .addHelpText(
       'after',
       `
@@ -55,6 +57,7 @@ ${EXIT_CODES}`,
     );
   placeOptions(command(forging, 'import', 'import a signing record before you start the node'))
     .argument('<file>', 'file as bloomery forging export writes it; - for the standard input')
+    .option('--json', 'print {"folder","network","delegates":[public key, ...],"isCopy","isMarked"}')
     .addHelpText(
       'after',
       `\nThe import keeps the record of this machine: of two headers the later one counts.\n${EXIT_CODES}`,

@@ -8,9 +8,12 @@ import type { Format } from '../http/formats.ts';
 import type { Schema } from '../http/schema.ts';
 import { accountShape, delegateShape } from '../http/views/account.ts';
 import { blockShape } from '../http/views/block.ts';
-import { ADDRESS, COUNT, FLAG, HEX, listOf, objectOf, PUBLIC_KEY, SIGNATURE, TEXT } from '../http/views/shapes.ts';
+import { ADDRESS, COUNT, FLAG, HEX, listOf, objectOf, PUBLIC_KEY, TEXT } from '../http/views/shapes.ts';
 import { confirmedShape, pooledShape } from '../http/views/transaction.ts';
 import { POOL_STATES } from './explore/pool-states.ts';
+import { DEVNET_SCHEMAS } from './schemas/devnet-schemas.ts';
+import { OPERATOR_SCHEMAS, statusSchema } from './schemas/operator-schemas.ts';
+import { WALLET_SCHEMAS } from './schemas/wallet-schemas.ts';
 
 /** Schemas by the command's path. If nodes of the two generations answer differently, a schema has two alternatives. */
 export function jsonSchemas(): Readonly<Record<string, object>> {
@@ -44,13 +47,6 @@ function shapes(): Readonly<Record<string, Schema>> {
     ),
     'tx verify': objectOf({ transactions: listOf(VERIFIED) }),
     version: objectOf({ version: TEXT }),
-    'devnet accounts': objectOf({
-      accounts: listOf(objectOf({ name: TEXT, address: ADDRESS, publicKey: PUBLIC_KEY, passphrase: TEXT })),
-    }),
-    'keys create': objectOf({ passphrase: TEXT, publicKey: PUBLIC_KEY, address: ADDRESS }),
-    'keys show': objectOf({ publicKey: PUBLIC_KEY, address: ADDRESS }),
-    'message sign': objectOf({ message: TEXT, publicKey: PUBLIC_KEY, signature: SIGNATURE }),
-    'message verify': objectOf({ message: TEXT, publicKey: PUBLIC_KEY, signature: SIGNATURE, address: ADDRESS }),
     decode: {
       anyOf: [
         objectOf({
@@ -65,6 +61,10 @@ function shapes(): Readonly<Record<string, Schema>> {
       ],
     },
     pool: ofEither((dialect) => objectOf({ transactions: listOf(withState(pooledShape(dialect))) })),
+    status: ofEither(statusSchema),
+    ...OPERATOR_SCHEMAS,
+    ...WALLET_SCHEMAS,
+    ...DEVNET_SCHEMAS,
   };
 }
 

@@ -97,6 +97,7 @@ ${EXIT_CODES}`,
   withPlace(command(snapshot, 'create', 'write the chain and its state to one compressed file'))
     .argument('<file>', 'file to write')
     .option('--force', 'replace a file that is there')
+    .option('--json', 'print {"file","network","height","blockId","digest"}')
     .addHelpText(
       'after',
       `
@@ -114,6 +115,7 @@ ${EXIT_CODES}`,
       '--trust-digest <digest>',
       'digest of the state at its tip, from a node that you trust (bloomery status --digest): the blocks are not verified',
     )
+    .option('--json', 'print {"network","isVerified","height","blockId","digest"}')
     .addHelpText(
       'after',
       `

@@ -28,15 +28,28 @@ export function usageError(message: string): ProtocolError {
   return new ProtocolError('USAGE', {}, message);
 }
 
-/** Line and exit code for any thrown value. */
+/** Line and exit code for any thrown value. The line ends with the code of the error, unless the error has no code. */
 export function problemOf(error: unknown): Problem {
-  const text = printable(
-    textOf(error)
-      .replace(/\s*[\r\n]+\s*/g, ' ')
-      .trim(),
-  );
-  return { line: `bloomery: ${text}`, exitCode: exitCodeOf(error) };
+  const text = textOf(error)
+    .replace(/\s*[\r\n]+\s*/g, ' ')
+    .trim();
+  const code = shownCode(error);
+  const isShown = code === undefined || text.includes(code);
+  return { line: printable(`bloomery: ${text}${isShown ? '' : ` (${code})`}`), exitCode: exitCodeOf(error) };
 }
+
+/**
+ * Code of an error for its line. The guides name errors by their codes. An error for wrong flags has no code, because
+ * its text names the flag.
+ */
+function shownCode(error: unknown): string | undefined {
+  if (error instanceof CommanderError || !(error instanceof Error) || !('code' in error)) return undefined;
+  const { code } = error;
+  return typeof code === 'string' && CODE.test(code) && code !== 'USAGE' ? code : undefined;
+}
+
+/** The code of an error may come from another program, for example from the program at the control port of a devnet. */
+const CODE = /^[A-Z][A-Z0-9_]{1,59}$/;
 
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'USAGE',

@@ -135,6 +135,7 @@ ${EXIT_CODES}`,
       '--seed <text>',
       'text from which all keys are derived: the same text gives the same files (default: random)',
     )
+    .option('--json', 'print {"folder","network","generation","genesisBlockId","nethash","networkIdentifier"}')
     .addHelpText(
       'after',
       `
@@ -184,6 +185,7 @@ function addNetworkCommands(program: Command): void {
       majorMinor,
     )
     .option('--force', 'replace a network folder')
+    .option('--json', 'print {"folder","network","generation","genesisBlockId","nethash","networkIdentifier"}')
     .addHelpText(
       'after',
       `
@@ -205,6 +207,7 @@ function addChainCommands(program: Command): void {
     .option('--from <height>', 'first block (default: the genesis block)', integerFrom(1, HEIGHT_MAX))
     .option('--to <height>', 'last block (default: the tip)', integerFrom(1, HEIGHT_MAX))
     .option('--force', 'replace a file that is there')
+    .option('--json', 'print {"file","network","fromHeight","toHeight"}; not with the standard output')
     .addHelpText(
       'after',
       `
@@ -221,6 +224,7 @@ ${EXIT_CODES}`,
     .argument('<file>', 'file as bloomery export writes it, plain or .gz; - for the standard input')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
     .option('--data-dir <dir>', 'folder for data; the chain is kept in a folder of the network in it')
+    .option('--json', 'print {"network","blocks","transactions","height","blockId","isComplete"}')
     .addHelpText(
       'after',
       `
@@ -235,6 +239,7 @@ ${EXIT_CODES}`,
     );
 
   chainCommand(program, 'verify', 'check every block, index and counter of the chain on the disk')
+    .option('--json', 'print {"network","keys","height","blockId","digest"}')
     .addHelpText(
       'after',
       `
@@ -262,6 +267,7 @@ ${EXIT_CODES}`,
   chainCommand(program, 'rollback', 'revert blocks from the tip of a stopped node')
     .requiredOption('--to <height>', 'height of the new tip, not below the finalized one', integerFrom(1, HEIGHT_MAX))
     .option('--yes', 'remove the blocks without asking')
+    .option('--json', 'print {"network","removedBlocks","height","blockId"}')
     .addHelpText(
       'after',
       `

@@ -57,16 +57,20 @@ export interface ProgressOptions extends LineOptions {
   readonly what: string;
   /** Height of the block before the first block of the command. */
   readonly fromHeight: number;
+  /** True with `--json`. With `--json`, no progress is shown. */
+  readonly isQuiet?: boolean;
 }
 
-export function createProgress({ what, fromHeight, ...options }: ProgressOptions): Progress {
+export function createProgress({ what, fromHeight, isQuiet = false, ...options }: ProgressOptions): Progress {
   const line = createLine({ ...options, lineIntervalMs: BLOCKS_LINE_INTERVAL_MS, firstShownMs: 0 });
   return {
-    show: (height, fraction) =>
+    show(height, fraction) {
+      if (isQuiet) return;
       line.show((seconds, isTTY) => {
         const text = progressText({ what, height, blocks: height - fromHeight, seconds, fraction });
         return isTTY ? `${bar(fraction)} ${text}` : text;
-      }),
+      });
+    },
     end: () => line.end(),
   };
 }

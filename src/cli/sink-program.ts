@@ -8,7 +8,8 @@ const HEIGHT_MAX = 2_147_483_647;
 
 const HOW = `
 The blocks come from the data folder of a node, which may run meanwhile, or with --node from a node on another machine. The sink
-stores its own position, so you may stop and restart the command at any moment. docs/guides/analytics.md describes the tables.`;
+stores its own position, so you may stop and restart the command at any moment. docs/guides/analytics.md describes the tables.
+With --node: BLOOMERY_NODE_TIMEOUT_S is the time limit for an answer of the node, in seconds (default: 5).`;
 
 const PASSWORD = `
 The password comes from --password-file, else BLOOMERY_CLICKHOUSE_PASSWORD, else the URL, where all users of the machine can read it.`;
@@ -34,7 +35,7 @@ export function addSinkCommands(program: Command): void {
   command(program, 'query', 'query the files of bloomery sink parquet in SQL')
     .argument('<sql>', 'one SELECT in the dialect of ClickHouse')
     .requiredOption('--from <dir>', 'folder that bloomery sink parquet writes')
-    .addOption(new Option('--format <name>', 'output format, by its ClickHouse name').default('PrettyCompactMonoBlock'))
+    .option('--format <name>', 'output format, by its ClickHouse name (default: PrettyCompactMonoBlock)')
     .option('--engine <dir>', 'folder in which npm install chdb was run (else BLOOMERY_CHDB, else beside bloomery)')
     .option('--json', 'print {"meta","data","rows"} on one line')
     .addHelpText(

@@ -117,5 +117,6 @@ function tooLong(bytesMax: number): Error {
 /** Returns the reason why a file cannot be read. @param missing advice for a file that does not exist */
 export function whyUnreadable(error: unknown, missing: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EACCES') return 'permission denied (EACCES): let the user that runs this command read it';
   return code === 'ENOENT' || code === 'ENOTDIR' ? `does not exist: ${missing}` : message;
 }

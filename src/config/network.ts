@@ -4,7 +4,7 @@
  * key and the expected value.
  */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { isCanonicalHex } from '../primitives/bytes.ts';
@@ -171,7 +171,7 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
         homeNetworkDirectory(nameOrDirectory, home),
         resolve(nameOrDirectory),
       ];
-  const found = places.find((place) => existsSync(join(place, 'network.json')));
+  const found = places.find((place) => existsSync(join(place, 'network.json'))) ?? places.find(isDenied);
   if (found !== undefined && nameOrDirectory !== '') return found;
   if (!isPath && knownIdentities().some(({ name }) => name === nameOrDirectory)) {
     throw new ProtocolError(
@@ -188,6 +188,19 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
     `unknown network \`${nameOrDirectory}\`: ${sought}; give the name of a network (${networkNames(home).join(', ')}) or the path ` +
       'of its folder',
   );
+}
+
+/**
+ * True for a folder that this user may not read. Such a folder counts as found, because the error of reading its files
+ * names the cause.
+ */
+function isDenied(folder: string): boolean {
+  try {
+    statSync(join(folder, 'network.json'));
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
 }
 
 /** Returns the names that `--network` accepts: first the networks of the package, then the networks of the user. */

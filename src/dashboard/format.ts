@@ -19,12 +19,19 @@ export function decimalsOf(beddows: string): number {
 /**
  * Example: `12.5 %`. Formats the share of a part in a whole, both in beddows as decimal digits, with two decimals. A
  * share above zero that rounds to zero is `below 0.01 %`; without a whole, the text is `–`.
+ *
+ * @param decimals fixed number of decimals for a column; by default, trailing zeros are left out
  */
-export function shareText(part: string, whole: string | undefined): string {
+export function shareText(part: string, whole: string | undefined, decimals?: number): string {
   if (whole === undefined || BigInt(whole) <= 0n) return '–';
   const hundredths = (BigInt(part) * 20_000n + BigInt(whole)) / (2n * BigInt(whole));
   if (hundredths === 0n && BigInt(part) > 0n) return 'below 0.01 %';
-  return `${Number(hundredths) / 100} %`;
+  return percentText(Number(hundredths) / 100, decimals);
+}
+
+/** Example: `12.5 %`, or `12.50 %` with two decimals. */
+export function percentText(percent: number, decimals?: number): string {
+  return `${decimals === undefined ? percent : percent.toFixed(decimals)} %`;
 }
 
 export function countText(count: number): string {
@@ -34,6 +41,30 @@ export function countText(count: number): string {
 /** `1 block`, `1 204 blocks`. */
 export function countOf(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
+}
+
+/** Results of a delegate, as the node sends them. */
+interface Results {
+  readonly producedBlocks: number;
+  readonly missedBlocks: number;
+  /** Percentage. */
+  readonly productivity: number;
+}
+
+/**
+ * Example: `99.01 %`. A delegate has no productivity before its first slot. @param decimals like those of `percentText`
+ */
+export function productivityOf(results: Results, decimals?: number): string | undefined {
+  const { producedBlocks, missedBlocks, productivity } = results;
+  return producedBlocks + missedBlocks === 0 ? undefined : percentText(productivity, decimals);
+}
+
+/** Example: `120 forged, 2 missed, 98.36 %`. */
+export function resultText(results: Results): string {
+  const { producedBlocks, missedBlocks } = results;
+  const counts = `${countText(producedBlocks)} forged, ${countText(missedBlocks)} missed`;
+  const productivity = productivityOf(results);
+  return productivity === undefined ? counts : `${counts}, ${productivity}`;
 }
 
 /** Formats the time until a moment, with seconds if the time is less than an hour: `in 2 min 5 s`. */

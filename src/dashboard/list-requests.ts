@@ -59,8 +59,15 @@ export function nextOrder(field: string, current: string, orders: readonly Order
   return own[(own.indexOf(current) + 1) % own.length];
 }
 
+/** A field of the form whose text makes no valid request. */
+export interface WrongField {
+  readonly problem: string;
+  /** Name of the field. */
+  readonly field: string;
+}
+
 /** The path of a request to the node, or the reason why the filters make no valid request. */
-export type ListRequest = { readonly path: string } | { readonly problem: string };
+export type ListRequest = { readonly path: string } | WrongField;
 
 export interface PageOfList {
   readonly limit: number;
@@ -74,22 +81,22 @@ export function transactionsRequest(filters: Filters, page: PageOfList, hasSecon
   const { kind, from, to, min, max, text } = filters;
   if (KINDS.some((known) => String(known) === kind))
     query.set('type', String(Number(kind) + (hasSecondTypes ? SECOND_TYPES_FROM : 0)));
-  for (const [name, value] of [
-    ['senderId', from],
-    ['recipientId', to],
+  for (const [field, name, value] of [
+    ['from', 'senderId', from],
+    ['to', 'recipientId', to],
   ] as const) {
     if (value === undefined) continue;
     const address = addressOf(value);
-    if (address === undefined) return { problem: `${value} is no address: an address is digits followed by L.` };
+    if (address === undefined) return { field, problem: `${value} is no address: an address is digits followed by L.` };
     query.set(name, address);
   }
-  for (const [name, value] of [
-    ['minAmount', min],
-    ['maxAmount', max],
+  for (const [field, name, value] of [
+    ['min', 'minAmount', min],
+    ['max', 'maxAmount', max],
   ] as const) {
     if (value === undefined) continue;
     const beddows = beddowsOf(value);
-    if (beddows === undefined) return { problem: `${value} is no amount: write LSK with at most 8 decimals.` };
+    if (beddows === undefined) return { field, problem: `${value} is no amount: write LSK with at most 8 decimals.` };
     query.set(name, beddows);
   }
   if (text !== undefined) query.set('data', `%${text}%`);
@@ -106,7 +113,7 @@ export function blocksRequest(
   const { delegate } = filters;
   if (delegate !== undefined) {
     const publicKey = /^[0-9a-f]{64}$/i.test(delegate) ? delegate.toLowerCase() : keyOf(delegate.toLowerCase());
-    if (publicKey === undefined) return { problem: `No delegate ${delegate} is known here.` };
+    if (publicKey === undefined) return { field: 'delegate', problem: `No delegate ${delegate} is known here.` };
     query.set('generatorPublicKey', publicKey);
   }
   return { path: `blocks?${query}` };

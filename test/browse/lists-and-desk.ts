@@ -47,6 +47,8 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await waitFor('the choice before', async () => (await hash()) === '#/transactions', WAIT_MS);
   await page.evaluate("location.hash = '#/transactions?from=nobody'");
   await page.getByText('nobody is no address').waitFor();
+  assert.equal(await field('From').getAttribute('aria-invalid'), 'true');
+  assert.equal(await field('To').getAttribute('aria-invalid'), null);
   await photographs.take('transactions-problem');
   await page.evaluate("location.hash = '#/transactions?min=200000000'");
   await page.getByText('No such transactions.').waitFor();

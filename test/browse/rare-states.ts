@@ -5,6 +5,7 @@
 
 import { strict as assert } from 'node:assert';
 import type { Browser, Page } from 'playwright-core';
+import { messageOf } from '../../src/primitives/errors.ts';
 import { waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
@@ -190,8 +191,15 @@ export async function visitRareStates(
 
 function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Promise<unknown> {
   return page.route(`**/${path}`, async (route) => {
-    const answer: Untyped = await (await route.fetch()).json();
-    await route.fulfill({ json: { meta: {}, ...answer, data: edit(answer.data) } });
+    try {
+      // The node closes idle connections, and may close one just before a request arrives on it.
+      const answer: Untyped = await (await route.fetch({ maxRetries: 3 })).json();
+      await route.fulfill({ json: { meta: {}, ...answer, data: edit(answer.data) } });
+    } catch (error) {
+      // A failure of the visit closes the page, and then no request can be answered. The page reports other failures.
+      if (!page.isClosed()) await route.abort().catch(() => undefined);
+      if (!page.isClosed()) console.error(`${route.request().url()}: ${messageOf(error)}`);
+    }
   });
 }
 

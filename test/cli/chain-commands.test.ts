@@ -144,7 +144,7 @@ test.serial('a refused block ends the import with exit code 1 and one line that 
   t.is(stdout, '');
   t.true(isProblemLine(stderr), stderr);
   const where = `${file}, line 100: block ${blocks[99]?.id} at height 100 is refused: Invalid block signature`;
-  t.is(stderr, `bloomery: ${where} (BLOCK_SIGNATURE_INVALID); the chain ends at height 99\n`);
+  t.is(stderr, `bloomery: ${where} (BLOCK_SIGNATURE_INVALID); the chain ends at height 99 (IMPORT_REFUSED)\n`);
   t.regex((await run('verify')).stdout, /^made: 99 blocks /);
 });
 
@@ -247,7 +247,10 @@ test.serial('an existing file is replaced only with --force', async (t) => {
     writeFileSync(mine, 'precious');
     const refused = await runCli([...command, mine, ...place]);
     t.is(refused.code, 2);
-    t.is(refused.stderr, `bloomery: ${mine} is there already: name another file, or replace it with --force\n`);
+    t.is(
+      refused.stderr,
+      `bloomery: ${mine} is there already: name another file, or replace it with --force (FILE_EXISTS)\n`,
+    );
     t.is(readFileSync(mine, 'utf8'), 'precious');
     const forced = await runCli([...command, mine, '--force', ...place]);
     t.is(forced.code, 0, forced.stderr);

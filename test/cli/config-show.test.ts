@@ -43,5 +43,5 @@ test.serial('a wrong value is refused as by a start: with file, key and expected
   writeFileSync(file, '{ http: { port: "many" } }');
   const { code, stderr } = await runCli(['config', 'show', '--network', 'devnet', '--config', file]);
   t.is(code, 2);
-  t.is(stderr, `bloomery: ${file}: http.port must be an integer from 0 to 65535\n`);
+  t.is(stderr, `bloomery: ${file}: http.port must be an integer from 0 to 65535 (CONFIG_INVALID)\n`);
 });

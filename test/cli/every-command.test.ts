@@ -4,6 +4,7 @@ import test from 'ava';
 import Ajv from 'ajv';
 import type { Command } from 'commander';
 import { jsonSchemas } from '../../src/cli/json-schemas.ts';
+import { problemOf } from '../../src/cli/problems.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 
@@ -38,10 +39,30 @@ for (const { path, command } of COMMANDS) {
   });
 }
 
-test('each JSON schema belongs to a command that has --json', (t) => {
-  const withJson = COMMANDS.filter(({ command }) => command.options.some(({ long }) => long === '--json'));
-  const paths = new Set(withJson.map(({ path }) => path));
-  for (const path of Object.keys(jsonSchemas())) t.true(paths.has(path), path);
+for (const { path } of COMMANDS) {
+  test(`${path} ends with exit code 2 and one line for a wrong use`, async (t) => {
+    const program = createProgram();
+    // A vote against a delegate begins with a hyphen, so this command lacks its argument instead.
+    const wrong = path === 'vote' ? [] : ['--no-such-option'];
+    const error = await t.throwsAsync(program.parseAsync(['node', 'bloomery', ...path.split(' '), ...wrong]));
+    const { line, exitCode } = problemOf(error);
+    t.is(exitCode, 2, line);
+    t.regex(line, new RegExp(`^bloomery: [^\\n]+: see \`bloomery ${path} --help\`$`));
+  });
+}
+
+test('each command with a result has --json, and a JSON schema', (t) => {
+  const hasJson = ({ command }: Listed): boolean => command.options.some(({ long }) => long === '--json');
+  t.deepEqual(
+    COMMANDS.filter((listed) => !hasJson(listed) && listed.command.commands.length === 0).map(({ path }) => path),
+    ['start', 'completion', 'help'],
+  );
+  t.deepEqual(
+    Object.keys(jsonSchemas()).sort(),
+    COMMANDS.filter(hasJson)
+      .map(({ path }) => path)
+      .sort(),
+  );
 });
 
 for (const { path, args = [], wrong } of [

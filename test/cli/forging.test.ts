@@ -75,7 +75,7 @@ test.serial('a refused switch shows the reason that the node gives', async (t) =
   const { node } = await nodeWith(t, [{ publicKey: A, forging: false }], 404);
   const { code, stderr } = await runCli(['forging', 'enable', '--node', node], { env: PASSWORD });
   t.is(code, 1);
-  t.is(stderr, `bloomery: ${node} refused: it says no\n`);
+  t.is(stderr, `bloomery: ${node} refused: it says no (NODE_REFUSED)\n`);
 });
 
 test.serial('the status shows which delegates sign, which do not, and why and until when', async (t) => {

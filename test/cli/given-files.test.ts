@@ -99,7 +99,7 @@ test.serial('a configuration with a duplicate key is refused with key and line',
   writeFileSync(config, '{\n  http: { port: 4100 },\n  p2p: { port: 5100 },\n  http: {},\n}\n');
   const { code, stderr } = await runCli(['config', 'show', '--network', 'devnet', '--config', config]);
   t.is(code, 2);
-  t.is(stderr, `bloomery: ${config}: line 4 has the key http again: keep one of them\n`);
+  t.is(stderr, `bloomery: ${config}: line 4 has the key http again: keep one of them (CONFIG_INVALID)\n`);
 });
 
 test.serial('control characters in a configuration key do not reach the terminal', async (t) => {
@@ -107,5 +107,5 @@ test.serial('control characters in a configuration key do not reach the terminal
   writeFileSync(config, '{ "\\u001b]0;owned\\u0007\\u202e": 1 }');
   const { code, stderr } = await runCli(['config', 'show', '--network', 'devnet', '--config', config]);
   t.is(code, 2);
-  t.is(stderr, `bloomery: ${config}: ?]0;owned?? is not a known key: correct or remove it\n`);
+  t.is(stderr, `bloomery: ${config}: ?]0;owned?? is not a known key: correct or remove it (CONFIG_INVALID)\n`);
 });

@@ -183,7 +183,7 @@ test.serial('an import replaces a network only with --force, and never another f
   t.is(loadNetwork(out).protocolVersion, '2.7');
   const again = await runCli(args);
   t.is(again.code, 1);
-  t.regex(again.stderr, /exists and is not empty: replace it with --force\n$/);
+  t.regex(again.stderr, /exists and is not empty: replace it with --force \(OUT_NOT_EMPTY\)\n$/);
   t.is(loadNetwork(out).protocolVersion, '2.7');
   t.is((await runCli([...args, '--force'])).code, 0);
   t.is(loadNetwork(out).protocolVersion, '2.0');

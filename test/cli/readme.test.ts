@@ -21,7 +21,7 @@ test('the first transaction of the README says in one line that no devnet runs',
   const { code, stdout, stderr } = await runCli([...firstTransaction(), '--node', `http://127.0.0.1:${http}`]);
   t.is(code, 1);
   t.is(stdout, '');
-  t.regex(stderr, /^bloomery: no node answers at http:.*\n$/);
+  t.regex(stderr, /^bloomery: no node answers at http:.* \(NODE_UNREACHABLE\)\n$/);
 });
 
 for (const generation of [2, 3] as const) {

@@ -15,7 +15,10 @@ test.serial('start on a taken HTTP or peer port names the port and writes nothin
     const args = ['start', '--network', 'devnet', flag, `${taken}`, other, '0', '--data-dir', data];
     const { code, stderr } = await runCli(args);
     t.is(code, 1);
-    t.is(stderr, `bloomery: port ${taken} is in use: stop the program that has it or choose another port\n`);
+    t.is(
+      stderr,
+      `bloomery: port ${taken} is in use: stop the program that has it or choose another port (PORT_IN_USE)\n`,
+    );
     t.false(existsSync(data));
   }
 });
@@ -102,7 +105,7 @@ test.serial('a configuration file with a misspelt key is refused with file and k
   writeFileSync(config, '{ forging: { delegate: [] } }');
   const { code, stderr } = await runCli(['start', '--network', 'devnet', '--config', config, '--data-dir', folder]);
   t.is(code, 2);
-  t.is(stderr, `bloomery: ${config}: forging.delegate is not a known key: correct or remove it\n`);
+  t.is(stderr, `bloomery: ${config}: forging.delegate is not a known key: correct or remove it (CONFIG_INVALID)\n`);
   t.deepEqual(readdirSync(folder), ['config.json5']);
 });
 

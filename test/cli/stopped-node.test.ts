@@ -11,19 +11,26 @@ import { Chain } from '../../src/engine/chain.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import { openChain, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { systemClock } from '../../src/node/system.ts';
+import type { Block } from '../../src/protocol/types.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import { createChainLog } from '../../src/store/chain/chain-log.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { openStoppedNode } from '../../src/node/stopped-node.ts';
 import { loadNetwork } from '../../src/config/network.ts';
-import { madeChain, NETWORK_NAME, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import {
+  madeChain,
+  NETWORK_NAME,
+  placeIn,
+  storeChain,
+  writeNetworkFolder,
+  type MadeChain,
+} from '../support/chain-folder.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { startOneNode } from '../support/one-node.ts';
 
 const HEIGHT = 33;
-const made = madeChain(HEIGHT);
-const { maker, network, blocks } = made;
+const MADE = { 2: madeChain(HEIGHT, { generation: 2, delegateListRoundOffset: 0 }), 3: madeChain(HEIGHT) } as const;
 const SCHEMAS = fileURLToPath(new URL('../../../docs/cli/', import.meta.url));
 
 interface CommandOutput {
@@ -38,11 +45,17 @@ async function ask(t: ExecutionContext, args: readonly string[]): Promise<string
   return stdout;
 }
 
-test.serial('a stopped folder answers like the running node', async (t) => {
+for (const generation of [2, 3] as const) {
+  test.serial(`a stopped folder of generation ${generation} answers like the running node`, (t) =>
+    compareStoppedWithRunning(t, MADE[generation]),
+  );
+}
+
+async function compareStoppedWithRunning(t: ExecutionContext, { maker, network, blocks }: MadeChain): Promise<void> {
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
   const dataDir = join(folder, 'data');
-  await storeLoggedChain(placeIn(dataDir, network));
+  await storeLoggedChain(placeIn(dataDir, network), blocks);
   const flags = ['--no-peers', '--no-forging'];
   const node = await startOneNode(t, { network: networkFolder, fixedPeers: [], dataDir, flags });
   const [rich, other] = network.accounts;
@@ -63,10 +76,17 @@ test.serial('a stopped folder answers like the running node', async (t) => {
   writeFileSync(file, JSON.stringify(maker.rules.codec.transactionToJson(maker.transfer(rich, other, 78n))));
   const queries: readonly (readonly string[])[] = [
     ['block', '--json'],
+    ['block', 'latest'],
+    ['block', '1', '--json'],
     ['block', filled.id],
+    ['block', filled.id, '--json'],
+    ['tx', sent.id],
     ['tx', sent.id, '--json'],
     ['account', sent.senderId.slice(0, -1)],
+    ['account', sent.senderId, '--json'],
+    ['account', filled.generatorPublicKey, '--json'],
     ['account', (name ?? '').toUpperCase(), '--json'],
+    ['delegates'],
     ['delegates', '--limit', '7', '--offset', '3', '--json'],
     ['events', '--types', 'blocks/new,transactions/included,finalized/change', '--since', '5.1'],
     ['events', '--address', sent.senderId, '--json'],
@@ -144,10 +164,10 @@ test.serial('a stopped folder answers like the running node', async (t) => {
       );
   }
   t.false(ajv.validate(schemas['block'] ?? true, { block: {}, transactions: [] }));
-});
+}
 
 /** Writes the chain with the log from which events are served, as a node does. */
-async function storeLoggedChain(place: ChainPlace): Promise<void> {
+async function storeLoggedChain(place: ChainPlace, blocks: readonly Block[]): Promise<void> {
   const { store, rules, close } = await openChain(place, true);
   createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const verifier = createInlineVerifier(defaultEd25519(), 1000);
@@ -168,6 +188,7 @@ interface Pool {
 }
 
 test.serial('a query for data that a folder lacks is refused in one line', async (t) => {
+  const { network, blocks } = MADE[3];
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
   const dataDir = join(folder, 'data');

@@ -74,7 +74,7 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
   [['start', '--network', 'devnet', '--peer', '127.0.0.1'], /p2p\.fixedPeers must be a list of IP:PORT/],
   [
     ['start', '--network', 'devnet', '--config', '/nowhere.json5'],
-    /\/nowhere\.json5: cannot be read: does not exist: correct --config\n/,
+    /\/nowhere\.json5: cannot be read: does not exist: correct --config \(CONFIG_UNREADABLE\)\n/,
   ],
   [['devnet', '--nodes', '0'], /--nodes .*must be an integer from 1 to 32/],
   [['devnet', '--block-time', '0.1'], /--block-time .*must be an integer from 2 to 3600, or a number from 0.2/],
@@ -111,7 +111,7 @@ for (const [args, message] of wrongUses) {
 test.serial('an environment variable with a wrong value is refused by name', async (t) => {
   const { code, stderr } = await runCli(['start', '--network', 'devnet'], { env: { BLOOMERY_HTTP_PORT: 'x' } });
   t.is(code, 2);
-  t.is(stderr, 'bloomery: environment: BLOOMERY_HTTP_PORT must be an integer from 0 to 65535\n');
+  t.is(stderr, 'bloomery: environment: BLOOMERY_HTTP_PORT must be an integer from 0 to 65535 (CONFIG_INVALID)\n');
 });
 
 test.serial('the version is printed as text, as JSON and by --version', async (t) => {

@@ -342,7 +342,7 @@ test.serial('a refusal by the node is printed with its reasons', async (t) => {
   const { url } = await fakeNode(t, { balance: '100000000000' }, [409, body]);
   const { code, stderr } = await spend(['delegate', 'register', 'smith', '--node', url, '--yes'], { env: ENV });
   t.is(code, 1);
-  t.is(stderr.split('\n').at(-2), `bloomery: ${url} refused: Username is not unique.`);
+  t.is(stderr.split('\n').at(-2), `bloomery: ${url} refused: Username is not unique. (NODE_REFUSED)`);
 });
 
 test.serial(

@@ -1,10 +1,28 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { findNetworkDirectory, loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
+
+test('a network folder that the user may not read is not called missing', (t) => {
+  const folder = devnetCopy(t);
+  chmodSync(folder, 0);
+  t.teardown(() => chmodSync(folder, 0o700));
+  const isRoot = process.geteuid?.() === 0;
+  // The system never refuses a file to the user root.
+  if (isRoot) process.seteuid?.(65_534);
+  try {
+    t.is(findNetworkDirectory(folder, '/nowhere'), folder);
+    t.throws(() => loadNetwork(folder), {
+      code: 'NETWORK_UNREADABLE',
+      message: /network\.json: cannot be read: permission denied \(EACCES\)/,
+    });
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+});
 
 test('the parameters of the packaged devnet are read', (t) => {
   const network = loadNetwork(packagedNetworkDirectory('devnet'));

@@ -59,6 +59,14 @@ test('a request that cannot be sent shows a message instead', (t) => {
   t.regex(asked(blocksRequest({ delegate: 'nobody' }, PAGE, () => undefined))['problem'] ?? '', /nobody/);
 });
 
+test('a question that cannot be sent names the field that is wrong', (t) => {
+  const fieldOf = (question: Question) => ('field' in question ? question.field : undefined);
+  for (const field of ['from', 'to', 'min', 'max'])
+    t.is(fieldOf(transactionsQuestion({ [field]: 'odd' }, PAGE, true)), field);
+  t.is(fieldOf(blocksQuestion({ delegate: 'nobody' }, PAGE, () => undefined)), 'delegate');
+  t.is(fieldOf(transactionsQuestion({ from: '17L' }, PAGE, true)), undefined);
+});
+
 test('an unknown sort order becomes the first order of the list', (t) => {
   t.is(orderOf({ sort: 'fee:desc' }, TRANSACTION_ORDERS), 'fee:desc');
   t.is(orderOf({ sort: 'odd' }, TRANSACTION_ORDERS), 'timestamp:desc');

@@ -1,9 +1,9 @@
 import test from 'ava';
-import { STEADY_MS, steadyPercent, withSample, type Sample } from '../../src/dashboard/steady.ts';
+import { BEHIND_MS, STEADY_MS, steadyLag, steadyPercent, withSample, type Sample } from '../../src/dashboard/steady.ts';
 
 function after(...percents: readonly number[]): readonly Sample[] {
   return percents.reduce<readonly Sample[]>((samples, percent, index) => {
-    return withSample(samples, { atMs: index * 3000, percent });
+    return withSample(samples, { atMs: index * 3000, percent, lag: 0 });
   }, []);
 }
 
@@ -16,4 +16,18 @@ test('low consensus is shown when it has lasted for the whole period', (t) => {
   const dips = Array.from({ length: STEADY_MS / 3000 }, () => 33);
   t.is(steadyPercent(after(100, ...dips.slice(1))), 100);
   t.is(steadyPercent(after(100, ...dips)), 33);
+});
+
+function lagging(...lags: readonly number[]): readonly Sample[] {
+  return lags.map((lag, index) => ({ atMs: index * 3000, percent: 100, lag }));
+}
+
+test('a node is behind only when each answer of some time says so', (t) => {
+  t.is(steadyLag([]), 0);
+  t.is(steadyLag(lagging(7)), 0, 'a single answer may have come while a block spread');
+  t.is(steadyLag(lagging(0, 2, 0, 5)), 0);
+  const needed = Math.ceil(BEHIND_MS / 3000) + 1;
+  t.is(steadyLag(lagging(...Array.from({ length: needed }, () => 4))), 4);
+  t.is(steadyLag(lagging(0, ...Array.from({ length: needed - 1 }, () => 4))), 0);
+  t.is(steadyLag(lagging(0, ...Array.from({ length: needed }, (_, index) => 9 - index))), 9 - needed + 1);
 });

@@ -5,6 +5,8 @@ import {
   countOf,
   countText,
   decimalsOf,
+  productivityOf,
+  resultText,
   shareText,
   shortText,
   sinceText,
@@ -34,6 +36,15 @@ test('times are shown in the largest fitting unit, and a past time never in the 
 
 test('an amount has as many decimals as its text shows', (t) => {
   t.deepEqual(['0', '10000000', '123456789', '200000000', '1'].map(decimalsOf), [0, 1, 8, 0, 8]);
+});
+
+test('a delegate without a slot has no productivity', (t) => {
+  const results = { producedBlocks: 1200, missedBlocks: 2, productivity: 99.83 };
+  t.is(resultText(results), '1\u202f200 forged, 2 missed, 99.83 %');
+  const none = { producedBlocks: 0, missedBlocks: 0, productivity: 0 };
+  t.is(productivityOf(none), undefined);
+  t.is(productivityOf({ ...results, productivity: 100 }, 2), '100.00 %');
+  t.is(resultText(none), '0 forged, 0 missed');
 });
 
 test('a count of one has no plural', (t) => {
@@ -75,6 +86,7 @@ test('a share has two decimals, and a small share is not shown as zero', (t) => 
   t.is(shareText('2', '3'), '66.67 %');
   t.is(shareText('1', '1000000'), 'below 0.01 %');
   t.is(shareText('0', '7'), '0 %');
+  t.is(shareText('5', '10', 2), '50.00 %');
   t.is(shareText('7', undefined), '–');
   t.is(shareText('7', '0'), '–');
 });

@@ -16,6 +16,7 @@ import { createSigner } from '../../src/protocol/sign.ts';
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { lastWordsOf, waitFor } from '../support/devnet.ts';
+import { deviationFromSchema } from '../support/json-schema.ts';
 import { freePortRanges } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
 
@@ -66,6 +67,8 @@ function logOf(index: number): string {
 async function ask(...args: readonly string[]): Promise<Untyped> {
   const { code, stdout, stderr } = await runCli(['devnet', ...args, '--data-dir', directory, '--json']);
   if (code !== 0) throw new Error(stderr);
+  const deviation = deviationFromSchema(`devnet ${args[0]}`, stdout);
+  if (deviation !== undefined) throw new Error(deviation);
   return JSON.parse(stdout);
 }
 

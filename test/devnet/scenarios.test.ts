@@ -130,7 +130,7 @@ test.serial('an invalid scenario is refused in one line before anything starts',
   t.is(code, 2);
   t.is(stdout, '');
   t.true(isProblemLine(stderr), stderr);
-  t.is(stderr, `bloomery: ${file}: line 4: a step has no \`expects\`: did you mean expect?\n`);
+  t.is(stderr, `bloomery: ${file}: line 4: a step has no \`expects\`: did you mean expect? (SCENARIO_INVALID)\n`);
   t.deepEqual(readdirSync(temporary), []);
   const right = written(t, 'name: right\nsteps: [mine]\n');
   const nowhere = join(temporary, 'none', 'junit.xml');

@@ -59,7 +59,7 @@ export function writeNetworkFolder(folder: string, { params, genesisJson }: Test
     rewards: { ...rewards, milestones: rewards.milestones.map(String) },
     delegateListRoundOffset: params.delegateListRoundOffset,
     communityIdentifier: params.communityIdentifier,
-    protocolVersion: '2.0',
+    protocolVersion: params.generation === 2 ? '1.1' : '2.0',
     appVersion: '3.0.2',
     wsPort: 5000,
     httpPort: 4000,

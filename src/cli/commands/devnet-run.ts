@@ -17,7 +17,7 @@ import { runScenario, type StepResult } from '../devnet/scenario/run-scenario.ts
 import type { Scenario } from '../devnet/scenario/scenario.ts';
 import { runSession, type RunningSession } from '../devnet/session.ts';
 import type { ScenarioFlags } from '../flags.ts';
-import { counted, note, printLine } from '../output.ts';
+import { counted, note, printJson, printLine } from '../output.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
@@ -53,9 +53,14 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
     writeFileSync(flags.junit, junitOf({ scenario, results, ...(reason === undefined ? {} : { error: reason }) }));
   }
   if (error !== undefined) throw error;
+  if (flags.json === true) {
+    const steps = results.map(({ step: { line, text }, tookMs, failure }) => {
+      return { line, text, tookMs: Math.round(tookMs), ...(failure === undefined ? {} : { failure }) };
+    });
+    printJson({ scenario: scenario.name, hasPassed, stepCount: scenario.steps.length, steps });
+  } else if (hasPassed) printLine(`passed: ${scenario.name}, ${results.length} steps`);
+  else if (!isStopped) printLine(`failed: ${scenario.name}, at step ${results.length} of ${scenario.steps.length}`);
   if (isStopped) note(`stopped after ${results.length} of ${scenario.steps.length} steps`);
-  else if (hasPassed) printLine(`passed: ${scenario.name}, ${results.length} steps`);
-  else printLine(`failed: ${scenario.name}, at step ${results.length} of ${scenario.steps.length}`);
   if (!hasPassed) process.exitCode = EXIT.failed;
 }
 
@@ -104,7 +109,8 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
     const lock = lockDevnetFolder(directory);
     try {
       writeDevnetFolder(directory, nodes, chosen.network, placed);
-      printLine(
+      const say = flags.json === true ? note : printLine;
+      say(
         `${scenario.name}: ${counted(devnet.nodes, 'node')} of ${placed.name} ${devnet.nodes === 1 ? 'starts' : 'start'}`,
       );
       begins();
@@ -117,7 +123,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
         screen: { show: () => undefined, note },
         ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
         onReady: (__, session) => {
-          played = steps(scenario, session, stop.signal, results).finally(() => stop.abort());
+          played = steps(scenario, session, { stop: stop.signal, results, say }).finally(() => stop.abort());
           // The result is awaited after the devnet has ended. This handler prevents an unhandled rejection before then.
           played.catch(() => undefined);
         },
@@ -137,8 +143,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
 async function steps(
   scenario: Scenario,
   session: RunningSession,
-  stop: AbortSignal,
-  results: StepResult[],
+  { stop, results, say }: { readonly stop: AbortSignal; readonly results: StepResult[]; say(line: string): void },
 ): Promise<boolean> {
   await runScenario({
     scenario,
@@ -148,8 +153,8 @@ async function steps(
       results.push(result);
       const { step, tookMs, failure } = result;
       const place = `${number} of ${scenario.steps.length}  ${step.text}`;
-      if (failure === undefined) printLine(`ok      ${place}  (${(tookMs / 1000).toFixed(1)} s)`);
-      else printLine(`FAILED  ${place}  (line ${step.line}): ${failure}`);
+      if (failure === undefined) say(`ok      ${place}  (${(tookMs / 1000).toFixed(1)} s)`);
+      else say(`FAILED  ${place}  (line ${step.line}): ${failure}`);
     },
   });
   return !stop.aborted;

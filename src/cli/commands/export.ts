@@ -1,14 +1,15 @@
 /** `bloomery export`: writes the chain to a file. */
 
+import { resolve } from 'node:path';
 import { STANDARD_STREAM } from '../../node/chain-file.ts';
 import { exportChain } from '../../node/export-chain.ts';
-import { chainDirectory, openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
-import { placeOfData } from '../chain-place.ts';
+import { chainDirectory, openSnapshot } from '../../node/chain-tool.ts';
+import { placeOfData, type NetworkPlace } from '../chain-place.ts';
 import type { ExportFlags } from '../flags.ts';
 import { checkNotReplaced } from '../given-file.ts';
 import { usageError } from '../problems.ts';
 import { createProgress } from '../progress.ts';
-import { printDocuments, printLine } from '../output.ts';
+import { printDocuments, printJson, printLine } from '../output.ts';
 import { overStore } from '../over-store.ts';
 
 /**
@@ -17,13 +18,18 @@ import { overStore } from '../over-store.ts';
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const place = placeOfData(flags);
   if (file !== STANDARD_STREAM) checkNotReplaced(file, flags);
+  else if (flags.json === true) throw usageError('--json needs a file: the standard output has the blocks');
   return overStore(chainDirectory(place), () => exportFrom(place, file, flags));
 }
 
-async function exportFrom(place: ChainPlace, file: string, flags: ExportFlags): Promise<void> {
+async function exportFrom(place: NetworkPlace, file: string, flags: ExportFlags): Promise<void> {
   const isToFile = file !== STANDARD_STREAM;
   const { store, rules } = await openSnapshot(place);
-  const progress = createProgress({ what: 'exporting', fromHeight: (flags.from ?? 1) - 1 });
+  const progress = createProgress({
+    what: 'exporting',
+    fromHeight: (flags.from ?? 1) - 1,
+    isQuiet: flags.json === true,
+  });
   try {
     const tipHeight = store.tip()?.height ?? 0;
     const { from = 1, to = tipHeight } = flags;
@@ -39,7 +45,9 @@ async function exportFrom(place: ChainPlace, file: string, flags: ExportFlags): 
       onProgress,
     });
     progress.end();
-    if (isToFile) printLine(`${file}: blocks ${from} to ${to}`);
+    if (flags.json === true)
+      printJson({ file: resolve(file), network: place.network.name, fromHeight: from, toHeight: to });
+    else if (isToFile) printLine(`${file}: blocks ${from} to ${to}`);
   } finally {
     progress.end();
     await store.close();

@@ -33,7 +33,7 @@ import { epochTimeS } from '../../protocol/slots.ts';
 import { placeOfNetwork } from '../chain-place.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
-import { flushOutput, note, printLine, printText, report } from '../output.ts';
+import { flushOutput, note, printJson, printLine, printText, report } from '../output.ts';
 
 /** Limit for a file in bytes, several times the size of a record with the maximum number of delegates. */
 const BYTES_MAX = 16 * 1024 * 1024;
@@ -45,6 +45,8 @@ const BYTES_MAX = 16 * 1024 * 1024;
  * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
+  if (file === '-' && flags.json === true)
+    throw usageError('--json needs a file: the standard output has the signing record');
   const { network, dataDirectory } = placeOfNetwork(flags);
   const journalFile = journalFileOf(dataDirectory);
   if (!existsSync(journalFile)) throw usageError(`there is no signing record in ${dataDirectory}: correct --data-dir`);
@@ -72,7 +74,10 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     const doubt = journal.isCopied
       ? '; the file here was copied or restored and may lack lines, so a node that imports it waits as if it had no record'
       : '';
-    note(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
+    if (flags.json === true) {
+      const delegates = record.delegates.map(({ publicKey }) => publicKey);
+      printJson({ file: resolve(file), network: network.name, delegates, isCopy: record.isCopy });
+    } else note(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
   });
 }
 
@@ -104,9 +109,13 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
         ? '; it is a copy, so the node first makes sure that nobody else signs'
         : '; this node may sign for them now';
   const advice = isMarked ? '' : `; ${name} could not be marked as taken: remove it, and import it nowhere else`;
-  report('the record was taken over', () =>
-    printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}${advice}`),
-  );
+  report('the record was taken over', () => {
+    if (flags.json === true) {
+      const delegates = record.delegates.map(({ publicKey }) => publicKey);
+      const isCopy = record.isCopy || taken !== undefined;
+      printJson({ folder: dataDirectory, network: network.name, delegates, isCopy, isMarked });
+    } else printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}${advice}`);
+  });
 }
 
 interface Import {

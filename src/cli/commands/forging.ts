@@ -42,9 +42,11 @@ export async function forgingSwitch(
   });
   await node.send('PUT', 'node/status/forging', { publicKey: chosen, password, forging });
   const [state] = await node.ask<ForgingState[]>(`node/status/forging?publicKey=${chosen}`);
-  report(`the delegate was switched ${forging ? 'on' : 'off'}`, () =>
-    printLine(lineOf(state ?? { publicKey: chosen, forging })),
-  );
+  const shown = state ?? { publicKey: chosen, forging };
+  report(`the delegate was switched ${forging ? 'on' : 'off'}`, () => {
+    if (flags.json === true) printJson(shown);
+    else printLine(lineOf(shown));
+  });
 }
 
 export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise<void> {

@@ -6,7 +6,7 @@ import { hexOf } from '../../primitives/bytes.ts';
 import type { GenesisFlags } from '../flags.ts';
 import { makeNetwork } from '../genesis/make-network.ts';
 import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
-import { printLine } from '../output.ts';
+import { printJson, printLine } from '../output.ts';
 
 /**
  * @throws ProtocolError for a wrong name, or a folder that is not empty
@@ -19,6 +19,11 @@ export async function genesisCreate(flags: GenesisFlags): Promise<void> {
   const seed = flags.seed ?? hexOf(systemRandom.bytes(32));
   const files = await makeNetwork({ generation, name, blockTimeS, delegates, seed });
   const { params } = writeNetworkFolder(out, files);
+  if (flags.json === true) {
+    const { genesisBlockId, nethash, networkIdentifier } = params;
+    printJson({ folder: out, network: name, generation, genesisBlockId, nethash, networkIdentifier });
+    return;
+  }
   printLine(`${out}: network ${name}, genesis block ${params.genesisBlockId}, nethash ${params.nethash}`);
   printLine(`to run it, forging: bloomery devnet --network ${out}`);
 }

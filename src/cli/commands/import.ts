@@ -9,7 +9,7 @@ import type { ImportFlags } from '../flags.ts';
 import { EXIT } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import { createProgress } from '../progress.ts';
-import { note, printLine, report } from '../output.ts';
+import { note, printJson, printLine, report } from '../output.ts';
 
 /**
  * @throws ProtocolError `IMPORT_REFUSED` for the first refused block; the blocks before it are kept
@@ -22,7 +22,11 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
   const { chain, store, genesis, close } = await openChain(place, true);
   const onSignal = (): void => stop.abort();
   for (const signal of STOP_SIGNALS) process.once(signal, onSignal);
-  const progress = createProgress({ what: 'importing', fromHeight: chain.tip.header.height });
+  const progress = createProgress({
+    what: 'importing',
+    fromHeight: chain.tip.header.height,
+    isQuiet: flags.json === true,
+  });
   try {
     const done = await importChain({
       chain,
@@ -38,9 +42,13 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
     progress.end();
     const { header } = chain.tip;
     const took = `${done.blocks} blocks and ${done.transactions} transactions taken over`;
-    report('what was imported is kept', () =>
-      printLine(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}`),
-    );
+    const { name: networkName } = place.network;
+    const { height, id: blockId } = header;
+    report('what was imported is kept', () => {
+      const { blocks, transactions, wasStopped } = done;
+      if (flags.json !== true) printLine(`${networkName}: ${took}; height ${height}, block ${blockId}`);
+      else printJson({ network: networkName, blocks, transactions, height, blockId, isComplete: !wasStopped });
+    });
     if (done.wasStopped) {
       note('bloomery: the import was stopped; the same command goes on where it ended');
       process.exitCode = EXIT.failed;

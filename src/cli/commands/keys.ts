@@ -60,7 +60,9 @@ export async function keysEncrypt(flags: KeysEncryptFlags): Promise<void> {
     iv: systemRandom.bytes(12),
   });
   const publicKey = hexOf(keyPairOfPassphrase(passphrase).publicKey);
-  printText(`${JSON.stringify({ publicKey, encryptedPassphrase }, null, 2)}\n`);
+  const entry = { publicKey, encryptedPassphrase };
+  if (flags.json === true) printJson(entry);
+  else printText(`${JSON.stringify(entry, null, 2)}\n`);
 }
 
 export async function keysShow(flags: KeysShowFlags): Promise<void> {

@@ -10,7 +10,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { NetworkImportFlags } from '../flags.ts';
 import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
 import { usageError } from '../problems.ts';
-import { printLine } from '../output.ts';
+import { printJson, printLine } from '../output.ts';
 
 const NETWORK_FILE = 'network.json';
 /** Length of the longest genesis block that a network folder may have. */
@@ -39,11 +39,14 @@ export function networkImport(flags: NetworkImportFlags): void {
     { name, identities: knownIdentities(), ...(protocolVersion === undefined ? {} : { protocolVersion }) },
   );
   const sourceOf = (file: string): string => (file === 'genesis.json' ? genesisFile : configFile);
-  const { params } = writeNetworkFolder(out, files, sourceOf);
-  printLine(
-    `${out}: network ${name} of generation ${params.generation}, genesis block ${params.genesisBlockId}, ` +
-      `nethash ${params.nethash}, network identifier ${params.networkIdentifier}`,
-  );
+  const { generation, genesisBlockId, nethash, networkIdentifier } = writeNetworkFolder(out, files, sourceOf).params;
+  if (flags.json === true)
+    printJson({ folder: out, network: name, generation, genesisBlockId, nethash, networkIdentifier });
+  else
+    printLine(
+      `${out}: network ${name} of generation ${generation}, genesis block ${genesisBlockId}, nethash ${nethash}, ` +
+        `network identifier ${networkIdentifier}`,
+    );
 }
 
 function readJson(file: string): unknown {

@@ -9,25 +9,31 @@ import type { QueryFlags } from '../flags.ts';
 import { printJson, printText } from '../output.ts';
 import { usageError } from '../problems.ts';
 import { embeddedEngine } from '../sink/embedded-engine.ts';
+import { hasSeveralStatements } from '../sink/one-statement.ts';
 
 const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
+const USUAL_FORMAT = 'PrettyCompactMonoBlock';
 
 /**
  * @throws ProtocolError like `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`; `USAGE` for an empty
- *   query, or for `--json` with a query that is not one SELECT without FORMAT; `QUERY_REFUSED` with the error of the
- *   engine
+ *   query, for several statements, and for `--json` with `--format` or with a query that has a FORMAT; `QUERY_REFUSED`
+ *   with the error of the engine
  */
 export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
   if (sql.trim() === '') throw usageError('the query is empty: give a SELECT');
+  if (hasSeveralStatements(sql)) throw usageError('the query has several statements: give one SELECT');
+  if (json === true && format !== undefined)
+    throw usageError('--json and --format both name a format: give one of them');
   const folder = resolve(from);
   await readManifest(folder);
-  const engine = embeddedEngine(engineFolder ?? process.env[ENGINE_VARIABLE]);
+  // An empty variable counts as unset, because an unset variable of a script may be empty.
+  const engine = embeddedEngine(engineFolder ?? (process.env[ENGINE_VARIABLE] || undefined));
   try {
     // JSON output has 64-bit integers as text, because most JSON parsers would round 64-bit numbers.
     engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
     const answer = await withSnapshot(folder, (snapshot) => {
       for (const statement of viewStatements(folder, snapshot)) engine.run(statement, 'CSV');
-      return engine.run(sql, json === true ? 'JSON' : format);
+      return engine.run(sql, json === true ? 'JSON' : (format ?? USUAL_FORMAT));
     });
     if (json !== true) return printText(answer.endsWith('\n') || answer === '' ? answer : `${answer}\n`);
     printJson(jsonIn(answer));
@@ -40,7 +46,7 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   }
 }
 
-/** Returns the members that `--json` prints. A query with FORMAT, or several queries, have an answer without them. */
+/** Returns the members that `--json` prints. The answer to a query with FORMAT may lack them. */
 function jsonIn(answer: string): object {
   let parsed: unknown;
   try {

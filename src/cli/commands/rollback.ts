@@ -1,12 +1,12 @@
 /** `bloomery rollback`: reverts blocks from the tip of a stopped node. */
 
-import { chainDirectory, openChain, type ChainPlace } from '../../node/chain-tool.ts';
+import { chainDirectory, openChain } from '../../node/chain-tool.ts';
 import type { ChainReader } from '../../ports/store.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { placeOfData } from '../chain-place.ts';
+import { placeOfData, type NetworkPlace } from '../chain-place.ts';
 import type { RollbackFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
-import { note, printLine, report } from '../output.ts';
+import { note, printJson, printLine, report } from '../output.ts';
 import { confirmed } from '../wallet/secrets.ts';
 import { overStore } from '../over-store.ts';
 
@@ -18,7 +18,7 @@ export function rollback(flags: RollbackFlags): Promise<void> {
   return overStore(chainDirectory(place), () => rollbackAt(place, flags));
 }
 
-async function rollbackAt(place: ChainPlace, flags: RollbackFlags): Promise<void> {
+async function rollbackAt(place: NetworkPlace, flags: RollbackFlags): Promise<void> {
   const { chain, store, close } = await openChain(place, false);
   try {
     const { height } = chain.tip.header;
@@ -31,10 +31,13 @@ async function rollbackAt(place: ChainPlace, flags: RollbackFlags): Promise<void
     await askBefore(flags, `${place.network.name}: ${whatGoes(store, flags.to, height)}`);
     await chain.rollback(flags.to);
     const { header } = chain.tip;
-    const took = `${countText(height - header.height, 'block')} removed`;
-    report('the blocks were removed', () =>
-      printLine(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}`),
-    );
+    const network = place.network.name;
+    const removed = height - header.height;
+    report('the blocks were removed', () => {
+      if (flags.json === true)
+        printJson({ network, removedBlocks: removed, height: header.height, blockId: header.id });
+      else printLine(`${network}: ${countText(removed, 'block')} removed; height ${header.height}, block ${header.id}`);
+    });
   } finally {
     await close();
   }

@@ -6,7 +6,7 @@ import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
 import { checkNotReplaced } from '../given-file.ts';
 import { createProgress, createStepProgress } from '../progress.ts';
-import { printLine, report } from '../output.ts';
+import { printJson, printLine, report } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 
 /**
@@ -16,12 +16,14 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
   removeDraftsAtStop();
   const place = placeOfData(flags);
   checkNotReplaced(file, flags);
-  const progress = createStepProgress({ isQuiet: false });
+  const progress = createStepProgress({ isQuiet: flags.json === true });
   const copied = createSnapshot(place, resolve(file), ({ step, fraction }) => progress.show(step, fraction));
   const { height, blockId, digest } = await copied.finally(() => progress.end());
-  report('the snapshot was written', () =>
-    printLine(`${file}: ${place.network.name}, height ${height}, block ${blockId}, digest ${digest}`),
-  );
+  const network = place.network.name;
+  report('the snapshot was written', () => {
+    if (flags.json === true) printJson({ file: resolve(file), network, height, blockId, digest });
+    else printLine(`${file}: ${network}, height ${height}, block ${blockId}, digest ${digest}`);
+  });
 }
 
 /**
@@ -30,17 +32,20 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
 export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfNetwork(flags);
-  const progress = createProgress({ what: 'verifying', fromHeight: 1 });
+  const progress = createProgress({ what: 'verifying', fromHeight: 1, isQuiet: flags.json === true });
   try {
     const { height, blockId, digest } = await restoreSnapshot(resolve(file), place, {
       ...(flags.trustDigest === undefined ? {} : { trustedDigest: flags.trustDigest.toLowerCase() }),
       onProgress: (at, tipHeight) => progress.show(at, at / tipHeight),
     });
     progress.end();
-    const how = flags.trustDigest === undefined ? 'every block verified' : 'its state has the trusted digest';
-    report('the chain was restored', () =>
-      printLine(`${place.network.name}: restored, ${how}; height ${height}, block ${blockId}, digest ${digest}`),
-    );
+    const isVerified = flags.trustDigest === undefined;
+    const how = isVerified ? 'every block verified' : 'its state has the trusted digest';
+    const network = place.network.name;
+    report('the chain was restored', () => {
+      if (flags.json === true) printJson({ network, isVerified, height, blockId, digest });
+      else printLine(`${network}: restored, ${how}; height ${height}, block ${blockId}, digest ${digest}`);
+    });
   } finally {
     progress.end();
   }

@@ -1,12 +1,12 @@
 /** `bloomery verify`: checks the whole content of a chain store against the rules of the protocol. */
 
-import { chainDirectory, openIndexedSnapshot, openScratchChain, type ChainPlace } from '../../node/chain-tool.ts';
+import { chainDirectory, openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { placeOfData } from '../chain-place.ts';
+import { placeOfData, type NetworkPlace } from '../chain-place.ts';
 import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
-import { printLine } from '../output.ts';
+import { printJson, printLine } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 import { overStore } from '../over-store.ts';
 
@@ -16,12 +16,12 @@ import { overStore } from '../over-store.ts';
 export function verify(flags: VerifyFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);
-  return overStore(chainDirectory(place), () => verifyAt(place));
+  return overStore(chainDirectory(place), () => verifyAt(place, flags));
 }
 
-async function verifyAt(place: ChainPlace): Promise<void> {
+async function verifyAt(place: NetworkPlace, flags: VerifyFlags): Promise<void> {
   const { store } = await openIndexedSnapshot(place);
-  const progress = createProgress({ what: 'verifying', fromHeight: 1 });
+  const progress = createProgress({ what: 'verifying', fromHeight: 1, isQuiet: flags.json === true });
   try {
     const scratch = await openScratchChain(place);
     try {
@@ -34,10 +34,13 @@ async function verifyAt(place: ChainPlace): Promise<void> {
         const remedy = 'restore the folder from a backup, or remove it and let the node download the chain again';
         throw new ProtocolError('STORE_DEVIATES', { height }, `${place.dataDirectory}: ${deviation}; ${remedy}`);
       }
-      printLine(
-        `${place.network.name}: ${height} blocks and ${keys} keys agree with the rules; ` +
-          `height ${height}, block ${blockId}, digest ${digest}`,
-      );
+      const network = place.network.name;
+      if (flags.json === true) printJson({ network, keys, height, blockId, digest });
+      else
+        printLine(
+          `${network}: ${height} blocks and ${keys} keys agree with the rules; ` +
+            `height ${height}, block ${blockId}, digest ${digest}`,
+        );
     } finally {
       await scratch.close();
     }

@@ -27,7 +27,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
   const source = await sourceOf(flags, abort.signal);
   const stop = stopRequest(() => undefined);
   void stop.then(() => abort.abort());
-  const teller = progressTeller(flags.json === true);
+  const teller = progressTeller(flags);
   try {
     const { rangeBlocks, once } = flags;
     const onProgress = teller.tell;
@@ -54,21 +54,30 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
 }
 
 /** With `--json`, prints a line for each step. Without `--json`, prints at most one line per `LINE_MS`. */
-function progressTeller(isJson: boolean): { tell(progress: SinkProgress): void; end(): void } {
-  let last: SinkProgress | undefined;
+function progressTeller({ json, once }: SinkFlags): { tell(progress: SinkProgress): void; end(): void } {
+  let last: string | undefined;
   let shownMs = performance.now();
-  const lineOf = ({ phase, height, finalHeight, rows }: SinkProgress): string =>
-    `${phase}: height ${height}, ranges up to ${finalHeight}, ${rows} rows written`;
   return {
     tell(progress) {
-      last = progress;
-      if (isJson) return printJson(progress);
+      const line = json === true ? JSON.stringify(progress) : lineOf(progress);
+      // The last step of a sink may write nothing, and then repeats the line before it.
+      if (line === last) return;
+      const before = last;
+      last = line;
+      if (json === true) return printJson(progress);
       if (performance.now() - shownMs < LINE_MS) return;
+      // With `--once` a line is shown only after the next one is known, because `end` prints the last line.
+      const shown = once === true ? before : line;
+      if (shown === undefined) return;
       shownMs = performance.now();
-      note(lineOf(progress));
+      note(shown);
     },
     end() {
-      if (!isJson && last !== undefined) printLine(lineOf(last));
+      if (json !== true && last !== undefined) printLine(last);
     },
   };
+}
+
+function lineOf({ phase, height, finalHeight, rows }: SinkProgress): string {
+  return `${phase}: height ${height}, ranges up to ${finalHeight}, ${rows} rows written`;
 }

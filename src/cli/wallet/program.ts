@@ -95,6 +95,7 @@ function addKeyCommands(program: Command): void {
       'file with the password that will open it (else BLOOMERY_PASSWORD, else a prompt)',
     )
     .option('--iterations <count>', 'rounds of PBKDF2', integerFrom(1, 10_000_000), 1_000_000)
+    .option('--json', 'print the same members on one line')
     .addHelpText(
       'after',
       `\nPrints {"publicKey","encryptedPassphrase"} as configurations of the family have it.\n${SECRETS}\n${EXIT_CODES}`,
@@ -185,7 +186,7 @@ function sendingOptions(to: Command): Command {
   return to
     .option('--yes', 'send without asking')
     .option('--wait', 'wait until a block contains it')
-    .option('--json', 'print {"id"}, with --wait {"id","height"}');
+    .option('--json', 'print {"id"}, with --wait {"id","height"}, with --offline the signed JSON');
 }
 
 function wordCount(text: string): number {

@@ -67,7 +67,7 @@ export function Accounts(place: Place) {
                 {
                   name: 'Share of supply',
                   isFigure: true,
-                  cell: ({ balance }) => shareText(balance, constants?.supply),
+                  cell: ({ balance }) => shareText(balance, constants?.supply, 2),
                 },
               ]}
             />
@@ -171,7 +171,7 @@ function AccountFacts({ account, place }: { account: Account; place: Place }) {
  * no transaction.
  */
 function BalanceOverTime({ account: { address, balance, delegate } }: { account: Account }) {
-  const { status, constants } = useLive();
+  const { status, constants, blocks } = useLive();
   const asked = useAnswer<Transaction[]>(
     `transactions?senderIdOrRecipientId=${address}&limit=${STEPS_MAX}&sort=timestamp:desc`,
     status?.height,
@@ -192,6 +192,7 @@ function BalanceOverTime({ account: { address, balance, delegate } }: { account:
         kind="steps"
         xs={steps.map(({ timestamp }) => epochS + timestamp)}
         ys={amounts.map((beddows) => Number(beddows) / Number(BEDDOWS_PER_LSK))}
+        endX={epochS + (blocks[0]?.timestamp ?? 0)}
         summary={`Since ${dateText((epochS + first.timestamp) * 1000)} UTC between ${amountText(String(least))} and ${amountText(String(most))}`}
       />
     </section>

@@ -84,7 +84,12 @@ export function Blocks(place: Place) {
   return (
     <>
       <h1>Blocks</h1>
-      <FilterForm place={place} orders={BLOCK_ORDERS} fields={[{ name: 'delegate', title: 'Delegate' }]} />
+      <FilterForm
+        place={place}
+        orders={BLOCK_ORDERS}
+        fields={[{ name: 'delegate', title: 'Delegate' }]}
+        request={request}
+      />
       <Answered asked={asked}>
         {(blocks, meta) => (
           <>

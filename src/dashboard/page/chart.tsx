@@ -27,9 +27,11 @@ interface ChartProps {
   readonly kind: 'bars' | 'time-bars' | 'steps';
   /** True if the axis of a line chart starts at 0. */
   readonly isFromZero?: boolean;
+  /** End of the last step of a step line. Without it, the last value has no width. */
+  readonly endX?: number;
 }
 
-export function Chart({ xs, ys, summary, kind, isFromZero = false }: ChartProps) {
+export function Chart({ xs, ys, summary, kind, isFromZero = false, endX }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   useEffect(() => {
@@ -37,7 +39,7 @@ export function Chart({ xs, ys, summary, kind, isFromZero = false }: ChartProps)
     if (element === null) return undefined;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsFor(element, kind, isFromZero), [[...xs], [...ys]], element);
+      plot.current = new uPlot(optionsFor(element, kind, isFromZero), dataOf(xs, ys, endX), element);
     };
     draw();
     const resized = new ResizeObserver(() => {
@@ -52,13 +54,22 @@ export function Chart({ xs, ys, summary, kind, isFromZero = false }: ChartProps)
       plot.current?.destroy();
     };
   }, [kind, isFromZero]);
-  useEffect(() => plot.current?.setData([[...xs], [...ys]]));
+  useEffect(() => plot.current?.setData(dataOf(xs, ys, endX)));
   return (
     <figure class="chart">
       <div ref={place} role="img" aria-label={summary} />
       <figcaption class="quiet">{summary}</figcaption>
     </figure>
   );
+}
+
+function dataOf(xs: readonly number[], ys: readonly number[], endX: number | undefined): uPlot.AlignedData {
+  const [lastX, lastY] = [xs.at(-1), ys.at(-1)];
+  if (endX === undefined || lastX === undefined || lastY === undefined || endX <= lastX) return [[...xs], [...ys]];
+  return [
+    [...xs, endX],
+    [...ys, lastY],
+  ];
 }
 
 /** Shows the number of transactions in each of the latest blocks. */
@@ -110,7 +121,7 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
       ...common,
       // The last time label is centred below its grid line. Half of the label needs space to the right of the chart.
       padding: [null, HALF_TIME_PX, null, null],
-      scales: isOfBars || isFromZero ? { y: { range: (_plot, _min, max) => [0, Math.max(5, max)] } } : {},
+      scales: isOfBars || isFromZero ? { y: { range: rangeFromZero } } : {},
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
       axes: [
         { ...axis, values: moments, incrs: [...STEPS_S], grid: { show: false }, size: 24, space: 90 },
@@ -137,7 +148,7 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
     ...common,
     scales: {
       x: { time: false, range: (_plot, min, max) => [min - 0.5, max + 0.5] },
-      y: { range: (_plot, _min, max) => [0, Math.max(5, max)] },
+      y: { range: rangeFromZero },
     },
     axes: [
       { ...axis, values: whole, grid: { show: false }, size: 24 },
@@ -145,6 +156,11 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
     ],
     series: [{}, bars],
   };
+}
+
+/** Range of an axis that starts at 0, with some space above the highest value. */
+function rangeFromZero(_plot: uPlot, _min: number, max: number): [number, number] {
+  return [0, Math.max(5, max * 1.05)];
 }
 
 const DAY_S = 86_400;

@@ -32,11 +32,11 @@ export function Charts({ filters }: Place) {
         ))}
       </nav>
       <Answered asked={asked}>
-        {({ points }) =>
+        {({ points, intervalS }) =>
           points.length < 2 ? (
             <p class="none">The node keeps this since it started: there is not enough of it yet.</p>
           ) : (
-            <AllCharts points={points} />
+            <AllCharts points={points} intervalS={intervalS} />
           )
         }
       </Answered>
@@ -44,7 +44,7 @@ export function Charts({ filters }: Place) {
   );
 }
 
-function AllCharts({ points }: { points: readonly HistoryPoint[] }) {
+function AllCharts({ points, intervalS }: { points: readonly HistoryPoint[]; intervalS: number }) {
   const sum = (numberIn: (point: HistoryPoint) => number): number =>
     points.reduce((total, point) => total + numberIn(point), 0);
   const most = (numberIn: (point: HistoryPoint) => number): string => countText(Math.max(...points.map(numberIn)));
@@ -61,6 +61,7 @@ function AllCharts({ points }: { points: readonly HistoryPoint[] }) {
           points={delayed}
           numberIn={delayOf}
           kind="steps"
+          intervalS={intervalS}
           summary={delayed.length === 0 ? 'No new blocks' : `At most ${most(delayOf)} ms after the start of a slot`}
         />
       </Titled>
@@ -96,6 +97,7 @@ function AllCharts({ points }: { points: readonly HistoryPoint[] }) {
           points={points}
           numberIn={({ pool }) => pool}
           kind="steps"
+          intervalS={intervalS}
           summary={`${countOf(now?.pool ?? 0, 'transaction')} now, at most ${most(({ pool }) => pool)}`}
         />
       </Titled>
@@ -104,6 +106,7 @@ function AllCharts({ points }: { points: readonly HistoryPoint[] }) {
           points={points}
           numberIn={({ peers }) => peers}
           kind="steps"
+          intervalS={intervalS}
           summary={`${countText(now?.peers ?? 0)} connected now, at most ${most(({ peers }) => peers)}`}
         />
       </Titled>
@@ -125,20 +128,29 @@ function TimeChart({
   points,
   numberIn,
   kind,
+  intervalS = 0,
   summary,
 }: {
   points: readonly HistoryPoint[];
   numberIn: (point: HistoryPoint) => number;
   kind: 'time-bars' | 'steps';
+  /** Length of a point of a step line, in seconds. */
+  intervalS?: number;
   summary: string;
 }) {
+  const xs = points.map(({ time }) => Date.parse(time) / 1000);
+  const ys = points.map(numberIn);
+  const last = xs.at(-1);
+  // An empty chart says no more than its summary, and would take as much space as a full one.
+  if (ys.every((y) => y === 0)) return <p class="quiet chart">{summary}</p>;
   return (
     <Chart
-      xs={points.map(({ time }) => Date.parse(time) / 1000)}
-      ys={points.map(numberIn)}
+      xs={xs}
+      ys={ys}
       kind={kind}
       isFromZero
       summary={summary}
+      {...(last === undefined ? {} : { endX: last + intervalS })}
     />
   );
 }

@@ -1,7 +1,7 @@
 /** The views of delegates: a list of all, and one delegate with its voters and blocks. */
 
 import type { Block, Delegate, Earnings, Voters } from '../answers.ts';
-import { amountText, countOf, countText } from '../format.ts';
+import { amountText, countOf, countText, percentText, productivityOf, resultText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { DELEGATE_ORDERS, delegatesRequest, orderOf } from '../list-requests.ts';
 import { BlockTable } from './blocks.tsx';
@@ -69,6 +69,35 @@ export function Delegates(place: Place) {
                   cell: ({ username }) => <DelegateName name={username} />,
                 },
                 {
+                  name: 'Delegate',
+                  isNarrow: true,
+                  onPhone: 'start',
+                  cell: ({ rank, username }) => (
+                    <>
+                      <span class="quiet">{rank === null ? '–' : countText(rank)}</span>{' '}
+                      <DelegateName name={username} />
+                    </>
+                  ),
+                },
+                {
+                  name: 'Slot',
+                  isNarrow: true,
+                  onPhone: 'end',
+                  cell: ({ account }) => <NextSlot publicKey={account.publicKey} />,
+                },
+                {
+                  name: 'Result',
+                  isNarrow: true,
+                  onPhone: 'below',
+                  cell: (delegate) => resultText(delegate),
+                },
+                {
+                  name: 'Votes',
+                  isNarrow: true,
+                  onPhone: 'below-end',
+                  cell: ({ approval }) => `votes ${approval} %`,
+                },
+                {
                   name: 'Next slot',
                   isWide: true,
                   cell: ({ account }) => <NextSlot publicKey={account.publicKey} />,
@@ -90,7 +119,7 @@ export function Delegates(place: Place) {
                   field: 'productivity',
                   isFigure: true,
                   isWide: true,
-                  cell: (delegate) => productivityOf(delegate),
+                  cell: (delegate) => productivityOf(delegate, 2) ?? '–',
                 },
                 {
                   name: 'Rewards, LSK',
@@ -98,7 +127,7 @@ export function Delegates(place: Place) {
                   isWide: true,
                   cell: ({ rewards }) => <Amount beddows={rewards} among={delegates.map((each) => each.rewards)} />,
                 },
-                { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => `${approval} %` },
+                { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => percentText(approval, 2) },
                 {
                   name: 'Vote weight, LSK',
                   isFigure: true,
@@ -140,11 +169,6 @@ function isActive(rank: number | null, active: number): boolean {
   return rank !== null && rank <= active;
 }
 
-/** Formats the productivity, which a delegate does not have before its first slot. */
-function productivityOf({ producedBlocks, missedBlocks, productivity }: Delegate): string {
-  return producedBlocks + missedBlocks === 0 ? '–' : `${productivity} %`;
-}
-
 function DelegateFacts({ delegate }: { delegate: Delegate }) {
   const { account, username, rank, voteWeight, approval, producedBlocks, missedBlocks } = delegate;
   const { status } = useLive();
@@ -160,7 +184,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
           ['Vote weight', `${amountText(voteWeight)} (${approval} % of the supply)`],
           ['Forged', countOf(producedBlocks, 'block')],
           ['Missed', countOf(missedBlocks, 'block')],
-          ['Productivity', productivityOf(delegate)],
+          ['Productivity', productivityOf(delegate) ?? '–'],
           ['Earned', <Earned key="earned" address={account.address} />],
           ['Next slot', <NextSlot key="slot" publicKey={account.publicKey} />],
           ['Account', <Id key="account" view="accounts" item={account.address} isWhole />],

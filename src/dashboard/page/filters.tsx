@@ -5,7 +5,7 @@
 
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { hashOf, type Filters, type Place } from '../place.ts';
-import { orderOf, type Order } from '../list-requests.ts';
+import { orderOf, type ListRequest, type Order } from '../list-requests.ts';
 import type { Sorting } from './parts.tsx';
 
 /** A field of the form: a text field, or a choice if it has options. */
@@ -19,15 +19,22 @@ export interface Field {
   readonly isShort?: true;
 }
 
+/** Id of the paragraph that says why a field is wrong. */
+const PROBLEM = 'filter-problem';
+
 export function FilterForm({
   place: { view, filters },
   fields,
   orders,
+  request,
 }: {
   place: Place;
   fields: readonly Field[];
   orders: readonly Order[];
+  /** The request that the filters make. If a field is wrong, the form marks it and shows the reason. */
+  request?: ListRequest;
 }) {
+  const wrong = request !== undefined && 'problem' in request ? request : undefined;
   const [values, setValues] = useState(filters);
   const [isOpen, setOpen] = useState(Object.keys(filters).length > 0);
   const key = JSON.stringify(filters);
@@ -65,6 +72,7 @@ export function FilterForm({
             <span>{title}</span>
             {options === undefined ? (
               <input
+                {...(wrong?.field === name ? { 'aria-invalid': 'true', 'aria-describedby': PROBLEM } : {})}
                 value={values[name] ?? ''}
                 placeholder={example}
                 autocomplete="off"
@@ -89,6 +97,11 @@ export function FilterForm({
         {fields.some(({ options }) => options === undefined) && <button type="submit">Filter</button>}
         {key !== '{}' && <a href={hashOf(view)}>Clear</a>}
       </form>
+      {wrong !== undefined && (
+        <p id={PROBLEM} class="problem" role="alert">
+          {wrong.problem}
+        </p>
+      )}
     </>
   );
 }

@@ -5,7 +5,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Delegate, Earnings, ForgingDelegate } from '../answers.ts';
-import { countText, dateText, sinceText, timeText, untilText } from '../format.ts';
+import { countText, dateText, productivityOf, resultText, sinceText, timeText, untilText } from '../format.ts';
 import { nextSlotsOf, roundOf } from '../round.ts';
 import { ask, AskFailed, tell, type Answer } from './ask.ts';
 import { useAsked, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
@@ -90,8 +90,7 @@ export function Forging() {
             isFigure: true,
             cell: ({ publicKey }) => {
               const { delegate } = results.get(publicKey) ?? {};
-              if (delegate === undefined) return missing;
-              return delegate.producedBlocks + delegate.missedBlocks === 0 ? '–' : `${delegate.productivity} %`;
+              return delegate === undefined ? missing : (productivityOf(delegate, 2) ?? '–');
             },
           },
           {
@@ -109,7 +108,7 @@ export function Forging() {
             cell: ({ publicKey }) => {
               const { delegate } = results.get(publicKey) ?? {};
               if (delegate === undefined) return missing;
-              return `${countText(delegate.producedBlocks)} forged, ${countText(delegate.missedBlocks)} missed`;
+              return resultText(delegate);
             },
           },
           {

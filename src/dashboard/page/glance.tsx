@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { hasFinality, isConnected, type BranchChange } from '../answers.ts';
 import { countOf, countText, sinceText } from '../format.ts';
 import { roundOf } from '../round.ts';
+import { BEHIND_BLOCKS_MIN } from '../steady.ts';
 import { BlockTable } from './blocks.tsx';
 import { BlockChart } from './chart.tsx';
 import { useLive, useNow } from './hooks.ts';
@@ -59,12 +60,11 @@ export function Glance() {
 }
 
 function Figures({ live }: { live: LiveState }) {
-  const { status, blocks, peers, forging, blockTimeS, constants, consensus = 0 } = live;
+  const { status, blocks, peers, forging, blockTimeS, constants, consensus = 0, lag } = live;
   const now = useNow();
   if (status === undefined) return null;
   const { height, chainMaxHeightFinalized: finalized, networkHeight, transactions, branchChanges } = status;
   const pool = transactions.ready + transactions.verified + transactions.pending;
-  const lag = Math.max(0, networkHeight - height);
   const target = Math.max(height, status.syncProgress?.targetHeight ?? networkHeight);
   const tip = blocks[0];
   const tipMs =
@@ -80,7 +80,11 @@ function Figures({ live }: { live: LiveState }) {
     <ul class="figures" aria-label="Key figures">
       <Figure name="Height" value={countText(height)} isBad={isStale}>
         {tipMs === undefined ? '' : sinceText(tipMs, now)}
-        {status.syncing ? `, catching up with ${countText(target)}` : lag > 1 ? `, ${lag} behind` : ''}
+        {status.syncing
+          ? `, catching up with ${countText(target)}`
+          : lag >= BEHIND_BLOCKS_MIN
+            ? `, ${countText(lag)} behind`
+            : ''}
       </Figure>
       {constants !== undefined && hasFinality(constants) && (
         <Figure name="Finalized" value={countText(finalized)}>

@@ -81,6 +81,8 @@ export function useOverflow(element: RefObject<HTMLElement>): boolean {
 export type RequestState<Data> =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'failed'; readonly reason: string; readonly status: number | undefined }
+  /** No request was sent, because a field of the form is wrong. The form says so. */
+  | { readonly kind: 'unasked' }
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 
 /**
@@ -93,14 +95,11 @@ export function useAnswer<Data>(path: string, version: string | number = ''): Re
   return useAsked(() => ask<Data>(path), path, version);
 }
 
-/**
- * Like `useAnswer`, for a request that may not be valid. For an invalid request, the result is the reason instead of an
- * answer.
- */
+/** Like `useAnswer`, for a request that may not be valid. An invalid request is not sent. */
 export function useRequest<Data>(request: ListRequest, version: string | number = ''): RequestState<Data> {
   const path = 'path' in request ? request.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
-  return 'problem' in request ? { kind: 'failed', reason: request.problem, status: undefined } : asked;
+  return 'problem' in request ? { kind: 'unasked' } : asked;
 }
 
 /**

@@ -17,7 +17,7 @@ import type {
 } from '../answers.ts';
 import { isConnected } from '../answers.ts';
 import { hasGap, withAnswered, withApplied } from '../block-list.ts';
-import { steadyPercent, withSample, type Sample } from '../steady.ts';
+import { steadyLag, steadyPercent, withSample, type Sample } from '../steady.ts';
 import { ask, askIfAllowed } from './ask.ts';
 
 export interface NodeRow {
@@ -48,6 +48,8 @@ export interface LiveState {
   readonly arrivals: readonly Transaction[];
   /** Recent percentage of peers that have the tip of the node. */
   readonly consensus: number | undefined;
+  /** Blocks by which the node has been behind for some time; 0 if it is in step. */
+  readonly lag: number;
   /** This node and its peers on the same machine. */
   readonly nodes: readonly NodeRow[];
   /** The node's clock minus the browser's clock, in milliseconds. */
@@ -68,6 +70,7 @@ const EMPTY: LiveState = {
   diagnostics: undefined,
   arrivals: [],
   consensus: undefined,
+  lag: 0,
   nodes: [],
   clockAheadMs: 0,
   blockTimeS: 10,
@@ -139,8 +142,9 @@ export class Live {
   async #loadStatus(): Promise<void> {
     const { data: status } = await ask<Status>('node/status');
     const consensus = this.#steadyConsensus(location.origin, status);
+    const lag = steadyLag(this.#samples.get(location.origin) ?? []);
     const heardAtMs = Date.now();
-    this.#set({ status, consensus, heardAtMs, clockAheadMs: status.currentTime - heardAtMs });
+    this.#set({ status, consensus, lag, heardAtMs, clockAheadMs: status.currentTime - heardAtMs });
   }
 
   async #loadForgers(): Promise<void> {
@@ -198,8 +202,9 @@ export class Live {
     return { origin, port, status, consensus };
   }
 
-  #steadyConsensus(origin: string, { consensus }: Status): number | undefined {
-    const samples = withSample(this.#samples.get(origin) ?? [], { atMs: Date.now(), percent: consensus });
+  #steadyConsensus(origin: string, { consensus, height, networkHeight }: Status): number | undefined {
+    const sample = { atMs: Date.now(), percent: consensus, lag: Math.max(0, networkHeight - height) };
+    const samples = withSample(this.#samples.get(origin) ?? [], sample);
     this.#samples.set(origin, samples);
     return steadyPercent(samples);
   }

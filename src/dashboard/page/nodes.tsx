@@ -2,6 +2,7 @@
 
 import { hasFinality, type Reader } from '../answers.ts';
 import { countText, sinceText } from '../format.ts';
+import { BEHIND_BLOCKS_MIN } from '../steady.ts';
 import { useLive, useNow } from './hooks.ts';
 import type { NodeRow } from './live.ts';
 import { BlockLink, Table, type Column } from './parts.tsx';
@@ -18,7 +19,7 @@ export function NodesTable() {
   // few seconds.
   const own = connection === 'lost' ? undefined : status;
   const highest = Math.max(...nodes.map(({ status }) => status?.height ?? 0));
-  const behind = ({ status }: NodeRow): boolean => status !== undefined && highest - status.height > 2;
+  const behind = ({ status }: NodeRow): boolean => status !== undefined && highest - status.height >= BEHIND_BLOCKS_MIN;
   return (
     <Table
       caption="Nodes on this machine"

@@ -75,7 +75,8 @@ export function DelegateLink({ publicKey, address }: { publicKey: string; addres
 
 /**
  * Shows an amount in a column. Decimal points are aligned, so that readers can compare the amounts. The head of the
- * column shows the unit. On a phone, tables have no heads, so each amount shows the unit.
+ * column shows the unit. On a phone, tables have no heads, so each amount shows the unit, and all amounts of the column
+ * have the same number of decimals.
  *
  * @param props.among all amounts of the column, as decimal digits in beddows
  */
@@ -129,6 +130,7 @@ export function Answered<Data>({
   asked: RequestState<Data>;
   children: (data: Data, meta: ListMeta) => ComponentChildren;
 }) {
+  if (asked.kind === 'unasked') return null;
   if (asked.kind === 'waiting') return <p class="quiet">Asking the node…</p>;
   if (asked.kind === 'failed')
     return (

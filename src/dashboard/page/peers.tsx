@@ -3,10 +3,9 @@
 import type { Peer, PeerVerdict } from '../answers.ts';
 import { isConnected } from '../answers.ts';
 import { countText, dateText } from '../format.ts';
+import { BEHIND_BLOCKS_MIN } from '../steady.ts';
 import { useAnswer, useLive } from './hooks.ts';
 import { Answered, Table } from './parts.tsx';
-
-const LAG_SHOWN_MIN = 3;
 
 export function PeerTable({ peers }: { peers: readonly Peer[] }) {
   const { status } = useLive();
@@ -14,7 +13,7 @@ export function PeerTable({ peers }: { peers: readonly Peer[] }) {
     const lag = (status?.height ?? 0) - (height ?? 0);
     // A peer announces its height a moment after it has a new block. Therefore a peer that is one block behind counts
     // as up to date.
-    if (height === undefined || Math.abs(lag) < LAG_SHOWN_MIN) return '';
+    if (height === undefined || Math.abs(lag) < BEHIND_BLOCKS_MIN) return '';
     return lag > 0 ? `${lag} behind` : `${-lag} ahead`;
   };
   return (
@@ -89,7 +88,15 @@ function Verdicts({ version }: { version: number }) {
                   name: 'Height',
                   isFigure: true,
                   onPhone: 'below-end',
-                  cell: ({ height }) => (height === undefined ? '–' : countText(height)),
+                  cell: ({ height }) =>
+                    height === undefined ? (
+                      <span class="wide">–</span>
+                    ) : (
+                      <>
+                        <span class="unit">height </span>
+                        {countText(height)}
+                      </>
+                    ),
                 },
                 {
                   name: 'Latency',

@@ -129,7 +129,7 @@ export function Transactions(place: Place) {
           <h2>In the chain</h2>
         </>
       )}
-      <FilterForm place={place} fields={FIELDS} orders={TRANSACTION_ORDERS} />
+      <FilterForm place={place} fields={FIELDS} orders={TRANSACTION_ORDERS} request={request} />
       <Answered asked={asked}>
         {(transactions, meta) => (
           <>

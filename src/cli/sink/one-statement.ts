@@ -1,0 +1,38 @@
+/** Finds out whether a text has one SQL statement or several, by the lexical rules of ClickHouse. */
+
+/** Texts, quoted names and heredocs. */
+const QUOTED = [
+  /'(?:[^'\\]|\\.|'')*'/suy,
+  /"(?:[^"\\]|\\.|"")*"/suy,
+  /`(?:[^`\\]|\\.|``)*`/suy,
+  /\$(\w*)\$.*?\$\1\$/suy,
+];
+/** White space and comments. */
+const BLANK = [/\s+/uy, /--[^\n]*/uy, /#[ !][^\n]*/uy, /\/\*.*?\*\//suy];
+
+/** @returns true when another statement follows the first one; semicolons and comments at the end do not count */
+export function hasSeveralStatements(sql: string): boolean {
+  let isEnded = false;
+  for (let at = 0; at < sql.length;) {
+    const blank = lengthAt(sql, at, BLANK);
+    if (blank > 0) {
+      at += blank;
+      continue;
+    }
+    const isSemicolon = sql[at] === ';';
+    if (isEnded && !isSemicolon) return true;
+    isEnded ||= isSemicolon;
+    at += lengthAt(sql, at, QUOTED) || 1;
+  }
+  return false;
+}
+
+/** Length of the first part that starts at this place; 0 for none. */
+function lengthAt(sql: string, at: number, parts: readonly RegExp[]): number {
+  for (const part of parts) {
+    part.lastIndex = at;
+    const [found] = part.exec(sql) ?? [];
+    if (found !== undefined && found !== '') return found.length;
+  }
+  return 0;
+}
