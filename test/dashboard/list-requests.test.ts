@@ -59,12 +59,12 @@ test('a request that cannot be sent shows a message instead', (t) => {
   t.regex(asked(blocksRequest({ delegate: 'nobody' }, PAGE, () => undefined))['problem'] ?? '', /nobody/);
 });
 
-test('a question that cannot be sent names the field that is wrong', (t) => {
-  const fieldOf = (question: Question) => ('field' in question ? question.field : undefined);
+test('a request that cannot be sent names the wrong field', (t) => {
+  const fieldOf = (request: ListRequest) => ('field' in request ? request.field : undefined);
   for (const field of ['from', 'to', 'min', 'max'])
-    t.is(fieldOf(transactionsQuestion({ [field]: 'odd' }, PAGE, true)), field);
-  t.is(fieldOf(blocksQuestion({ delegate: 'nobody' }, PAGE, () => undefined)), 'delegate');
-  t.is(fieldOf(transactionsQuestion({ from: '17L' }, PAGE, true)), undefined);
+    t.is(fieldOf(transactionsRequest({ [field]: 'odd' }, PAGE, true)), field);
+  t.is(fieldOf(blocksRequest({ delegate: 'nobody' }, PAGE, () => undefined)), 'delegate');
+  t.is(fieldOf(transactionsRequest({ from: '17L' }, PAGE, true)), undefined);
 });
 
 test('an unknown sort order becomes the first order of the list', (t) => {
