@@ -10,7 +10,7 @@ import test from 'ava';
 import { jsonSchemas } from '../../src/cli/json-schemas.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { runCli } from '../support/cli.ts';
-import { argumentsOf, commandPaths, makeWorkplace, wellAnswer, type Workplace } from '../support/every-command.ts';
+import { argumentsOf, commandPaths, makeWorkplace, healthyAnswer, type Workplace } from '../support/every-command.ts';
 import { matchesSchema } from '../support/json-schema.ts';
 import { startOneNode } from '../support/one-node.ts';
 import { freePortRanges } from '../support/ports.ts';
@@ -24,7 +24,7 @@ test.before(async () => {
   workplace = await makeWorkplace(folder);
   server = createServer((request, response) => {
     request.resume();
-    response.end(JSON.stringify({ data: wellAnswer(request.url ?? '') }));
+    response.end(JSON.stringify({ data: healthyAnswer(request.url ?? '') }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
