@@ -60,7 +60,7 @@ export function nextOrder(field: string, current: string, orders: readonly Order
 }
 
 /** A field of the form whose text makes no valid request. */
-export interface WrongField {
+interface WrongField {
   readonly problem: string;
   /** Name of the field. */
   readonly field: string;

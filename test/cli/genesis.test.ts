@@ -75,7 +75,10 @@ test.serial('a failed genesis create leaves nothing behind', async (t) => {
   t.is(code, 1);
   t.true(isProblemLine(stderr), stderr);
   // The path is of --out, so the remedy must not name the option of another folder alone.
-  t.regex(stderr, /is not a folder: choose another folder, for the data of a node with --data-dir \((EEXIST|ENOTDIR)\)\n$/);
+  t.regex(
+    stderr,
+    /is not a folder: choose another folder, for the data of a node with --data-dir \((EEXIST|ENOTDIR)\)\n$/,
+  );
   t.deepEqual(readdirSync(folder), ['file']);
 });
 
