@@ -9,15 +9,15 @@ import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { indexPage } from '../../../src/store/query/pages.ts';
 import { BACKENDS, temporaryFolder, type Backend } from '../backends.ts';
 
-async function withKeys(backend: Backend, work: (keys: KeyValue) => void): Promise<void> {
+async function withKeys(backend: Backend, work: (keys: KeyValue) => void | Promise<void>): Promise<void> {
   if (backend === 'memory') {
-    work(new MemoryKeyValue());
+    await work(new MemoryKeyValue());
     return;
   }
   const directory = temporaryFolder();
   const keys = openLmdb(directory, true);
   try {
-    work(keys);
+    await work(keys);
   } finally {
     await keys.close();
     rmSync(directory, { recursive: true });
@@ -163,6 +163,44 @@ for (const backend of BACKENDS) {
         for (const at of sizes) writer.put(keyOf(at), Buffer.from('changed'));
       });
       check(snapshot);
+    });
+  });
+
+  test(`${backend}: each kind of read of a snapshot shows the keys at its creation, in every later turn`, async (t) => {
+    await withKeys(backend, async (keys) => {
+      const keyOf = (at: number): Buffer => Buffer.from([3, at]);
+      const whole = { gte: Buffer.from([3]), lt: Buffer.from([4]) };
+      /** Replaces every second key, so that both the keys and their number change. */
+      const write = (from: number, value: string): void => {
+        keys.transact((writer) => {
+          for (let at = 0; at < 40; at += 1) {
+            if (at % 2 === 0) writer.remove(keyOf(at));
+            if (at >= from) writer.put(keyOf(at), Buffer.from(value));
+          }
+        });
+      };
+      const reads = (reader: KeyValueReader): unknown => ({
+        values: Array.from({ length: 40 }, (_, at) => reader.get(keyOf(at))?.toString()),
+        shared: Array.from({ length: 40 }, (_, at) => reader.withValue(keyOf(at), String)),
+        entries: Array.from(reader.entries(whole), ({ key, value }) => `${key.toString('hex')} ${value.toString()}`),
+        keys: Array.from(reader.keys({ ...whole, reverse: true, offset: 3, limit: 20 }), (key) => key.toString('hex')),
+        count: reader.count(whole),
+      });
+      write(10, 'first');
+      const snapshot = keys.snapshot();
+      const expected = reads(keys);
+      for (const from of [20, 0, 39]) {
+        write(from, `later ${from}`);
+        t.notDeepEqual(reads(keys), expected);
+        t.deepEqual(reads(snapshot), expected);
+        const again = snapshot.snapshot();
+        t.deepEqual(reads(again), expected);
+        await again.close();
+        // In a new turn of the event loop, the library begins a new read transaction.
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        t.deepEqual(reads(snapshot), expected);
+      }
+      await snapshot.close();
     });
   });
 

@@ -60,6 +60,36 @@ test('a transaction is in the lists of its type, its sender and, if it has one, 
   });
 });
 
+test('a revert removes each entry of a transaction from an address to itself, also from its long lists', async (t) => {
+  const toItself = (id: number): Transaction => ({
+    id: String(id),
+    type: 8,
+    timestamp: 10,
+    senderPublicKey: keyOf('a'),
+    senderId: '1L',
+    fee: 1n,
+    payload: { kind: 'transfer', amount: BigInt(id % 3), recipientId: '1L' },
+    signature: 'ab'.repeat(64),
+    signatures: [],
+  });
+  await withStore(
+    'memory',
+    (store) => {
+      const dumps: (readonly string[])[] = [];
+      for (let id = 1; id <= 8; id += 1) {
+        store.transact((writer) => writer.append(fakeBlock(writer.tip(), [toItself(id)]), () => undefined));
+        dumps.push(dump(store));
+      }
+      while (dumps.length > 1) {
+        t.deepEqual(dump(store), dumps.pop());
+        store.transact((writer) => writer.revert());
+      }
+      t.deepEqual(dump(store), dumps[0]);
+    },
+    { shortListMax: 3 },
+  );
+});
+
 test('lists continue at their end even when more addresses were used than the cache holds', async (t) => {
   const transactions = Array.from({ length: 5000 }, (_, i): Transaction => ({
     id: String(i + 1),

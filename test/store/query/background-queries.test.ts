@@ -54,6 +54,28 @@ for (const backend of BACKENDS) {
     });
   });
 
+  test(`${backend}: a list that was made while the chain changed answers no later question`, async (t) => {
+    await withStore(backend, async (store) => {
+      const dice = new Dice(6);
+      grow(store, dice, 30);
+      let isChanging = true;
+      const pause = async () => {
+        if (!isChanging) return;
+        isChanging = false;
+        store.transact((writer) => {
+          for (let i = 0; i < 10; i += 1) writer.revert();
+        });
+        grow(store, dice, 5);
+      };
+      const asked = createQueries(store, paramsWith(), { pause, atOnceMax: 0, sortedMax: 1000 });
+      const before = await asked.transactions(QUESTION);
+      t.false(isChanging);
+      const expected = await createQueries(store, paramsWith()).transactions(QUESTION);
+      t.notDeepEqual(expected, before);
+      t.deepEqual(await asked.transactions(QUESTION), expected);
+    });
+  });
+
   test(`${backend}: a snapshot shows the store at its creation, until it is closed`, async (t) => {
     await withStore(backend, async (store) => {
       const dice = new Dice(9);

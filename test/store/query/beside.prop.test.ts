@@ -55,12 +55,16 @@ function keep(store: StoredChain, blocks: World['blocks'], worlds: Worlds): void
   worlds.set(blocks.at(-1)?.id ?? '', { blocks, accounts });
 }
 
-/** Sends the queries to a reader one after another. */
+/** Sends the queries to a reader one after another. Fails if the reader ends, instead of waiting for its answer. */
 async function askAll(reader: ChildProcess, queries: readonly TransactionQuery[]): Promise<readonly SnapshotAnswers[]> {
   const answers: SnapshotAnswers[] = [];
+  const ended = once(reader, 'exit').then(([code]) => {
+    throw new Error(`a reader ended with code ${code}; its error is on standard error`);
+  });
+  ended.catch(() => undefined);
   for (const [at, each] of queries.entries()) {
     reader.send({ at, query: each } satisfies LookRequest);
-    const [answer] = (await once(reader, 'message')) as [SnapshotAnswers];
+    const [answer] = (await Promise.race([once(reader, 'message'), ended])) as [SnapshotAnswers];
     answers.push(answer);
   }
   return answers;

@@ -51,7 +51,8 @@ async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
       walk.push(...next.items.map(({ transaction }) => transaction.id));
       after = next.items.length === 0 ? undefined : next.next;
       await new Promise((resolve) => setImmediate(resolve));
-    } while (after !== undefined);
+      // A walk that repeats entries must end, so that the comparison can fail.
+    } while (after !== undefined && walk.length <= chain.transactionCount());
     return {
       ...{ at, total, walk, tipId: moment.store.tip()?.id ?? '' },
       page: items.map(({ transaction }) => transaction.id),
