@@ -89,7 +89,7 @@ export class Health {
    * Total times spent in garbage collection and on a processor, measured at several moments within the last
    * `blockedMsMax`, oldest first.
    */
-  #gcMarks: { readonly nowMs: number; readonly gcMs: number; readonly usedMs: number }[] = [];
+  #gcMarks: (Pick<Sample, 'atMs' | 'gcMs' | 'usedMs'> & { readonly nowMs: number })[] = [];
 
   constructor(limits: HealthLimits) {
     this.#limits = limits;
@@ -152,15 +152,16 @@ export class Health {
     return { kind: 'end', code: 'EVENT_LOOP_BLOCKED', reason };
   }
 
-  #judgeGc({ gcMs, usedMs, isArmed }: Sample): Verdict | undefined {
+  #judgeGc({ atMs, gcMs, usedMs, isArmed }: Sample): Verdict | undefined {
     const { blockedMsMax } = this.#limits;
     if (blockedMsMax === 0 || !isArmed) return undefined;
-    this.#gcMarks.push({ nowMs: this.#nowMs, gcMs, usedMs });
+    this.#gcMarks.push({ nowMs: this.#nowMs, atMs, gcMs, usedMs });
     const [oldest] = this.#gcMarks;
     if (oldest === undefined || this.#nowMs - oldest.nowMs < blockedMsMax) return undefined;
     this.#gcMarks.shift();
     const spentMs = gcMs - oldest.gcMs;
-    const passedMs = this.#nowMs - oldest.nowMs;
+    // The duration of a collection includes its waits for a processor, so the whole time is its measure.
+    const passedMs = atMs - oldest.atMs;
     if (spentMs < GC_SHARE_MAX * passedMs || usedMs - oldest.usedMs < PROCESSOR_SHARE_MIN * passedMs) return undefined;
     const reason = `garbage collection took ${seconds(spentMs)} of the last ${seconds(passedMs)} s (watchdog.blockedMaxS)`;
     return { kind: 'end', code: 'GARBAGE_COLLECTION_ALONE', reason };

@@ -63,6 +63,9 @@ test('on a machine that other programs use, waiting for a processor is no hang a
   // The threads that help with a collection wait, and the main thread waits for them.
   const collecting = new Life({ gcShare: 0.95, processorShare: 0.3 });
   t.is(collecting.pass(600_000), undefined);
+  // The durations of collections include the waits. Half of all time is more than all time without the waits.
+  const sharing = new Life({ gcShare: 0.5, waitShare: 0.6, processorShare: 0.4 });
+  t.is(sharing.pass(600_000), undefined);
 });
 
 test('near the memory limit the watchdog collects garbage now and then, and does not end the node', (t) => {
