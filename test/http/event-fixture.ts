@@ -17,7 +17,7 @@ import { Dice, nextStep } from '../store/world.ts';
 import { EventSubscriber, until } from './event-subscribers.ts';
 import { fakeNode, type Fake } from './fake-node.ts';
 
-const FAKE_READER = fileURLToPath(new URL('../support/fake-subscriber-program.js', import.meta.url));
+const FAKE_READER = fileURLToPath(new URL('../support/fake-reader-program.js', import.meta.url));
 
 /** Queries that the subscribers use in turn. The last two start from the chain instead of the log. */
 const QUERIES = [
