@@ -68,11 +68,11 @@ for (const backend of BACKENDS) {
         grow(store, dice, 5);
       };
       const asked = createQueries(store, paramsWith(), { pause, atOnceMax: 0, sortedMax: 1000 });
-      const before = await asked.transactions(QUESTION);
+      const before = await asked.transactions(QUERY);
       t.false(isChanging);
-      const expected = await createQueries(store, paramsWith()).transactions(QUESTION);
+      const expected = await createQueries(store, paramsWith()).transactions(QUERY);
       t.notDeepEqual(expected, before);
-      t.deepEqual(await asked.transactions(QUESTION), expected);
+      t.deepEqual(await asked.transactions(QUERY), expected);
     });
   });
 
