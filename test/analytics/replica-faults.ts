@@ -176,13 +176,12 @@ class ReplicaTrial {
 
   async #waitForReplication(): Promise<void> {
     const endMs = performance.now() + CATCH_UP_MS;
-    // A replica that was just started has an empty queue until it has read the log of the other replica.
-    const waiting =
-      `SELECT count() FROM system.replicas WHERE database = '${this.#database}' AND ` +
-      '(is_readonly OR is_session_expired OR queue_size > 0 OR log_pointer <= log_max_index)';
+    const stored =
+      `SELECT table, sum(rows) FROM system.parts WHERE active AND database = '${this.#database}' ` +
+      'GROUP BY table ORDER BY table';
     for (;;) {
-      const answers = await Promise.all(this.#replicas.map(({ url }) => textOf(url, waiting)));
-      if (answers.every((answer) => answer === '0\n')) return;
+      const answers = await Promise.all(this.#replicas.map(({ url }) => textOf(url, stored)));
+      if (new Set(answers).size === 1) return;
       if (performance.now() > endMs) throw new Error(`the replicas did not catch up: ${answers.join(', ')}`);
       await sleep(POLL_MS);
     }
