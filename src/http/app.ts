@@ -19,6 +19,7 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createApp } from './pipeline.ts';
 import { internalError, invalidRequest, parameterError, Problem, problemOf } from './problems.ts';
+import { originForm } from './query.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
@@ -107,6 +108,7 @@ export function createHttpServer(
   const answer = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
     requests += 1;
     if (isDraining) response.shouldKeepAlive = false;
+    request.url = originForm(request.url ?? '/');
     const connection = admission.of(request.socket);
     connection?.begin(request, response);
     const client = strangerBehindProxy(request);

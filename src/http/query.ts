@@ -72,6 +72,18 @@ function decode(text: string): string {
   }
 }
 
+/** Matches the scheme and the authority of a request target in absolute form. */
+const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
+
+/**
+ * Returns the path and the query of a request target. A client that takes this node for a proxy sends the whole URL
+ * (absolute form, RFC 9112 section 3.2.2). Every server must accept the absolute form.
+ */
+export function originForm(target: string): string {
+  const rest = target.replace(ABSOLUTE, '');
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
+}
+
 /** Returns the part of a request target after the first `?` and before a `#`; empty when there is none. */
 export function queryTextOf(target: string): string {
   const [withoutFragment = ''] = target.split('#', 1);

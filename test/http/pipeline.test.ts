@@ -6,6 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from '../../src/http/options.ts';
 import { SILENT, type LogFields, type Observer } from '../../src/ports/observer.ts';
+import { serveBytes } from './bare-client.ts';
 import { fakeNode, serve, withBody } from './fake-node.ts';
 
 const { limits } = HTTP_DEFAULTS;
@@ -16,6 +17,21 @@ test('each route is served below /api and without the prefix', async (t) => {
     t.is((await ask(path)).status, 200, path);
   for (const path of ['/api/api/accounts', '/', '/api/nosuch', '/api//accounts', '/api/accounts/1L'])
     t.is((await ask(path)).status, 404, path);
+});
+
+test('a request target may be a whole URL, as clients of a proxy send it', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3));
+  for (const [target, status] of [
+    ['http://node.example:4000/api/accounts?limit=1', 200],
+    ['HTTPS://node.example/api/node/constants', 200],
+    ['http://node.example/api/accounts?limit=0', 400],
+    ['http://node.example', 404],
+    ['http://node.example?limit=1', 404],
+    ['ftp://node.example/api/accounts', 404],
+  ] as const) {
+    const client = await dial('127.0.0.1', `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    t.deepEqual(await client.ended(), [status], target);
+  }
 });
 
 test('generation 2 matches paths in any letter case, generation 3 only as written', async (t) => {
