@@ -273,7 +273,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       const { processes } = config.http;
       if (processes > 0 && memory === undefined) {
         const settings = { directory: join(dataDirectory, 'chain'), params, identity, http: plain };
-        readers = createReaderPool({ processes, api, settings, clock: systemClock, observer: httpObserver });
+        readers = createReaderPool({
+          ...{ processes, dataDirectory, api, settings, clock: systemClock, observer: httpObserver },
+        });
       }
       const http = readers ?? createHttpServer(api, { ...httpOptions, workShare, ...devnetOf(control) });
       closers.add(() => http.close());

@@ -42,7 +42,7 @@ export async function openFront({ api, processes, directory, http = {}, ...pool 
     const { observer = SILENT, workShare: _share, shared: _shared, ...plain } = options;
     const settings = { directory, params: api.params, identity: api.identity, http: plain };
     return createReaderPool({
-      ...{ processes, settings, api, observer, clock: systemClock },
+      ...{ processes, dataDirectory: directory, settings, api, observer, clock: systemClock },
       ...pool,
     });
   }

@@ -8,6 +8,8 @@ import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';
 import { checkCeiling } from '../../node/memory-budget.ts';
 import { startNode } from '../../node/node.ts';
+import { endLeftoverReaders } from '../../node/readers/leftover-readers.ts';
+import { systemClock } from '../../node/system.ts';
 import { webhookSecretOf } from '../../node/notify/secret.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
@@ -35,11 +37,12 @@ export async function start(flags: StartFlags): Promise<void> {
   checkCeiling(config);
   webhookSecretOf(config.notify);
   await checkForgingKeys(config.forging);
+  const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
+  await endLeftoverReaders(dataDirectory, systemClock);
   await checkPortsFree(listeners(config));
 
   const program = beginNodeProgram(config);
   const { metrics, observer } = program;
-  const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
   const node = await overStore(chainDirectory({ dataDirectory }), () =>
     startNode({ network, dataDirectory, config, observer, metrics }),
   );

@@ -16,6 +16,7 @@ import type { LogFields, Observer } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
 import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
+import { noteReader } from './leftover-readers.ts';
 import { LimitEnd } from './limit-end.ts';
 import { NodeEnd } from './node-end.ts';
 import { ReaderGauges } from './reader-observer.ts';
@@ -51,6 +52,8 @@ const HEAP_MB_MAX = 512;
 
 export interface ReaderPoolOptions {
   readonly processes: number;
+  /** Folder of the node's data, in which the pool notes its processes. */
+  readonly dataDirectory: string;
   readonly settings: ReaderSettings;
   readonly api: LocalNodeApi;
   readonly clock: Clock;
@@ -87,6 +90,7 @@ type Ports = Awaited<ReturnType<HttpServer['start']>>;
 
 export function createReaderPool({
   processes,
+  dataDirectory,
   settings,
   api,
   clock,
@@ -118,6 +122,7 @@ export function createReaderPool({
       env: environmentOf(process.env),
       serialization: 'advanced',
     });
+    const removeNote = child.pid === undefined ? undefined : noteReader(dataDirectory, child.pid, process.pid);
     const id = (lastId += 1);
     const send = (message: ToReader, socket?: ListeningSocket): void => {
       if (child.connected) child.send(message, socket, undefined, () => undefined);
@@ -168,6 +173,7 @@ export function createReaderPool({
       });
       child.on('error', () => undefined);
       child.on('exit', (code, signal) => {
+        removeNote?.();
         readers.delete(id);
         gauges.forget(id);
         limits.forget(id);

@@ -9,21 +9,13 @@
  * still listens, so it keeps its claim.
  */
 
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { isHolderListening, listenAsHolder } from './holder-socket.ts';
+import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
@@ -210,22 +202,4 @@ function numberedIn(): string | undefined {
 
 function isOfThisBoot(start: string): boolean {
   return start.split('-')[0] === startOf(process.pid)?.split('-')[0];
-}
-
-/**
- * Returns the start of a process: the boot of the machine, and the clock ticks from the boot to the start. The result
- * is `ended` for a killed process that waits for its parent, and undefined if the system reports no start.
- */
-function startOf(pid: number): string | undefined {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8);
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses. The program's name may contain spaces, so the code counts
-    // the fields from the third field on.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (fields[0] === 'Z' || fields[0] === 'X') return 'ended';
-    return fields[19] === undefined ? undefined : `${boot}-${fields[19]}`;
-  } catch {
-    return undefined;
-  }
 }

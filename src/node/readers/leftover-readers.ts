@@ -1,0 +1,93 @@
+/**
+ * Ends readers that outlived their node. A reader ends with its node, but a reader that hangs or is paused cannot. It
+ * still holds the listening socket, so the next node could not open its port. The node therefore keeps a file for each
+ * of its readers. The next start reads these files.
+ */
+
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../ports/clock.ts';
+import { parentOf, startOf } from '../../store/disk/process-start.ts';
+
+/** Name of the file of a reader: process number, and start of the process as `startOf` returns it. */
+const FILE = /^reader\.(\d+)\.([0-9a-z]+-\d+)$/;
+const LOOK_MS = 10;
+/** Time for the operating system to end a killed process and to close its sockets. */
+const END_MS_MAX = 5_000;
+
+/**
+ * Notes that a reader runs. Where the operating system does not tell when a process started, nothing is noted.
+ *
+ * @param directory folder of the node's data
+ * @param nodePid process number of the node
+ * @returns a function that removes the note when the reader has ended
+ */
+export function noteReader(directory: string, pid: number, nodePid: number): () => void {
+  const start = startOf(pid);
+  const file = join(directory, `reader.${pid}.${start ?? ''}`);
+  if (!FILE.test(`reader.${pid}.${start ?? ''}`)) return () => undefined;
+  try {
+    writeFileSync(file, String(nodePid));
+  } catch {
+    // A full or failing disk must not keep the node from answering. Without the file, a restart may find its port used.
+  }
+  return () => {
+    rmSync(file, { force: true });
+  };
+}
+
+/**
+ * Kills the readers whose node has ended, and waits until they are gone. The function never kills a reader of a running
+ * node: the parent of such a reader is still the node that wrote the file.
+ *
+ * @param directory folder of the node's data; it need not exist
+ * @returns process numbers of the killed readers
+ */
+export async function endLeftoverReaders(directory: string, clock: Clock): Promise<readonly number[]> {
+  const killed: number[] = [];
+  for (const { file, pid, start } of notesIn(directory)) {
+    const isRunning = (): boolean => startOf(pid) === start;
+    if (isRunning()) {
+      if (parentOf(pid) === nodePidIn(file)) continue;
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // The reader ended in the meantime, or belongs to another user.
+        continue;
+      }
+      killed.push(pid);
+      for (let waitedMs = 0; isRunning() && waitedMs < END_MS_MAX; waitedMs += LOOK_MS) {
+        await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+      }
+    }
+    rmSync(file, { force: true });
+  }
+  return killed;
+}
+
+interface Note {
+  readonly file: string;
+  readonly pid: number;
+  readonly start: string;
+}
+
+function notesIn(directory: string): readonly Note[] {
+  let entries: readonly string[];
+  try {
+    entries = readdirSync(directory);
+  } catch {
+    return [];
+  }
+  return entries.flatMap((entry) => {
+    const [, pid, start = ''] = FILE.exec(entry) ?? [];
+    return pid === undefined ? [] : [{ file: join(directory, entry), pid: Number(pid), start }];
+  });
+}
+
+function nodePidIn(file: string): number | undefined {
+  try {
+    return Number(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

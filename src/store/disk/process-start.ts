@@ -1,0 +1,35 @@
+/** Tells processes with the same number apart: by their start, and by their parent. */
+
+import { readFileSync } from 'node:fs';
+
+/**
+ * Returns the start of a process: the boot of the machine, and the clock ticks from the boot to the start. The result
+ * is `ended` for a killed process that waits for its parent, and undefined if the system reports no start.
+ */
+export function startOf(pid: number): string | undefined {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8);
+    const fields = statOf(pid);
+    if (fields[0] === 'Z' || fields[0] === 'X') return 'ended';
+    return fields[19] === undefined ? undefined : `${boot}-${fields[19]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the number of the parent of a process; undefined if the process does not run. */
+export function parentOf(pid: number): number | undefined {
+  try {
+    return Number(statOf(pid)[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fields of `/proc/<pid>/stat` from the third on. @throws a system error if the process does not run */
+function statOf(pid: number): readonly string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The second field is the program's name in parentheses. The program's name may contain spaces, so the code counts
+  // the fields from the third field on.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { packagedNetworkDirectory } from '../../../src/config/network.ts';
+import { endLeftoverReaders, noteReader } from '../../../src/node/readers/leftover-readers.ts';
+import { systemClock } from '../../../src/node/system.ts';
+import { temporaryFolder } from '../../support/network-folder.ts';
+import { freePortRanges } from '../../support/ports.ts';
+import { readerPidsOf } from '../../support/reader-pids.ts';
+import { startOneNode } from '../../support/one-node.ts';
+
+test('a node starts again while a paused reader of its killed process still holds the port', async (t) => {
+  t.timeout(300_000);
+  const ports = await freePortRanges(1);
+  const options = {
+    network: packagedNetworkDirectory('devnet'),
+    fixedPeers: [],
+    flags: ['--no-peers'],
+    dataDir: mkdtempSync(join(temporaryFolder(t), 'data-')),
+    config: { http: { processes: 2 } },
+    ports,
+  };
+  const first = await startOneNode(t, options);
+  const [paused = 0] = readerPidsOf(first.process.pid);
+  process.kill(paused, 'SIGSTOP');
+  t.teardown(() => killIfRunning(paused));
+  first.process.kill('SIGKILL');
+  await first.ended;
+  const second = await startOneNode(t, options);
+  t.is((await fetch(`${second.url}/api/node/constants`)).status, 200);
+  t.throws(() => process.kill(paused, 0), { code: 'ESRCH' });
+  t.is(notesIn(join(options.dataDir, 'devnet')).length, 2, 'the notes are those of the new readers');
+  second.process.kill('SIGTERM');
+  await second.ended;
+  t.deepEqual(notesIn(join(options.dataDir, 'devnet')), []);
+});
+
+test('a reader whose node runs, and a process that only has the number of a reader, are not killed', async (t) => {
+  const directory = temporaryFolder(t);
+  const pid = await startSleeper(t);
+  const remove = noteReader(directory, pid, process.pid);
+  t.is(notesIn(directory).length, 1);
+  t.deepEqual(await endLeftoverReaders(directory, systemClock), []);
+  t.is(notesIn(directory).length, 1, 'the note of a running reader stays');
+  remove();
+  t.deepEqual(notesIn(directory), []);
+  writeFileSync(join(directory, `reader.${pid}.0badb007-1`), '1');
+  writeFileSync(join(directory, `reader.${pid}.exe`), '1');
+  t.deepEqual(await endLeftoverReaders(directory, systemClock), []);
+  t.notThrows(() => process.kill(pid, 0));
+  t.deepEqual(
+    readdirSync(directory),
+    [`reader.${pid}.exe`],
+    'a note of an earlier process goes, an unknown file stays',
+  );
+});
+
+test('a reader with another parent than its node is killed', async (t) => {
+  const directory = temporaryFolder(t);
+  const pid = await startSleeper(t);
+  noteReader(directory, pid, process.pid + 1);
+  t.deepEqual(await endLeftoverReaders(directory, systemClock), [pid]);
+  t.deepEqual(readdirSync(directory), []);
+  t.deepEqual(await endLeftoverReaders(join(directory, 'none'), systemClock), []);
+});
+
+async function startSleeper(t: ExecutionContext): Promise<number> {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 600_000)'], { stdio: 'ignore' });
+  await once(child, 'spawn');
+  t.teardown(() => child.kill('SIGKILL'));
+  return child.pid ?? 0;
+}
+
+function notesIn(directory: string): readonly string[] {
+  return readdirSync(directory).filter((entry) => entry.startsWith('reader.'));
+}
+
+function killIfRunning(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}
