@@ -151,15 +151,16 @@ class SinkWriter {
         const span = rangeAfter(height, rangeBlocks);
         if (signal.aborted || (await source.finalHeight()) < span.toHeight) break;
         const draft = sink.draftRange();
+        const blockIds: BlockId[] = [];
         for await (const block of source.blocks(span.fromHeight, span.toHeight)) {
           this.#checkParent(block);
           draft.add(this.#counted(this.#maker.rowsOf(block)));
+          blockIds.push(block.id);
         }
         this.#refuseShortRange(span);
-        const lastBlockId = this.#maker.tip()?.id ?? '0';
         this.#settleBlocks(span.toHeight);
         await written;
-        written = this.#putRange(draft, span, lastBlockId);
+        written = this.#putRange(draft, span, blockIds);
         // The code that waits for the range throws the error.
         written.catch(() => undefined);
       }
@@ -178,11 +179,27 @@ class SinkWriter {
     throw this.#revertedBelow(toHeight);
   }
 
-  async #putRange(draft: RangeDraft, span: HeightSpan, lastBlockId: BlockId): Promise<void> {
-    await draft.put(span, lastBlockId);
+  /** @param blockIds ids of the blocks of the range, ascending */
+  async #putRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
+    await this.#storeRange(draft, span, blockIds);
+    this.#report('backfill', span.toHeight);
+  }
+
+  async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
+    // If stored blocks of another branch stayed above the range, readers would see rows of two branches.
+    await this.#revertFrom(
+      this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),
+    );
+    await draft.put(span, blockIds.at(-1) ?? '0');
     this.#finalHeight = span.toHeight;
     this.#stored = this.#stored.filter(({ height }) => height > span.toHeight);
-    this.#report('backfill', span.toHeight);
+  }
+
+  /** @param index index of the lowest stored block to revert; negative for none */
+  async #revertFrom(index: number): Promise<void> {
+    if (index < 0) return;
+    await this.#run.sink.revertTail(this.#finalHeight + index);
+    this.#stored = this.#stored.slice(0, index);
   }
 
   /** Follows the chain with the tail, and writes a range when its last block is final. */
@@ -252,11 +269,7 @@ class SinkWriter {
   /** Makes the stored tail equal to the tail of the chain. */
   async #write(): Promise<void> {
     const { sink } = this.#run;
-    const different = this.#stored.findIndex(({ blockId }, index) => this.#tail[index]?.blockId !== blockId);
-    if (different >= 0) {
-      await sink.revertTail(this.#finalHeight + different);
-      this.#stored = this.#stored.slice(0, different);
-    }
+    await this.#revertFrom(this.#stored.findIndex(({ blockId }, index) => this.#tail[index]?.blockId !== blockId));
     const blocks = this.#tail.slice(this.#stored.length);
     if (blocks.length > 0) {
       await sink.putTail(blocks);
@@ -271,14 +284,16 @@ class SinkWriter {
     this.#settleBlocks(Math.min(height, this.#finalHeight + this.#tail.length));
     for (;;) {
       const span = rangeAfter(this.#finalHeight, rangeBlocks);
-      const last = this.#tail[rangeBlocks - 1];
-      if (height < span.toHeight || last === undefined) return;
+      if (height < span.toHeight || this.#tail.length < rangeBlocks) return;
+      const blocks = this.#tail.slice(0, rangeBlocks);
       const draft = sink.draftRange();
-      for (const { rows } of this.#tail.slice(0, rangeBlocks)) draft.add(this.#counted(rows));
-      await draft.put(span, last.blockId);
-      this.#finalHeight = span.toHeight;
+      for (const { rows } of blocks) draft.add(this.#counted(rows));
+      await this.#storeRange(
+        draft,
+        span,
+        blocks.map(({ blockId }) => blockId),
+      );
       this.#tail = this.#tail.slice(rangeBlocks);
-      this.#stored = this.#stored.filter((block) => block.height > span.toHeight);
     }
   }
 
