@@ -55,11 +55,12 @@ test('a sink holds the final ranges and the tail above them', async (t) => {
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(chain, chain.blocks));
 });
 
-test('until a sink has caught up, one write of its tail has blocks of at most 50 ranges', async (t) => {
-  const blocks = fullChain(3, 120).blocks;
-  for (const [rangeBlocks, written] of [
-    [1, [50, 50, 20]],
-    [1_000, [120]],
+test('until a sink has caught up, also after a reorg, one write of its tail has blocks of at most 50 ranges', async (t) => {
+  const { blocks } = fullChain(3, 120);
+  const other = fullChain(3, 121, 1, 3).blocks;
+  for (const [rangeBlocks, written, writtenAgain] of [
+    [1, [50, 50, 20], [50, 50, 15]],
+    [1_000, [120], [115]],
   ] as const) {
     const inner = new MemorySink(emptyMemorySink());
     const writes: number[] = [];
@@ -76,6 +77,10 @@ test('until a sink has caught up, one write of its tail has blocks of at most 50
     const source = listSource(chain.maker.rules, { blocks, finalHeight: 0 });
     await runSink({ ...whole, rangeBlocks, source, sink, follows: false });
     t.deepEqual(writes, written, `ranges of ${rangeBlocks} blocks`);
+    writes.length = 0;
+    const afterReorg = listSource(chain.maker.rules, { blocks: other, finalHeight: 0 });
+    await runSink({ ...whole, rangeBlocks, source: afterReorg, sink, follows: false });
+    t.deepEqual(writes, writtenAgain, `ranges of ${rangeBlocks} blocks, after a reorg`);
   }
 });
 
