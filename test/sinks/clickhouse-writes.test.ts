@@ -1,6 +1,7 @@
 /** The writes that a sink sends to a ClickHouse server: their order, their size, and how many run at once. */
 
 import test, { type ExecutionContext } from 'ava';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/node/system.ts';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
@@ -42,4 +43,20 @@ test('a revert writes the markers of one range after the other, from the top', a
       [-18, -20, 3],
     ],
   );
+});
+
+test('the lease is renewed while the server is slow with all tables of the tail', async (t) => {
+  let renewals = 0;
+  const sink = await openSink(
+    t,
+    async ({ statement }) => {
+      if (statement.includes('sink_lease')) renewals += 1;
+      if (!statement.includes('_tail (')) return;
+      const before = renewals;
+      for (let waits = 0; waits < 150 && renewals < before + 2; waits += 1) await sleep(20);
+      t.true(renewals >= before + 2, `no renewal during ${statement}`);
+    },
+    1,
+  );
+  await sink.putTail(blocksOf(1, 34));
 });
