@@ -44,8 +44,8 @@ export interface SinkProgress {
 }
 
 /**
- * Blocks of the tail that are written together until the sink has caught up. Of 1,000 blocks, the inserts cost about a
- * tenth of the time.
+ * Maximum number of blocks of the tail that are written together. Until the sink has caught up, the sink waits for this
+ * number of new blocks. Of 1,000 blocks, the inserts cost about a tenth of the time.
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
@@ -85,7 +85,7 @@ export async function runSink(run: SinkRun): Promise<void> {
 class SinkWriter {
   readonly #run: SinkRun;
   readonly #maker: RowMaker;
-  /** Number of blocks of the tail that are written together until the sink has caught up. */
+  /** Maximum number of blocks of the tail that are written together. */
   readonly #tailBlocksAtOnce: number;
   /** Last height of the final part of the sink. */
   #finalHeight: number;
@@ -151,15 +151,16 @@ class SinkWriter {
         const span = rangeAfter(height, rangeBlocks);
         if (signal.aborted || (await source.finalHeight()) < span.toHeight) break;
         const draft = sink.draftRange();
+        const blockIds: BlockId[] = [];
         for await (const block of source.blocks(span.fromHeight, span.toHeight)) {
           this.#checkParent(block);
           draft.add(this.#counted(this.#maker.rowsOf(block)));
+          blockIds.push(block.id);
         }
         this.#refuseShortRange(span);
-        const lastBlockId = this.#maker.tip()?.id ?? '0';
         this.#settleBlocks(span.toHeight);
         await written;
-        written = this.#putRange(draft, span, lastBlockId);
+        written = this.#putRange(draft, span, blockIds);
         // The code that waits for the range throws the error.
         written.catch(() => undefined);
       }
@@ -178,11 +179,27 @@ class SinkWriter {
     throw this.#revertedBelow(toHeight);
   }
 
-  async #putRange(draft: RangeDraft, span: HeightSpan, lastBlockId: BlockId): Promise<void> {
-    await draft.put(span, lastBlockId);
+  /** @param blockIds ids of the blocks of the range, ascending */
+  async #putRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
+    await this.#storeRange(draft, span, blockIds);
+    this.#report('backfill', span.toHeight);
+  }
+
+  async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
+    // If stored blocks of another branch stayed above the range, readers would see rows of two branches.
+    await this.#revertFrom(
+      this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),
+    );
+    await draft.put(span, blockIds.at(-1) ?? '0');
     this.#finalHeight = span.toHeight;
     this.#stored = this.#stored.filter(({ height }) => height > span.toHeight);
-    this.#report('backfill', span.toHeight);
+  }
+
+  /** @param index index of the lowest stored block to revert; negative for none */
+  async #revertFrom(index: number): Promise<void> {
+    if (index < 0) return;
+    await this.#run.sink.revertTail(this.#finalHeight + index);
+    this.#stored = this.#stored.slice(0, index);
   }
 
   /** Follows the chain with the tail, and writes a range when its last block is final. */
@@ -252,13 +269,10 @@ class SinkWriter {
   /** Makes the stored tail equal to the tail of the chain. */
   async #write(): Promise<void> {
     const { sink } = this.#run;
-    const different = this.#stored.findIndex(({ blockId }, index) => this.#tail[index]?.blockId !== blockId);
-    if (different >= 0) {
-      await sink.revertTail(this.#finalHeight + different);
-      this.#stored = this.#stored.slice(0, different);
-    }
-    const blocks = this.#tail.slice(this.#stored.length);
-    if (blocks.length > 0) {
+    await this.#revertFrom(this.#stored.findIndex(({ blockId }, index) => this.#tail[index]?.blockId !== blockId));
+    while (this.#stored.length < this.#tail.length) {
+      const from = this.#stored.length;
+      const blocks = this.#tail.slice(from, from + this.#tailBlocksAtOnce);
       await sink.putTail(blocks);
       for (const { rows } of blocks) this.#counted(rows);
       this.#stored = [...this.#stored, ...blocks.map(({ height, blockId }) => ({ height, blockId }))];
@@ -271,14 +285,16 @@ class SinkWriter {
     this.#settleBlocks(Math.min(height, this.#finalHeight + this.#tail.length));
     for (;;) {
       const span = rangeAfter(this.#finalHeight, rangeBlocks);
-      const last = this.#tail[rangeBlocks - 1];
-      if (height < span.toHeight || last === undefined) return;
+      if (height < span.toHeight || this.#tail.length < rangeBlocks) return;
+      const blocks = this.#tail.slice(0, rangeBlocks);
       const draft = sink.draftRange();
-      for (const { rows } of this.#tail.slice(0, rangeBlocks)) draft.add(this.#counted(rows));
-      await draft.put(span, last.blockId);
-      this.#finalHeight = span.toHeight;
+      for (const { rows } of blocks) draft.add(this.#counted(rows));
+      await this.#storeRange(
+        draft,
+        span,
+        blocks.map(({ blockId }) => blockId),
+      );
       this.#tail = this.#tail.slice(rangeBlocks);
-      this.#stored = this.#stored.filter((block) => block.height > span.toHeight);
     }
   }
 

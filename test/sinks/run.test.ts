@@ -5,7 +5,7 @@ import type { Block } from '../../src/protocol/types.ts';
 import { openStoreSource, storeSource } from '../../src/node/sink-source.ts';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { chainDirectory, openChain } from '../../src/node/chain-tool.ts';
-import { emptyMemorySink, MemorySink } from '../../src/sinks/memory-sink.ts';
+import { emptyMemorySink, MemorySink, type MemorySinkContent } from '../../src/sinks/memory-sink.ts';
 import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { runSink } from '../../src/sinks/run.ts';
 import type { RangeDraft, Sink } from '../../src/sinks/sink.ts';
@@ -55,11 +55,12 @@ test('a sink holds the final ranges and the tail above them', async (t) => {
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(chain, chain.blocks));
 });
 
-test('until a sink has caught up, one write of its tail has blocks of at most 50 ranges', async (t) => {
-  const blocks = fullChain(3, 120).blocks;
-  for (const [rangeBlocks, written] of [
-    [1, [50, 50, 20]],
-    [1_000, [120]],
+test('until a sink has caught up, also after a reorg, one write of its tail has blocks of at most 50 ranges', async (t) => {
+  const { blocks } = fullChain(3, 120);
+  const other = fullChain(3, 121, 1, 3).blocks;
+  for (const [rangeBlocks, written, writtenAgain] of [
+    [1, [50, 50, 20], [50, 50, 15]],
+    [1_000, [120], [115]],
   ] as const) {
     const inner = new MemorySink(emptyMemorySink());
     const writes: number[] = [];
@@ -76,6 +77,10 @@ test('until a sink has caught up, one write of its tail has blocks of at most 50
     const source = listSource(chain.maker.rules, { blocks, finalHeight: 0 });
     await runSink({ ...whole, rangeBlocks, source, sink, follows: false });
     t.deepEqual(writes, written, `ranges of ${rangeBlocks} blocks`);
+    writes.length = 0;
+    const afterReorg = listSource(chain.maker.rules, { blocks: other, finalHeight: 0 });
+    await runSink({ ...whole, rangeBlocks, source: afterReorg, sink, follows: false });
+    t.deepEqual(writes, writtenAgain, `ranges of ${rangeBlocks} blocks, after a reorg`);
   }
 });
 
@@ -129,6 +134,43 @@ test('a reorg reverts the tail, and ranges follow as blocks become final', async
   await runSink({ ...whole, source, sink: new MemorySink(content), follows: true });
   t.is(content.ranges.length, 5);
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(branch, branch.blocks));
+});
+
+test('while a sink catches up after a reorg, it never holds blocks of two branches', async (t) => {
+  const content = emptyMemorySink();
+  const before = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33 });
+  await runSink({ ...whole, source: before, sink: new MemorySink(content), follows: false });
+  for (const finalHeight of [40, 50, 55]) {
+    const held: MemorySinkContent = { ...content, ranges: [...content.ranges] };
+    const inner = new MemorySink(held);
+    const faults: string[] = [];
+    const checked = async (write: Promise<void>): Promise<void> => {
+      await write;
+      const blocks = inner.rows().blocks;
+      for (const [index, { height, previous_id }] of blocks.entries())
+        if (index > 0 && blocks[index - 1]?.id !== previous_id) faults.push(`block ${height} does not follow`);
+    };
+    const sink: Sink = {
+      begin: (identity) => inner.begin(identity),
+      draftRange: () => {
+        const draft = inner.draftRange();
+        return { add: (rows) => draft.add(rows), put: (span, id) => checked(draft.put(span, id)) };
+      },
+      putTail: (added) => checked(inner.putTail(added)),
+      revertTail: (height) => checked(inner.revertTail(height)),
+      end: () => inner.end(),
+    };
+    const early = fullChain(3, 61, 1, 33);
+    // With `isLate`, the blocks become final only after the sink has begun to follow the chain.
+    for (const isLate of [false, true]) {
+      const after = listSource(early.maker.rules, { blocks: early.blocks, finalHeight });
+      const source = isLate ? { ...after, finalHeight: () => Promise.resolve(33) } : after;
+      await runSink({ ...whole, source, sink, follows: false });
+      t.deepEqual(faults, [], `final height ${finalHeight}`);
+      t.deepEqual(sorted(inner.rows()), rowsOf(early, early.blocks));
+      Object.assign(held, { ...content, ranges: [...content.ranges] });
+    }
+  }
 });
 
 test('a sink that crashes at any step continues without a gap or a duplicate', async (t) => {

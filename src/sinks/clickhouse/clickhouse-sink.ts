@@ -225,9 +225,17 @@ export class ClickHouseSink implements Sink {
 
   async revertTail(toHeight: number): Promise<void> {
     await this.#lease.keep();
-    const reverted = this.#tail.filter(({ height }) => height > toHeight);
-    if (reverted.length > 0) await this.#mark(reverted, -1);
-    this.#tail = this.#tail.filter(({ height }) => height <= toHeight);
+    // A range of the tail is a partition. The server stores the rows of an insert partition by partition, and refuses an
+    // insert with more than 100 partitions. So one insert reverts the blocks of one range, from the top, and neither a
+    // crash nor a query at this moment meets a gap below other blocks.
+    for (;;) {
+      const top = this.#tail.at(-1)?.height ?? 0;
+      if (top <= toHeight) return;
+      const below = Math.max(toHeight, Math.floor((top - 1) / this.#rangeBlocks) * this.#rangeBlocks);
+      const isReverted = ({ height }: BlockPlace): boolean => height > below;
+      await this.#mark(this.#tail.filter(isReverted), -1);
+      this.#tail = this.#tail.filter((block) => !isReverted(block));
+    }
   }
 
   async end(): Promise<void> {

@@ -93,6 +93,11 @@ const PINNED: Readonly<Record<string, string>> = {
  * takes minutes.
  */
 const REQUEST_TIMEOUT_MS = 600_000;
+/**
+ * Maximum number of requests at once. A sink inserts six tables at once. While these inserts run, the lease is renewed,
+ * which takes a request of its own.
+ */
+const CONNECTIONS_MAX = 8;
 /** Databases that a ClickHouse server fills itself. */
 const OWN_DATABASES: ReadonlySet<string> = new Set(['system', 'information_schema']);
 /** Minimum size of the chunks that are sent, except of the last chunk. */
@@ -137,7 +142,7 @@ export function openServer(
     username,
     password,
     request_timeout: REQUEST_TIMEOUT_MS,
-    max_open_connections: 4,
+    max_open_connections: CONNECTIONS_MAX,
     // A server closes idle connections. A request over such a connection would fail, and nobody would know whether it
     // was done.
     keep_alive: { enabled: false },
