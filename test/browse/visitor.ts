@@ -172,7 +172,11 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('transactions');
   await page.locator('tbody a[href^="#/transactions/"]:visible').first().click();
   await heading('Transaction');
-  await page.getByText('Confirmations').waitFor();
+  await page
+    .locator('.badge')
+    .getByText(/^(confirmed|final)$/)
+    .waitFor();
+  await page.getByText(/^(confirmed|final) \d+ confirmations?$/).waitFor();
   await page.getByText(/sends [\d.]+ LSK to/).waitFor();
   await page.getByText('JSON', { exact: true }).click();
   await page.getByText('"senderPublicKey"').waitFor();
