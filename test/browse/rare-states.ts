@@ -99,9 +99,13 @@ const RARE_STATES: Readonly<Record<string, RareState>> = {
     answers: {
       'node/transactions/pending?**': () => [OF_A_GROUP],
       'node/transactions/*/signers': () => SIGNERS,
+      'accounts/*/multisignature_groups': () => [{ ...SIGNERS, address: OF_A_GROUP.senderId, balance: '0' }],
     },
     alarms: 0,
-    views: { pool: ['signatures of its group, has 1 of 3'] },
+    views: {
+      pool: ['signatures of its group, has 1 of 3'],
+      'transactions/1234567890123456789': [/^in the pool$/, 'signatures of its group, has 1 of 3'],
+    },
     opened: { pool: ['signatures of its group, has 1 of 3', 'missing', 'signed'] },
   },
   // Use rounds of five slots, so that the list has complete rounds, one of them with a missed slot.
@@ -179,7 +183,7 @@ export async function visitRareStates(
       const [summary, ...shown] = state.opened?.[view] ?? [];
       if (summary !== undefined) await page.getByText(summary).first().click();
       for (const text of shown) await page.getByText(text, { exact: true }).first().waitFor();
-      await photographs.take(view);
+      await photographs.take(view.split('/')[0] ?? view);
     }
     taken += photographs.taken();
     assert.deepEqual(problems, [], `${name}, ${what}: errors in the console`);

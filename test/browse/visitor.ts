@@ -9,6 +9,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
+import { checkBackButton, checkSlowReturn } from './back-button.ts';
 import { visitDevnetControls } from './devnet-controls.ts';
 import { isOfRefusal, visitDesk, visitLists, visitPages, visitSuggestions } from './lists-and-desk.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
@@ -61,6 +62,8 @@ export async function browse(options: BrowseOptions): Promise<number> {
       screenshots += await visitReference(browser, { url, name, look, directory: options.directory });
       options.say(`${name}: everything was there`);
     }
+    await checkSlowReturn(browser, devnet);
+    options.say('a slow return leads to the same place');
     for (const look of ['desktop-light', 'phone-dark']) {
       screenshots += await visitRareStates(browser, { devnet, name: look, directory: options.directory });
     }
@@ -169,7 +172,11 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('transactions');
   await page.locator('tbody a[href^="#/transactions/"]:visible').first().click();
   await heading('Transaction');
-  await page.getByText('Confirmations').waitFor();
+  await page
+    .locator('.badge')
+    .getByText(/^(confirmed|final)$/)
+    .waitFor();
+  await page.getByText(/^(confirmed|final) \d+ confirmations?$/).waitFor();
   await page.getByText(/sends [\d.]+ LSK to/).waitFor();
   await page.getByText('JSON', { exact: true }).click();
   await page.getByText('"senderPublicKey"').waitFor();
@@ -267,33 +274,6 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
     await where.getByRole('button', { name: 'Search' }).click();
     await heading(found);
   }
-}
-
-/** Checks that the browser's back button restores the scroll position. */
-async function checkBackButton(page: Page): Promise<void> {
-  const scrolled = async (): Promise<number> => Number(await page.evaluate('scrollY'));
-  await waitFor(
-    'a long page',
-    () => page.evaluate('document.documentElement.scrollHeight > 900 + innerHeight'),
-    WAIT_MS,
-  );
-  await page.evaluate('scrollTo(0, 900)');
-  // The page stores its scroll position when scrolling stops. The browser shifts the position when elements above it
-  // load.
-  await waitFor(
-    'a note of the place',
-    () => page.evaluate('scrollY > 0 && history.state?.scrollY === scrollY'),
-    WAIT_MS,
-  );
-  const place = await scrolled();
-  await page
-    .locator('tbody a')
-    .nth(40)
-    .evaluate((link: { click(): void }) => link.click());
-  await page.getByRole('heading', { level: 1, name: /^(Delegate|Account) / }).waitFor();
-  assert.equal(await scrolled(), 0, 'another page begins at its top');
-  await page.goBack();
-  await waitFor('the place on the page', async () => Math.abs((await scrolled()) - place) < 2, WAIT_MS);
 }
 
 /** Stops a peer, then the node itself. The page must show each loss and must recover by itself. */

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { jsonSchemas } from '../../src/cli/json-schemas.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { missingServer, startServer } from '../analytics/servers.ts';
 import { runCli } from '../support/cli.ts';
 import { argumentsOf, commandPaths, makeWorkplace, healthyAnswer, type Workplace } from '../support/every-command.ts';
 import { matchesSchema } from '../support/json-schema.ts';
@@ -41,7 +42,7 @@ const ELSEWHERE = {
   'devnet/control.test.ts': commandPaths().filter((path) => /^devnet (?!accounts|run)/.test(path)),
   'below, over a node': ['status', 'peers', 'why', ...['enable', 'disable', 'status', 'schedule'].map(ofForging)],
   'below, over an engine': ['query'],
-  'nowhere: it needs a server, and prints with the same code as `sink parquet`': ['sink clickhouse'],
+  'below, over a server': ['sink clickhouse'],
 };
 const elsewhere = new Set<string>(Object.values(ELSEWHERE).flat());
 
@@ -124,6 +125,22 @@ test.serial('a query prints what its schema says, and takes one statement and on
   const both = await ask('SELECT 1', '--json', '--format', 'TSV');
   t.is(both.code, 2);
   t.regex(both.stderr, /--json and --format both name a format/);
+});
+
+test.serial('sink clickhouse prints what its schema says, with the same schema as sink parquet', async (t) => {
+  t.timeout(300_000);
+  const schemas = jsonSchemas();
+  t.deepEqual(schemas['sink clickhouse'], schemas['sink parquet']);
+  // Where ClickHouse is not installed, the equal schemas and the run of `sink parquet` above are all that is compared.
+  if (missingServer() !== undefined) return;
+  const fresh = mkdtempSync(join(folder, 'fresh-'));
+  const clickHouse = await startServer(join(fresh, 'server'));
+  t.teardown(() => clickHouse.stop());
+  const usual = argumentsOf('sink clickhouse', workplace, { node: '', fresh, ports: { http: 1, ws: 2 } }) ?? [];
+  const args = usual.map((arg, index) => (usual[index - 1] === '--url' ? clickHouse.url : arg));
+  const { code, stdout, stderr } = await runCli(['sink', 'clickhouse', ...args, '--json']);
+  t.is(code, 0, stderr);
+  matchesSchema(t, 'sink clickhouse', stdout);
 });
 
 test.serial('an empty BLOOMERY_CHDB counts as unset', async (t) => {

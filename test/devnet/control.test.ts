@@ -16,6 +16,7 @@ import { createSigner } from '../../src/protocol/sign.ts';
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { lastWordsOf, waitFor } from '../support/devnet.ts';
+import { commandPaths } from '../support/every-command.ts';
 import { deviationFromSchema } from '../support/json-schema.ts';
 import { freePortRanges } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -64,11 +65,15 @@ function logOf(index: number): string {
   return join(directory, `node-${index}`, 'node.log');
 }
 
+/** Commands whose output was compared with their schemas. */
+const compared = new Set<string>();
+
 async function ask(...args: readonly string[]): Promise<Untyped> {
   const { code, stdout, stderr } = await runCli(['devnet', ...args, '--data-dir', directory, '--json']);
   if (code !== 0) throw new Error(stderr);
   const deviation = deviationFromSchema(`devnet ${args[0]}`, stdout);
   if (deviation !== undefined) throw new Error(deviation);
+  compared.add(`devnet ${args[0]}`);
   return JSON.parse(stdout);
 }
 
@@ -486,6 +491,15 @@ test.serial('the dashboard has the same operations, for this machine and its own
   t.is((await operate('mine', {}, { origin: `http://127.0.0.1:${ports.http}` })).status, 403);
 });
 
+test.serial('in the mode interval, blocks come by themselves until another mode is chosen', async (t) => {
+  const [before = 0] = await heights();
+  t.deepEqual(await ask('interval'), { mode: 'interval' });
+  await waitFor('two more blocks', async () => ((await heights())[0] ?? 0) >= before + 2, 60_000);
+  t.deepEqual(await ask('on-demand'), { mode: 'on-demand' });
+  // A block of the slot that ran at the change may still come.
+  await waitFor('equal heights', async () => new Set(await heights()).size === 1, 60_000);
+});
+
 test.serial('stop ends the devnet with all its nodes, and the clock is kept for the next run', async (t) => {
   const { nodes, time } = await list();
   const ended = once(devnet, 'exit');
@@ -498,4 +512,12 @@ test.serial('stop ends the devnet with all its nodes, and the clock is kept for 
   const { code, stderr } = await runCli(['devnet', 'list', '--data-dir', directory]);
   t.is(code, 1);
   t.regex(stderr, /no devnet runs in .*: start it with bloomery devnet, or name its folder with --data-dir/);
+});
+
+test.serial('the tests of this file compared the output of each control command with its schema', (t) => {
+  const controls = commandPaths().filter((path) => /^devnet (?!accounts|run)/.test(path));
+  t.deepEqual(
+    controls.filter((path) => !compared.has(path)),
+    [],
+  );
 });

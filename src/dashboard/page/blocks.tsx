@@ -12,6 +12,7 @@ import {
   Amount,
   Answered,
   BlockLink,
+  ConfirmationState,
   DelegateLink,
   Facts,
   Id,
@@ -130,7 +131,6 @@ function BlockFacts({ block }: { block: Block }) {
   const asked = useAnswer<Transaction[]>(`transactions?blockId=${block.id}&limit=100&sort=timestamp:asc`);
   const { height, previousBlockId, maxHeightPrevoted, maxHeightPreviouslyForged } = block;
   const tip = status?.height ?? height;
-  const isFinal = status !== undefined && height <= status.chainMaxHeightFinalized;
   return (
     <>
       <nav class="pages" aria-label="Blocks before and after">
@@ -140,13 +140,13 @@ function BlockFacts({ block }: { block: Block }) {
       </nav>
       <Facts
         facts={[
+          ['State', <ConfirmationState key="state" height={height} />],
           ['Id', <Copied key="id" text={block.id} />],
           ['Forged', <Moment key="moment" timestamp={block.timestamp} />],
           [
             'Delegate',
             <DelegateLink key="delegate" publicKey={block.generatorPublicKey} address={block.generatorAddress} />,
           ],
-          ['Confirmations', `${countText(tip - height + 1)}${isFinal ? ', final' : ''}`],
           ['Transactions', `${countText(block.numberOfTransactions)} (${countOf(block.payloadLength, 'byte')})`],
           ['Moved', amountText(block.totalAmount)],
           ['Fees', amountText(block.totalFee)],

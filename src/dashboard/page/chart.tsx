@@ -72,6 +72,11 @@ function dataOf(xs: readonly number[], ys: readonly number[], endX: number | und
   ];
 }
 
+/** Shows only the summary of a chart without values. The chart itself would take as much space as a full one. */
+export function EmptyChart({ summary }: { summary: string }) {
+  return <p class="quiet chart">{summary}</p>;
+}
+
 /** Shows the number of transactions in each of the latest blocks. */
 export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
   const shown = blocks
@@ -82,13 +87,10 @@ export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
   const counts = shown.map(({ numberOfTransactions }) => numberOfTransactions);
   const total = counts.reduce((sum, count) => sum + count, 0);
   const [first] = heights;
-  const range = `blocks ${countText(first ?? 0)} to ${countText(heights.at(-1) ?? 0)}`;
-  const summary =
-    first === undefined
-      ? 'No blocks yet'
-      : total === 0
-        ? `No transactions in ${range}`
-        : `${countOf(total, 'transaction')} in ${range}, at most ${countText(Math.max(...counts))} in one`;
+  if (first === undefined) return <EmptyChart summary="No blocks yet" />;
+  const range = `blocks ${countText(first)} to ${countText(heights.at(-1) ?? 0)}`;
+  if (total === 0) return <EmptyChart summary={`No transactions in ${range}`} />;
+  const summary = `${countOf(total, 'transaction')} in ${range}, at most ${countText(Math.max(...counts))} in one`;
   return <Chart xs={heights} ys={counts} kind="bars" summary={summary} />;
 }
 

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import type { History, HistoryPoint } from '../answers.ts';
 import { countOf, countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
-import { Chart } from './chart.tsx';
+import { Chart, EmptyChart } from './chart.tsx';
 import { useAnswer, useLive } from './hooks.ts';
 import { Answered } from './parts.tsx';
 
@@ -141,8 +141,7 @@ function TimeChart({
   const xs = points.map(({ time }) => Date.parse(time) / 1000);
   const ys = points.map(numberIn);
   const last = xs.at(-1);
-  // An empty chart says no more than its summary, and would take as much space as a full one.
-  if (ys.every((y) => y === 0)) return <p class="quiet chart">{summary}</p>;
+  if (ys.every((y) => y === 0)) return <EmptyChart summary={summary} />;
   return (
     <Chart
       xs={xs}

@@ -1,7 +1,7 @@
 /** Hooks with which components read the live state, the address and the answers of the node. */
 
 import { createContext, type RefObject } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { placeOfHash, type Place } from '../place.ts';
 import type { ListRequest } from '../list-requests.ts';
 import { roundSlots, type Round } from '../round.ts';
@@ -102,6 +102,17 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
   return 'problem' in request ? { kind: 'unasked' } : asked;
 }
 
+/** Number of parts of the page that wait for the first answer to their request. */
+let waitingParts = 0;
+
+/** True while a part of the page waits for an answer, and the page may become longer. */
+export function isWaiting(): boolean {
+  return waitingParts > 0;
+}
+
+/** Number of the last request. */
+let lastRequest = 0;
+
 /**
  * Like `useAnswer`, for an answer that needs several requests.
  *
@@ -117,20 +128,39 @@ export function useAsked<Data>(
     name,
     result: { kind: 'waiting' },
   });
+  const wanted = useRef('');
+  const shown = useRef(0);
   useEffect(() => {
     if (name === '') return undefined;
-    let isWanted = true;
+    wanted.current = name;
+    const number = ++lastRequest;
+    // An answer is shown even if a later request is already on its way. Otherwise a view would never show anything
+    // while the answers take longer than a block.
+    const show = (result: RequestState<Data>): void => {
+      if (wanted.current !== name || number < shown.current) return;
+      shown.current = number;
+      setAsked({ name, result });
+    };
     request().then(
-      (answer) => isWanted && setAsked({ name, result: { kind: 'answered', answer } }),
+      (answer) => show({ kind: 'answered', answer }),
       (error: unknown) => {
         const reason = error instanceof AskFailed ? error.message : 'The answer cannot be shown.';
         const status = error instanceof AskFailed ? error.status : undefined;
-        if (isWanted) setAsked({ name, result: { kind: 'failed', reason, status } });
+        show({ kind: 'failed', reason, status });
       },
     );
     return () => {
-      isWanted = false;
+      wanted.current = '';
     };
   }, [name, version]);
-  return asked.name === name ? asked.result : { kind: 'waiting' };
+  const result: RequestState<Data> = asked.name === name ? asked.result : { kind: 'waiting' };
+  const isUnanswered = name !== '' && result.kind === 'waiting';
+  useLayoutEffect(() => {
+    if (!isUnanswered) return undefined;
+    waitingParts += 1;
+    return () => {
+      waitingParts -= 1;
+    };
+  }, [isUnanswered]);
+  return result;
 }

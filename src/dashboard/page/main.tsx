@@ -71,7 +71,7 @@ function Dashboard() {
   const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === place.view);
   useEffect(() => {
     // The effect also runs when other links appear, because new links can push the present link out of a narrow screen.
-    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    centreIn(nav.current, nav.current?.querySelector('[aria-current]'));
   }, [place.view, views.length]);
   return (
     <>
@@ -107,6 +107,13 @@ function focusOn(element: HTMLElement | null): void {
   if (element === null) return;
   element.tabIndex = -1;
   element.focus({ preventScroll: true });
+}
+
+/** Scrolls a row sideways until an element is in its middle. `scrollIntoView` would also scroll the page to the row. */
+function centreIn(row: HTMLElement | null, element: Element | null | undefined): void {
+  if (row === null || element === null || element === undefined) return;
+  const [outer, inner] = [row.getBoundingClientRect(), element.getBoundingClientRect()];
+  row.scrollLeft += inner.left + inner.width / 2 - (outer.left + outer.width / 2);
 }
 
 /**

@@ -2,9 +2,11 @@
 
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
+import { hasFinality } from '../answers.ts';
+import { confirmationOf } from '../confirmation.ts';
 import { hashOf, type View } from '../place.ts';
 import { nextOrder, type Order } from '../list-requests.ts';
-import { amountText, countText, dateText, decimalsOf, shortText, sinceText } from '../format.ts';
+import { amountText, countOf, countText, dateText, decimalsOf, shortText, sinceText } from '../format.ts';
 import type { ListMeta } from './ask.ts';
 import { useLive, useNow, useOverflow, type RequestState } from './hooks.ts';
 
@@ -118,6 +120,24 @@ export function Moment({ timestamp }: { timestamp: number }) {
   return (
     <>
       {dateText(Date.parse(constants.epoch) + timestamp * 1000)} UTC (<Age timestamp={timestamp} />)
+    </>
+  );
+}
+
+/**
+ * Shows whether a transaction or a block is in the pool, confirmed, or final.
+ *
+ * @param props.height height of the block; undefined for a transaction in the pool
+ */
+export function ConfirmationState({ height }: { height: number | undefined }) {
+  const { status, constants } = useLive();
+  if (status === undefined || constants === undefined) return null;
+  const finalized = hasFinality(constants) ? status.chainMaxHeightFinalized : 0;
+  const confirmation = confirmationOf({ height, tip: status.height, finalized });
+  if (confirmation.state === 'in the pool') return <span class="badge">{confirmation.state}</span>;
+  return (
+    <>
+      <span class="badge good">{confirmation.state}</span> {countOf(confirmation.confirmations, 'confirmation')}
     </>
   );
 }

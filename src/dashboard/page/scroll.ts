@@ -4,15 +4,27 @@
  */
 
 import { useEffect } from 'preact/hooks';
+import { isWaiting } from './hooks.ts';
 
 interface Kept {
   readonly scrollY?: number;
 }
 
-/** Maximum time in milliseconds during which the page restores a scroll position. */
-const RESTORE_MS_MAX = 10_000;
-/** The page counts as complete when its length has not changed for this time in milliseconds. */
+/**
+ * Maximum time in milliseconds during which the page restores a scroll position. It is longer than several requests
+ * after each other, each of which fails after 8 s.
+ */
+const RESTORE_MS_MAX = 60_000;
+/**
+ * The page counts as complete when no part of it waits for an answer, and its length has not changed for this time in
+ * milliseconds.
+ */
 const SETTLED_MS = 1000;
+/**
+ * Time in milliseconds for which a complete page stays too short before the function gives up. A failed request is
+ * repeated with the next block, and the page may then become long enough.
+ */
+const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;
 
 /** Stores the scroll position of each entry of the browser's history. A new entry begins at the top. */
@@ -61,7 +73,8 @@ function scrollWhenThere(target: number): () => void {
     height = scrollHeight;
     if (Math.abs(scrollY - target) >= 2) scrollTo(0, target);
     const isLongEnough = height >= target + innerHeight;
-    if ((isLongEnough && nowMs - changedMs > SETTLED_MS) || nowMs - beganMs > RESTORE_MS_MAX) return giveUp();
+    const isComplete = !isWaiting() && nowMs - changedMs > (isLongEnough ? SETTLED_MS : SHORT_MS_MAX);
+    if (isComplete || nowMs - beganMs > RESTORE_MS_MAX) return giveUp();
     frame = requestAnimationFrame(look);
   });
   // If the user scrolls or presses a key meanwhile, the function stops.

@@ -1,7 +1,7 @@
 /** The views of transactions: a list, and one transaction with its content. */
 
 import { hasFinality, type Transaction } from '../answers.ts';
-import { amountText, countOf, countText, typeText } from '../format.ts';
+import { amountText, countOf, typeText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { waitsFor } from '../pool.ts';
 import { KINDS, TRANSACTION_ORDERS, transactionsRequest } from '../list-requests.ts';
@@ -13,7 +13,20 @@ import { OwnGroup } from './group.tsx';
 import { useAsked, useLive, useRequest } from './hooks.ts';
 import { pageOf, Pages } from './paging.tsx';
 import { findWaiting, MissingSigners, type Waiting } from './pool.tsx';
-import { Age, Amount, Answered, BlockLink, Facts, Go, Id, Moment, Table, type Column, type Sorting } from './parts.tsx';
+import {
+  Age,
+  Amount,
+  Answered,
+  BlockLink,
+  ConfirmationState,
+  Facts,
+  Go,
+  Id,
+  Moment,
+  Table,
+  type Column,
+  type Sorting,
+} from './parts.tsx';
 
 /**
  * @param props.address account whose transactions are listed; sent amounts then have a minus sign and received amounts
@@ -172,10 +185,8 @@ async function findAnywhere(id: string): Promise<Answer<Found | undefined>> {
 }
 
 function TransactionFacts({ transaction, state }: Found) {
-  const { status } = useLive();
-  const { id, type, timestamp, senderId, recipientId, amount, fee, height, confirmations, signature } = transaction;
+  const { id, type, timestamp, senderId, recipientId, amount, fee, height, signature } = transaction;
   const { signatures = [] } = transaction;
-  const isFinal = height !== undefined && status !== undefined && height <= status.chainMaxHeightFinalized;
   return (
     <>
       <p class="description">
@@ -183,6 +194,7 @@ function TransactionFacts({ transaction, state }: Found) {
       </p>
       <Facts
         facts={[
+          ['State', <ConfirmationState key="state" height={height} />],
           ['Id', <Copied key="id" text={id} />],
           ['Kind', typeText(type)],
           ['Made', <Moment key="made" timestamp={timestamp} />],
@@ -201,10 +213,7 @@ function TransactionFacts({ transaction, state }: Found) {
                   ),
                 ] as const,
               ]
-            : [
-                ['Block', <BlockLink key="block" height={height} />] as const,
-                ['Confirmations', `${countText(confirmations ?? 0)}${isFinal ? ', final' : ''}`] as const,
-              ]),
+            : [['Block', <BlockLink key="block" height={height} />] as const]),
           ['Signature', <Copied key="signature" text={signature} />],
           ...signatures.map((each) => ['Member signed', <Copied key={each} text={each} />] as const),
         ]}
