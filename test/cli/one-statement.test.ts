@@ -10,6 +10,7 @@ test('a semicolon separates statements only outside of texts, names and comments
     "SELECT ';', 'it''s;', 'a\\';b'",
     'SELECT "a;b", `c;d`',
     'SELECT $$a;b$$, $tag$;$tag$',
+    'SELECT ‘a;b\\’, “c;d”',
     '-- a; b\nSELECT 1',
     '',
     ';',
@@ -20,6 +21,7 @@ test('a semicolon separates statements only outside of texts, names and comments
     'SELECT 1;SELECT 2;',
     "SELECT 'a'; DROP TABLE b",
     "SELECT 1; 'a'",
+    'SELECT 1 AS a$b$; SELECT 2 AS c$b$',
     'SELECT 1 /* a */; -- b\nSELECT 2',
   ])
     t.true(hasSeveralStatements(several), several);

@@ -262,6 +262,13 @@ test('a copy of a sink that lacks a folder is refused, and the error names the f
   }
 });
 
+test('two sinks can be created at once in the same missing folders', async (t) => {
+  const folder = join(temporaryFolder(t), 'a', 'b');
+  const sinks = ['one', 'two'].map((name) => openSink(join(folder, name)));
+  t.teardown(() => Promise.all(sinks.map((sink) => sink.end())));
+  await t.notThrowsAsync(Promise.all(sinks.map((sink) => sink.begin(IDENTITY))));
+});
+
 test('a folder that the system cannot make is refused at once', async (t) => {
   const error = await t.throwsAsync(placeOf('/proc/bloomery-sink'));
   t.is(codeOf(error), 'SINK_UNWRITABLE');

@@ -1,11 +1,14 @@
 /** Finds out whether a text has one SQL statement or several, by the lexical rules of ClickHouse. */
 
-/** Texts, quoted names and heredocs. */
-const QUOTED = [
+/** Texts, quoted names, heredocs and words. A word may contain `$`, so a heredoc never begins within a word. */
+const TOKENS = [
   /'(?:[^'\\]|\\.|'')*'/suy,
   /"(?:[^"\\]|\\.|"")*"/suy,
   /`(?:[^`\\]|\\.|``)*`/suy,
+  /‘[^’]*’/uy,
+  /“[^”]*”/uy,
   /\$(\w*)\$.*?\$\1\$/suy,
+  /[A-Za-z_$][\w$]*/uy,
 ];
 /** White space and comments. */
 const BLANK = [/\s+/uy, /--[^\n]*/uy, /#[ !][^\n]*/uy, /\/\*.*?\*\//suy];
@@ -22,7 +25,7 @@ export function hasSeveralStatements(sql: string): boolean {
     const isSemicolon = sql[at] === ';';
     if (isEnded && !isSemicolon) return true;
     isEnded ||= isSemicolon;
-    at += lengthAt(sql, at, QUOTED) || 1;
+    at += lengthAt(sql, at, TOKENS) || 1;
   }
   return false;
 }

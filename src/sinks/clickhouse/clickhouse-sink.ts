@@ -9,7 +9,7 @@ import type { BlockId } from '../../protocol/types.ts';
 import { identityFault } from '../identity.ts';
 import type { LeaseHolder } from '../lease.ts';
 import type { BlockPlace, HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
-import { SINK_TABLE_NAMES } from '../tables.ts';
+import { SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 import {
   checkCluster,
   checkClusterName,
@@ -212,11 +212,10 @@ export class ClickHouseSink implements Sink {
     const top = this.#tail.at(-1)?.height ?? this.#finalHeight;
     const added = blocks.filter(({ height }) => height > top);
     if (added.length === 0) return;
-    const inserts = SINK_TABLE_NAMES.map(async (table) => {
-      const lines = added.flatMap(({ blockId, rows }) =>
-        rows[table].length === 0 ? [] : [linesOf(table, rows[table], blockId)],
-      );
-      if (lines.length > 0) await this.#server.insert(`${table}${TAIL_SUFFIX}`, ['block_id', ...namesOf(table)], lines);
+    const inserts = SINK_TABLE_NAMES.flatMap((table) => {
+      const filled = added.filter(({ rows }) => rows[table].length > 0);
+      if (filled.length === 0) return [];
+      return [this.#server.insert(`${table}${TAIL_SUFFIX}`, ['block_id', ...namesOf(table)], tailLines(table, filled))];
     });
     await allEnded(inserts);
     await this.#mark(added, 1);
@@ -382,6 +381,11 @@ export class ClickHouseSink implements Sink {
 
 /** Name of the function with which the server refuses rows of a process without the lease. */
 const FENCE_REFUSAL = 'throwIf';
+
+/** Makes the lines of a block when the block is sent, because the lines of 1,000 blocks take much memory. */
+function* tailLines(table: SinkTable, blocks: readonly SinkBlock[]): Iterable<string> {
+  for (const { blockId, rows } of blocks) yield linesOf(table, rows[table], blockId);
+}
 
 /** Waits for the end of all inserts, also after an error, so that no insert runs when the error is thrown. */
 async function allEnded(inserts: readonly Promise<void>[]): Promise<void> {

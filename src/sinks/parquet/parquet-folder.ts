@@ -46,7 +46,8 @@ export function blockName({ height, blockId }: BlockPlace): string {
 export async function makeFolder(folder: string): Promise<void> {
   if (await isMade(folder)) return;
   await makeFolder(dirname(folder));
-  await mkdir(folder);
+  // Another process may have made the folder meanwhile.
+  if (!(await isMade(folder))) await mkdir(folder);
 }
 
 /** @returns false if the folder above it is missing */
