@@ -283,6 +283,14 @@ function placeIn(url: string): ServerPlace {
   const wrong = 'the URL is no address of a server: give one such as http://127.0.0.1:8123';
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ProtocolError('USAGE', {}, wrong);
   const parsed = new URL(url);
+  // The client would connect to port 80 instead.
+  if (parsed.port === '0') throw new ProtocolError('USAGE', {}, wrong);
+  const unknown = [...parsed.searchParams.keys()].find((name) => name !== 'password');
+  if (unknown !== undefined) {
+    // The client takes settings from the URL, also those that the sink relies on, such as the number of connections.
+    const message = `the parameter \`${unknown}\` of the URL is not supported: name the server only`;
+    throw new ProtocolError('USAGE', {}, message);
+  }
   try {
     const username = decodeURIComponent(parsed.username) || 'default';
     const password = decodeURIComponent(parsed.password) || (parsed.searchParams.get('password') ?? '');
