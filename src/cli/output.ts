@@ -90,16 +90,16 @@ export function outputIsTerminal(): boolean {
 }
 
 /** Writes a line to the standard error output. A failure to write it is ignored. */
-export function note(line: string): void {
-  noteText(`${printable(line)}\n`);
+export function printStderr(line: string): void {
+  writeStderr(`${printable(line)}\n`);
 }
 
-export function noteLines(lines: readonly string[]): void {
-  noteText(lines.map((line) => `${printable(line)}\n`).join(''));
+export function printStderrLines(lines: readonly string[]): void {
+  writeStderr(lines.map((line) => `${printable(line)}\n`).join(''));
 }
 
 /** Writes text of the program itself, control sequences included, to the standard error output. */
-export function noteText(text: string): void {
+export function writeStderr(text: string): void {
   try {
     writeAll(STANDARD_ERROR, text);
   } catch {

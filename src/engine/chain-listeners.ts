@@ -57,7 +57,7 @@ export class ChainListeners {
     this.#listeners.push(listener);
   }
 
-  tellCommitted(batch: CommittedBatch): void {
+  notifyCommitted(batch: CommittedBatch): void {
     const { reverted, blocks, origin } = batch;
     const { observer } = this.#dependencies;
     this.#logBatch(batch);
@@ -73,7 +73,7 @@ export class ChainListeners {
     }
   }
 
-  tellFinalized(height: number): void {
+  notifyFinalized(height: number): void {
     for (const listener of this.#listeners) listener.finalized?.(height);
   }
 

@@ -90,16 +90,16 @@ export class DiskWatch {
     } catch (error) {
       // The method records the error of the trial write and does not throw it. The change before the trial write is on
       // disk, so the caller must not get an error.
-      this.#note(error);
+      this.#recordFailure(error);
     }
   }
 
   #fails(error: ProtocolError, remedy: string): void {
-    this.#note(error);
+    this.#recordFailure(error);
     this.#dependencies.observer.log('error', error.code, `blocks cannot be kept: ${remedy}`, { reason: error.message });
   }
 
-  #note(error: unknown): void {
+  #recordFailure(error: unknown): void {
     const cause = codeOf(error);
     const seenMs = this.#dependencies.clock.nowMs();
     const writesFailSinceMs = this.#failure?.obstacle.writesFailSinceMs ?? seenMs;

@@ -29,7 +29,7 @@ import { parseQuery, queryTextOf } from './query.ts';
 import { EXPOSED_HEADERS, RETRY_AFTER_S } from './read-place.ts';
 import type { Reference } from './reference.ts';
 import { methodOf } from './request-checks.ts';
-import { tellRate, type Allowances } from './rate-limit.ts';
+import { sendRate, type Allowances } from './rate-limit.ts';
 import { pathBelow, served } from './route-table.ts';
 import {
   checkRequest,
@@ -82,7 +82,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   const router = Router({ caseSensitive });
   const guard = guardRoutes(options);
   const behindRoute = [
-    tellRate(parts.allowances, parts.dialect.strict),
+    sendRate(parts.allowances, parts.dialect.strict),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods], exposedHeaders: EXPOSED_HEADERS }),
     // A compressor would delay data that a stream should send at once.
     compression({

@@ -63,7 +63,7 @@ export function idOfRecord(record: SigningRecord): string {
  * True when a journal may sign for all delegates of a record, and knows at least as much as the record about each
  * delegate.
  */
-export function tellsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
+export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
     const known = journal.last(publicKey);
     if (journal.movedAtS(publicKey) !== undefined || known === undefined) return false;

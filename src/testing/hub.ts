@@ -55,7 +55,7 @@ export class Hub {
   /** Ends the partition: all nodes reach one another again. */
   heal(): void {
     this.#groups = new Map();
-    for (const member of this.#members.values()) member.tellAll();
+    for (const member of this.#members.values()) member.sendInfo();
   }
 
   /**
@@ -169,11 +169,11 @@ class HubTransport implements Transport {
 
   announce(info: NodeInfo): void {
     this.#info = info;
-    this.tellAll();
+    this.sendInfo();
   }
 
   /** Sends all connected nodes the present information about this node. */
-  tellAll(): void {
+  sendInfo(): void {
     const info = this.ownInfo();
     for (const peerId of this.#lines.keys()) {
       setImmediate(() => this.#hub.reach(this.peerId, peerId)?.updated(this.peerId, info));

@@ -85,7 +85,7 @@ export class MemoryDevnet implements TestDevnet {
       mode: options.mode,
       links: () => this.#nodes,
       partOf: (link) => this.#groupOf((link as MemoryNode).index),
-      note: (line) => options.observer.log('warn', 'DEVNET_NOTE', line),
+      print: (line) => options.observer.log('warn', 'DEVNET_NOTE', line),
     });
     this.#people = new People({
       directory: undefined,

@@ -162,11 +162,11 @@ for (const [index, table] of TABLE_NAMES.entries()) {
       t.is(signal, null, about);
       t.notRegex(text, RAW, about);
     }
-    const tellers =
+    const reporting =
       role === 'state' || table === 'undo' || table === 'notes'
         ? ['verify', 'start', 'doctor', 'rollback']
         : ['verify'];
-    for (const command of tellers) {
+    for (const command of reporting) {
       const { code, text } = all[command] as Ending;
       const about = `${command}, byte ${at} of table ${table}, bit ${bit}: ${text}`;
       t.is(code, 1, about);

@@ -229,7 +229,7 @@ test.serial('a record that cannot be marked as used is imported, and the user is
   );
   t.regex(
     stdout,
-    /this node may sign for them now; standard input could not be marked as taken: remove it, and import it/,
+    /this node may sign for them now; standard input could not be marked as imported: remove it, and import it/,
   );
 });
 

@@ -41,7 +41,7 @@ test('a day that the month does not have is refused, not moved to the next month
   t.is(momentOf('2030-12-31T23:59', NOW_MS), Date.UTC(2030, 11, 31, 23, 59));
 });
 
-test('an invalid date, and one outside the range of chain time, are no moments', (t) => {
+test('an invalid date, and a date outside the range of chain time, are refused', (t) => {
   t.is(momentOfDate(new Date(NOW_MS)), NOW_MS);
   t.throws(() => momentOfDate(new Date('x')), { instanceOf: RangeError, message: /invalid/ });
   t.throws(() => momentOfDate(new Date(8.64e15)), { instanceOf: RangeError, message: /2149/ });

@@ -233,7 +233,7 @@ for (const [step, sentence] of [
   });
 }
 
-test('the JUnit report has each step, what failed and what was not reached, whatever their names', (t) => {
+test('the JUnit report has each step, with failures and skipped steps, for any names', (t) => {
   const scenario = readScenario('name: a <b> & "c"\nsteps: [heal, "mine", freeze]\n', 'a.yaml');
   const [first, second] = scenario.steps;
   if (first === undefined || second === undefined) return t.fail();

@@ -6,7 +6,7 @@ import { ProtocolError } from '../../src/primitives/errors.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-test('a network folder that the user may not read is not called missing', (t) => {
+test('an unreadable network folder is reported as unreadable, not as missing', (t) => {
   const folder = devnetCopy(t);
   chmodSync(folder, 0);
   t.teardown(() => chmodSync(folder, 0o700));

@@ -380,7 +380,7 @@ test.serial('links are slow and lossy, and a clock is skewed, until they are hea
   const { stdout } = await runCli(['devnet', 'list', '--data-dir', directory]);
   t.regex(stdout, /^node 1  delay 150ms, loss 5%\nnode 2  loss 5%, clock -3s$/m);
   const healed = await runCli(['devnet', 'heal', '--data-dir', directory]);
-  t.is(healed.stdout, 'no fault stands\n', healed.stderr);
+  t.is(healed.stdout, 'no fault is active\n', healed.stderr);
   t.is((await get(2, 'node/status')).currentTime, Date.parse(time));
   await ask('resume');
 });

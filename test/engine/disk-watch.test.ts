@@ -83,7 +83,7 @@ test('the advice fits the failure: a folder in use by another process gives no a
   ]);
 });
 
-test('an error that is no write failure is rethrown, and is no obstacle', (t) => {
+test('an error other than a write failure is rethrown, and does not pause forging', (t) => {
   const { watch } = setUpDiskWatch();
   const refuse = (): void =>
     watch.watch(() => {

@@ -231,17 +231,17 @@ test('a backup and a snapshot report their steps in order, with fractions betwee
   const place = placeIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));
   const steps: string[] = [];
-  const note = ({ step, fraction }: CopyProgress): void => {
+  const record = ({ step, fraction }: CopyProgress): void => {
     if (steps.at(-1) !== step) steps.push(step);
     t.true(fraction === undefined || (fraction >= 0 && fraction <= 1), `${fraction}`);
   };
-  await backUp(place, join(folder, 'noted'), note);
+  await backUp(place, join(folder, 'noted'), record);
   t.deepEqual(
     steps.filter((step) => step !== 'copying the chain'),
     ['checking the copy'],
   );
   steps.length = 0;
-  await createSnapshot(place, join(folder, 'noted.snapshot'), note);
+  await createSnapshot(place, join(folder, 'noted.snapshot'), record);
   t.deepEqual(
     steps.filter((step) => step !== 'copying the chain'),
     ['checking the copy', 'writing the snapshot'],

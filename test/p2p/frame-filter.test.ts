@@ -107,7 +107,7 @@ test('few requested answers full of lists are read at a time, but all answers wi
   t.true(next.reads(answerOf(LISTS)));
 });
 
-test("a crowd of inbound peers that uses the strangers' budget leaves room for a dialled peer's block", (t) => {
+test("inbound peers that use up the strangers' budget leave room for a dialled peer's block", (t) => {
   const fixture = new FilterFixture();
   const crowd = Array.from({ length: 30 }, () => fixture.peer());
   t.is(crowd.filter(({ reads }) => reads(blockOf(1, LISTS))).length, 1);

@@ -29,7 +29,7 @@ test('small frames of a peer are read up to its budget, which refills over time'
   t.is(readsOf(bytes, 100, 1_000), SMALL_OF_PEER.perSecond / SMALL);
 });
 
-test('when all peers together send too many small frames, those of quiet peers are still read', (t) => {
+test('when all peers together send too many small frames, the frames of quiet peers are still read', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   const loud = Array.from({ length: 6 }, () => new UnsolicitedBytesBudget(crowd));
   const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
@@ -95,7 +95,7 @@ test('a pending request gives a budget for one answer, and none for other frames
   }
 });
 
-test('a crowd with pending requests has no more small frames read than one without', (t) => {
+test('pending requests do not raise the number of small frames that are read from many peers', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   const loud = Array.from({ length: 20 }, () => new UnsolicitedBytesBudget(crowd));
   for (const peer of loud) peer.asked(FRAME_BYTES_MAX, 'other');
@@ -122,7 +122,7 @@ test('answers of each kind find their budget, in any order of arrival', (t) => {
   t.false(heavy());
 });
 
-test('a crowd that sends small frames is paused like one that sends large ones; a quiet peer is not', (t) => {
+test('many peers that send small frames are paused like peers that send large frames; a quiet peer is not paused', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   const lines = Math.ceil((2 * ARRIVING_OF_CROWD.capacity) / ARRIVING_OF_PEER.capacity) + 1;
   const loud = Array.from({ length: lines }, () => new UnsolicitedBytesBudget(crowd));
@@ -159,7 +159,7 @@ test('excess small frames count as a flood only above what strangers can make an
   t.is(bytes.beyondBytes(FLOOD_WINDOW_MS), 0, 'each minute begins anew');
 });
 
-test('frames without room because of other peers are no flood by their sender', (t) => {
+test('frames that are dropped because of other peers do not count as a flood of their sender', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   for (let peer = 0; peer < 6; peer += 1) readsOf(new UnsolicitedBytesBudget(crowd), 100);
   const modest = new UnsolicitedBytesBudget(crowd);
@@ -167,7 +167,7 @@ test('frames without room because of other peers are no flood by their sender', 
   t.is(modest.beyondBytes(0), 0);
 });
 
-test('all frames of a crowd read at once, with reserves and heavy answers, stay within the memory budget', (t) => {
+test('all frames of many peers that are read at once, with reserves and heavy answers, stay within the memory budget', (t) => {
   const crowd = new SharedUnsolicitedBytesBudget();
   let read = 0;
   for (let line = 0; line < 184; line += 1) {

@@ -46,7 +46,7 @@ for (const [what, bytes] of [
   });
 }
 
-test('a request in chunks is judged like a whole one, and an invalid one as soon as possible', (t) => {
+test('a request in chunks is checked like a whole request, and refused as soon as it is invalid', (t) => {
   const whole = request();
   fc.assert(
     fc.property(fc.integer({ min: 1, max: whole.length - 1 }), fc.integer({ min: 0, max: 255 }), (cut, byte) => {

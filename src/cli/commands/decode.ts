@@ -101,7 +101,7 @@ function decodedTransaction(
   // A signature of generation 2 does not cover the network.
   const isSigned = network === undefined && generation === 3 ? undefined : signer.faultsOf(transaction).length === 0;
   const bytes = hexOf(signer.toBytes(transaction));
-  const standing = isSigned === undefined ? 'not checked: name a network with --network' : isSigned ? 'valid' : 'false';
+  const verdict = isSigned === undefined ? 'not checked: name a network with --network' : isSigned ? 'valid' : 'false';
   return {
     isSigned,
     rows: [
@@ -109,7 +109,7 @@ function decodedTransaction(
       ['type', `${type}, ${typeName(type)} of generation ${generation}`],
       ['timestamp', `${timestamp} s after the epoch of the network`],
       ['public key', senderPublicKey],
-      ['signature', standing],
+      ['signature', verdict],
       ...(signatures.length === 0 ? [] : [['signatures', `${signatures.length} of members`] as const]),
       ['bytes', bytes],
     ],

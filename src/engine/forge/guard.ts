@@ -150,8 +150,8 @@ export class SigningGuard {
     }
     const untilS = this.#endOfNextTurnS(publicKey);
     const reason =
-      `the data folder has no record of the delegate, and the watermark tells of block ${last.height}: one slot of the ` +
-      'delegate must pass unused, in case another data folder of this machine signs';
+      `the data folder has no record of the delegate, but the watermark records block ${last.height}: the delegate must ` +
+      'leave one slot unused, in case another data folder of this machine signs';
     return { code: 'FORGING_WATCH', reason, ...(untilS === undefined ? {} : { untilS }) };
   }
 
@@ -201,7 +201,7 @@ export class SigningGuard {
       const foreignSlot = slotAt(foreign.timestamp, params);
       const hasPassedUnused = watched > foreignSlot && tipSlot > watched;
       if (hasPassedUnused || tipSlot - foreignSlot > slotsWithEveryTurn(params)) return undefined;
-      const reason = `block ${foreign.height} of the delegate was not signed here: one of its slots must pass unused first`;
+      const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     // A chain gives no evidence about signatures on other nodes if it has not begun or gets no new blocks. If the

@@ -72,7 +72,7 @@ export class OwnSlotOutcomes implements ChainListener {
       if (isOwn(block.generatorPublicKey)) observer.count('own_slots_total', 1, { result: 'forged' });
       for (const { slot, delegate } of this.#emptyBefore(block)) missed.add(delegate, slot);
     }
-    this.#tell('missed', missed, blocks);
+    this.#report('missed', missed, blocks);
   }
 
   reverted(blocks: readonly Block[]): void {
@@ -81,7 +81,7 @@ export class OwnSlotOutcomes implements ChainListener {
     for (const { generatorPublicKey, timestamp } of [...blocks].reverse()) {
       if (isOwn(generatorPublicKey)) reverted.add(generatorPublicKey, slotAt(timestamp, rules.params));
     }
-    this.#tell('reverted', reverted, blocks);
+    this.#report('reverted', reverted, blocks);
   }
 
   /** Slots of our delegates between a block and its parent. */
@@ -102,7 +102,7 @@ export class OwnSlotOutcomes implements ChainListener {
     });
   }
 
-  #tell(kind: OwnSlotsEvent['kind'], byDelegate: SlotsByDelegate, blocks: readonly Block[]): void {
+  #report(kind: OwnSlotsEvent['kind'], byDelegate: SlotsByDelegate, blocks: readonly Block[]): void {
     const { observer } = this.#dependencies;
     const height = Math.max(...blocks.map((block) => block.height));
     for (const [delegate, slots] of byDelegate) {

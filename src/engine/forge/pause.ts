@@ -38,7 +38,7 @@ export class Pause {
    * @param hasDelegates whether forging of a delegate is switched on
    */
   look(hasDelegates: boolean): void {
-    this.#tellClock();
+    this.#logClock();
     if (hasDelegates) this.now();
   }
 
@@ -76,7 +76,7 @@ export class Pause {
     return { reason, cause: 'CLOCK_BEHIND_TIP' };
   }
 
-  #tellClock(): void {
+  #logClock(): void {
     const { chain, clock, observer } = this.#dependencies;
     const obstacle = this.#clockObstacle();
     const { height, timestamp } = chain.tip.header;

@@ -56,7 +56,7 @@ export class WatermarkedJournal implements SigningJournal {
       if (watermark !== undefined && isLater(watermark, last)) {
         this.#later.set(delegate, watermark);
         const fields = { delegate, journalHeight: last?.height, signedHeight: watermark.last?.height };
-        const message = 'the data folder is older than what was signed: what the watermark tells holds';
+        const message = 'the data folder is older than the last signature: the node uses the watermark';
         observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
       } else if (journal.isCopied && this.outside(delegate) === 'unknown' && !(areKept && last === undefined)) {
         journal.hold(delegate, nowS);

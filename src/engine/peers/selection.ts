@@ -118,7 +118,7 @@ export function selectToExchange<C>(
  * direction (inbound or outbound) with fewer connections, the rest from the other direction. A large number of inbound
  * connections therefore cannot displace the peers that this node chose.
  */
-export function selectToTell(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
+export function selectForGossip(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
   const inbound = mixed.filter((connection) => connection.direction === 'inbound');
   const outbound = mixed.filter((connection) => connection.direction === 'outbound');

@@ -114,12 +114,12 @@ export class TransactionPool {
   /** Verifies a client's transaction at once, adds it to the pool, and announces it. */
   submit(json: unknown, payer = NO_PAYER): SubmitResult {
     const result = this.admit(json, payer);
-    if (result.accepted) this.tell(result.transaction.id);
+    if (result.accepted) this.announce(result.transaction.id);
     return result;
   }
 
   /**
-   * Verifies a client's transaction at once, and adds it to the pool. Call `tell` afterwards to announce the
+   * Verifies a client's transaction at once, and adds it to the pool. Call `announce` afterwards to announce the
    * transaction.
    *
    * @param receivedAtMs time of arrival; Unix time in milliseconds, now by default
@@ -133,7 +133,7 @@ export class TransactionPool {
   }
 
   /** Announces an admitted transaction if it is still in the pool. */
-  tell(id: TransactionId): void {
+  announce(id: TransactionId): void {
     const pooled = this.#queues.get(id);
     if (pooled !== undefined) this.#events.verified(pooled.transaction);
   }

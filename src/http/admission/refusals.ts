@@ -65,7 +65,7 @@ export class Refusals {
   }
 
   /** Reports to metrics and log. A timer calls this method, because a refusal itself must take almost no time. */
-  tell(): void {
+  report(): void {
     for (const [reason, count] of this.#unreported) {
       this.#observer.count('http_refused_total', count, { reason });
       this.#sinceLine[reason] = (this.#sinceLine[reason] ?? 0) + count;

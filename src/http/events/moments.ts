@@ -20,14 +20,14 @@ export interface Moment {
 }
 
 export class Moments {
-  readonly #tell: (moments: readonly Moment[]) => void;
+  readonly #write: (moments: readonly Moment[]) => void;
   #gathered: Moment[] = [];
   #chars = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param tell writes the collected events */
-  constructor(tell: (moments: readonly Moment[]) => void) {
-    this.#tell = tell;
+  /** @param write writes the collected events */
+  constructor(write: (moments: readonly Moment[]) => void) {
+    this.#write = write;
   }
 
   /** @returns false when the event was dropped */
@@ -47,6 +47,6 @@ export class Moments {
     const gathered = this.#gathered;
     this.#gathered = [];
     this.#chars = 0;
-    if (gathered.length > 0) this.#tell(gathered);
+    if (gathered.length > 0) this.#write(gathered);
   }
 }

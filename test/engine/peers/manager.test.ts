@@ -195,7 +195,7 @@ test('an unreachable peer is redialled after growing waits, one of another netwo
   await manager.stop();
 });
 
-test('a dial to a connected peer is no failure', async (t) => {
+test('a dial to a connected peer is not a failure', async (t) => {
   const { clock, transport, manager } = await world({ fixedPeers: infos(['127.0.0.1:5001']) }, (fake) => {
     fake.failures.set('127.0.0.1:5001', { code: 4404, reason: 'Peer has a duplicate connection' });
   });
@@ -376,7 +376,7 @@ test('special-purpose addresses in a book saved by an earlier version are not di
   await manager.stop();
 });
 
-test('a crowd of addresses in one netgroup gets one outbound place, honest peers get the others', async (t) => {
+test('many addresses in one netgroup get one outbound connection, honest peers get the others', async (t) => {
   const crowd = Array.from({ length: 128 }, (_, index) => `66.66.0.${String(index)}:5000`);
   const honest = Array.from({ length: 60 }, (_, index) => `${String(20 + index)}.1.0.1:5000`);
   const { clock, transport, manager } = await world({ seedPeers: infos(['90.0.0.1:5000']) }, (fake) => {

@@ -40,7 +40,7 @@ test('work that overdraws the budget is paid back before the next work', (t) => 
   t.true(use('1.1.1.1', 1) > 0);
 });
 
-test('all addresses of a crowd together get no more than the share of strangers', (t) => {
+test('all addresses of a group together get no more than the share of strangers', (t) => {
   const { time, use } = setUpBudget();
   const durationS = 60;
   for (let tick = 0; tick < durationS * 10; tick += 1) {
@@ -86,7 +86,7 @@ test('an address whose work was costly and useless counts as wasteful for a whil
   t.false(budget.isWasteful('4.4.4.4'), 'who never asked');
 });
 
-test('in a crowd each address that sends only junk is recognised by itself', (t) => {
+test('in a group of addresses, each address that sends only junk is detected separately', (t) => {
   const { time, budget, use } = setUpBudget();
   for (let tick = 0; tick < 100; tick += 1) {
     for (let source = 0; source < 5; source += 1) use(`1.1.1.${source}`, 5, 1_000, 'peers', false);

@@ -226,7 +226,7 @@ test('a leader that fails is reported while helpers continue', async (t) => {
   t.deepEqual(fixture.failed, ['leader SYNC_BLOCKS_UNLINKED']);
 });
 
-test('a helper whose branch the leader does not know is named as parted', async (t) => {
+test('a helper on a branch that the leader does not know is reported as diverged', async (t) => {
   const rival = forkOf(maker);
   const blocks = [...chain.slice(0, 100), ...grownFrom(100)];
   const leader = { latencyMs: 500 };

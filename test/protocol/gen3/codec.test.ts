@@ -162,7 +162,7 @@ test('stored bytes begin with the bytes that the id covers', (t) => {
   t.is(stored.length, covered.length + 2 * 64 + 2);
 });
 
-test('bytes that are no stored transaction are refused', (t) => {
+test('bytes that are not a stored transaction are refused', (t) => {
   const stored = codec.encodeTransaction(transfer());
   const broken = [
     Buffer.alloc(0),
@@ -229,7 +229,7 @@ test('a header of version 1 has the published bytes, and its height is stored wi
   t.deepEqual(decoded, { ...header, id: decoded.id });
 });
 
-test('bytes that are no stored header are refused', (t) => {
+test('bytes that are not a stored header are refused', (t) => {
   const stored = codec.encodeHeader(headerWith());
   for (const bytes of [Buffer.alloc(0), stored.subarray(1), Buffer.concat([stored, Buffer.alloc(1)])]) {
     t.throws(() => codec.decodeHeader(bytes), { code: 'HEADER_BYTES_INVALID' });

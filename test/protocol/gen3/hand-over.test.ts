@@ -54,7 +54,7 @@ test('on a chain without final blocks the estimate counts from now, not from the
   t.true(untilS > sinceS + 100 * blockTimeS && untilS < sinceS + 202 * blockTimeS);
 });
 
-test('while finality stands still the answer gives its cause instead of an estimate', (t) => {
+test('while finality is stalled, the answer gives the cause instead of an estimate', (t) => {
   const maker = grown(260);
   maker.forge({ missedSlots: 500 });
   const over = ask(maker, { sinceS: maker.tip.timestamp });
@@ -67,7 +67,7 @@ test('while finality stands still the answer gives its cause instead of an estim
   );
 });
 
-test('when the chain stands still the answer gives no time in the past', (t) => {
+test('when the chain is stalled, the answer gives no time in the past', (t) => {
   for (const maker of [grown(40), grown(260)]) {
     const sinceS = maker.tip.timestamp;
     const before = ask(maker, { sinceS });
