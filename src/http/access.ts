@@ -31,7 +31,7 @@ export function readAddressList(entries: readonly string[], observer: Observer):
   const list = new BlockList();
   for (const entry of entries)
     if (!addEntry(list, entry))
-      observer.log('warn', 'HTTP_WHITELIST_ENTRY_INVALID', 'A whitelist entry is no address or network', { entry });
+      observer.log('warn', 'HTTP_WHITELIST_ENTRY_INVALID', 'A whitelist entry is not an address or network', { entry });
   return listOf(list);
 }
 

@@ -320,7 +320,7 @@ function problemOfReading(error: unknown, request: Request): Problem | undefined
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
   // The parser's error message quotes the body. On these paths, the body may contain a passphrase.
-  const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is no JSON' : error.message;
+  const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is not JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
   const sentence = `API error: ${error.name}: ${error.message}`;

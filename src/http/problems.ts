@@ -180,7 +180,7 @@ export function problemOf(error: unknown, generation: Generation): Problem | und
       generation,
     );
   if (!(error instanceof ProtocolError)) return undefined;
-  if (error.code === 'CURSOR_INVALID') return cursorInvalid('after is no place in this list.');
+  if (error.code === 'CURSOR_INVALID') return cursorInvalid('after is not a place in this list.');
   const status = STATUS_BY_CODE[error.code];
   if (status === undefined) return undefined;
   return new Problem(status, { message: error.message, ...(REASONS.has(error.code) ? { reason: error.code } : {}) });

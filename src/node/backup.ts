@@ -91,7 +91,7 @@ export async function createSnapshot(
 ): Promise<CopiedChain> {
   // A rename may replace only a regular file. A rename would destroy a device such as `/dev/null`.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
+    throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is not a regular file: name another one`);
   }
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;

@@ -75,7 +75,7 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
         const beforeMs = parts.spentMs();
         search.step(parts);
         // The empty function prevents the checks from counting as wasted checks of the client, because asking for
-        // signers is no offence.
+        // signers is not an offence.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;

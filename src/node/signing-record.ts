@@ -86,14 +86,14 @@ export function recordOfText(text: string, file: string): SigningRecord {
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalid('is no signing record, or was cut short');
+    throw invalid('is not a signing record, or was cut short');
   }
   const { format, checksum, networkIdentifier, exportedAtS, isCopy, delegates } = (value ??
     {}) as Partial<SigningRecord> & {
     readonly format?: unknown;
     readonly checksum?: unknown;
   };
-  if (format !== FORMAT) throw invalid(`is no signing record of the form \`${FORMAT}\``);
+  if (format !== FORMAT) throw invalid(`is not a signing record of the form \`${FORMAT}\``);
   const isWhole =
     typeof networkIdentifier === 'string' &&
     Number.isSafeInteger(exportedAtS) &&

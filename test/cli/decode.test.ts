@@ -81,7 +81,7 @@ test.serial('decode shows the address of a public key, and the members of a head
 for (const [given, message] of [
   ['zz', /neither hexadecimal digits nor JSON/],
   ['abcd', /no transaction, block header or public key/],
-  ['{"type":8}', /this is no transaction/],
+  ['{"type":8}', /this is not a transaction/],
 ] as const) {
   test.serial(`decode refuses ${given} in one line`, async (t) => {
     const { code, stdout, stderr } = await runCli(['decode', given]);

@@ -390,12 +390,12 @@ test.serial('impossible faults are refused in one line that names them, and noth
     [['partition', '0,1|7'], /there is no node 7: the last one is 3/],
     [['partition', '0,1', '1,2'], /node 1 is named twice: it can be of one part only/],
     [['partition', '0,1,2,3'], /one part of all nodes cuts nothing: name two parts/],
-    [['partition', '0;1'], /`0;1` is no part of a network: give the numbers of its nodes/],
-    [['delay', '3'], /`3` is no delay: give a time from 0ms to 60s, such as 150ms/],
+    [['partition', '0;1'], /`0;1` is not part of a network: give the numbers of its nodes/],
+    [['delay', '3'], /`3` is not a delay: give a time from 0ms to 60s, such as 150ms/],
     [['delay', '1s', '9'], /there is no node 9/],
-    [['loss', '200%'], /`200%` is no share of messages: give one from 0% to 100%/],
-    [['skew', '1', '3s'], /`3s` is no distance of a clock: give \+3s, -500ms or 0s/],
-    [['skew', '1', '--fast'], /`--fast` is no distance of a clock/],
+    [['loss', '200%'], /`200%` is not a share of messages: give one from 0% to 100%/],
+    [['skew', '1', '3s'], /`3s` is not a clock offset: give \+3s, -500ms or 0s/],
+    [['skew', '1', '--fast'], /`--fast` is not a clock offset/],
     [['skew', '9', '+3s'], /there is no node 9/],
   ] as const) {
     const { code, stderr } = await runCli(['devnet', ...args, '--data-dir', directory]);

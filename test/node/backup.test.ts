@@ -124,7 +124,7 @@ test('a snapshot does not replace a device, a pipe or a folder', async (t) => {
   mkdirSync(join(folder, 'place'));
   for (const file of [pipe, join(folder, 'place')]) {
     const error = await t.throwsAsync(createSnapshot(place, file), { code: 'SNAPSHOT_UNWRITABLE' });
-    t.regex(error.message, /is no regular file/);
+    t.regex(error.message, /is not a regular file/);
   }
   t.true(statSync(pipe).isFIFO());
   t.deepEqual(readdirSync(folder).sort(), ['data', 'pipe', 'place']);

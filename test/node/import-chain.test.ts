@@ -140,7 +140,7 @@ const FLIPS: readonly (readonly [string, number, RegExp, RegExp])[] = [
   ['a fee', 90, /"fee":"[0-9]/, /'\.transactions\[0\]\.fee' should be "10000000"/],
   ["a block's id", 34, /"id":"[0-9](?=[0-9]*"}$)/, /'\.id' should be/],
   ['a name of a member', 36, /"reward/, /'\.rewara' is unknown|BLOCK_/],
-  ['the shape', 119, /"version":2,/, /it is no JSON/],
+  ['the shape', 119, /"version":2,/, /it is not JSON/],
 ];
 
 for (const [what, height, pattern, reason] of FLIPS) {

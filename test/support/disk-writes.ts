@@ -1,6 +1,6 @@
 /**
  * Calls a function before each write to files below a folder. So a test can end the work of a folder sink between any
- * two writes, as a kill of its process does. Opening a file is no write, so a file that was opened and not written is
+ * two writes, as a kill of its process does. Opening a file is not a write, so a file that was opened and not written is
  * left empty. Only the functions of `node:fs/promises` are seen: no streams, and no synchronous functions of `node:fs`.
  */
 

@@ -106,7 +106,7 @@ function configured(node: NodeAsker): Promise<readonly ForgingState[]> {
 async function chosenKey(publicKey: string | undefined, node: NodeAsker): Promise<string> {
   if (publicKey !== undefined) {
     if (isCanonicalHex(publicKey, 32)) return publicKey;
-    throw usageError(`\`${publicKey}\` is no public key: give 64 lower-case hexadecimal digits`);
+    throw usageError(`\`${publicKey}\` is not a public key: give 64 lower-case hexadecimal digits`);
   }
   const delegates = await configured(node);
   const [only, ...others] = delegates;

@@ -17,10 +17,10 @@ import { makeTransaction } from '../wallet/send.ts';
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);
-  if (fault !== undefined) throw usageError(`\`${address}\` is no address: ${fault}`);
+  if (fault !== undefined) throw usageError(`\`${address}\` is not an address: ${fault}`);
   const amount = beddowsOfLskText(amountText);
   if (amount === undefined || amount === 0n || amount > AMOUNT_MAX) {
-    throw usageError(`\`${amountText}\` is no amount: give LSK above 0 with at most 8 decimals, such as 1.5`);
+    throw usageError(`\`${amountText}\` is not an amount: give LSK above 0 with at most 8 decimals, such as 1.5`);
   }
   const { data } = flags;
   await makeTransaction(flags, () => ({

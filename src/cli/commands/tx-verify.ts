@@ -14,7 +14,7 @@ import { documentsIn } from '../wallet/documents.ts';
 import { networkAt } from '../wallet/network.ts';
 
 interface Verified extends Examined {
-  /** Undefined when the document is no transaction. */
+  /** Undefined when the document is not a transaction. */
   readonly transaction: Transaction | undefined;
 }
 

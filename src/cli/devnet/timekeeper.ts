@@ -150,7 +150,7 @@ export class Timekeeper {
   warp(toMs: number): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
       // NaN would pass all comparisons below.
-      if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is no moment: the clock stays at ${this.#timeText()}`);
+      if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is not a time: the clock stays at ${this.#timeText()}`);
       if (toMs < this.nowMs()) {
         const message = `the devnet's clock stands at ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
         throw new ProtocolError('DEVNET_TIME_BACKWARDS', { toMs }, message);

@@ -192,6 +192,6 @@ async function refuseOtherNetwork(node: NodeAsker, { name, params }: SourceNetwo
   throw new ProtocolError(
     'SINK_OF_OTHER_CHAIN',
     { node: node.base, genesisBlockId: genesis?.id },
-    `${node.base} is no node of ${name}: its genesis block is ${genesis?.id ?? 'unknown'}, not ${params.genesisBlockId}`,
+    `${node.base} is not a node of ${name}: its genesis block is ${genesis?.id ?? 'unknown'}, not ${params.genesisBlockId}`,
   );
 }

@@ -257,7 +257,7 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
       if (isReadOnlyMedium(error)) continue;
       throw storeNotAllowed(directory, 'write to', path, error);
     }
-    if (!statSync(path).isFile()) throw storeUnreadable(directory, `${name} is no file`);
+    if (!statSync(path).isFile()) throw storeUnreadable(directory, `${name} is not a file`);
   }
 }
 

@@ -290,9 +290,9 @@ for (const [about, change, message] of [
   ['a previous block above 64 bits', { previousBlockId: (2n ** 64n).toString() }, /'\.previousBlockId'/],
   ['a previous block as number', { previousBlockId: 9 }, /'\.previousBlockId'/],
   ['a short hash', { payloadHash: 'ab' }, /'\.payloadHash'/],
-  ['a generator that is no key', { generatorPublicKey: 'x'.repeat(64) }, /'\.generatorPublicKey'/],
+  ['a generator that is not a key', { generatorPublicKey: 'x'.repeat(64) }, /'\.generatorPublicKey'/],
   ['no signature', { blockSignature: undefined }, /'\.blockSignature'/],
-  ['transactions that are no list', { transactions: {} }, /'\.transactions' should be array/],
+  ['transactions that are not a list', { transactions: {} }, /'\.transactions' should be array/],
   ['too many transactions', { transactions: Array.from({ length: 151 }) }, /more than 150 items/],
 ] as const) {
   test(`a block with ${about} is malformed`, (t) => {

@@ -199,7 +199,7 @@ for (const backend of BACKENDS) {
       }
       const digest = store.stateDigest();
       append(store, { reward: 5n });
-      t.is(store.stateDigest(), digest, 'blocks are no part of it');
+      t.is(store.stateDigest(), digest, 'blocks are not part of it');
       t.regex(digest, /^[0-9a-f]{64}$/);
     });
   });

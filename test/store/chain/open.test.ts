@@ -520,7 +520,7 @@ test('a folder in the place of the lock file is refused', async (t) => {
     rmSync(join(directory, 'lock.mdb'));
     mkdirSync(join(directory, 'lock.mdb'));
     const error = await t.throwsAsync(openIn(directory), { code: 'STORE_UNREADABLE' });
-    t.regex(error?.message ?? '', /lock\.mdb is no file/);
+    t.regex(error?.message ?? '', /lock\.mdb is not a file/);
   });
 });
 
