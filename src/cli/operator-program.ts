@@ -96,7 +96,7 @@ ${EXIT_CODES}`,
   onlyCommands(snapshot);
   withPlace(command(snapshot, 'create', 'write the chain and its state to one compressed file'))
     .argument('<file>', 'file to write')
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'replace an existing file')
     .option('--json', 'print {"file","network","height","blockId","digest"}')
     .addHelpText(
       'after',

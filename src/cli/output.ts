@@ -16,7 +16,7 @@ const FULL_PIPE_PAUSE_MS = 5;
 const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left where it goes',
   EDQUOT: 'the disk quota is used up where it goes',
-  EPIPE: 'what reads it has ended before everything was written (a closed pipe)',
+  EPIPE: 'the reading program ended before all output was written (a closed pipe)',
   EBADF: 'it is closed',
 };
 

@@ -76,7 +76,7 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
 export function removeDraftsAtStop(): void {
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => {
-      const what = removeDrafts() > 0 ? 'what it had written so far is removed' : 'it had written nothing';
+      const what = removeDrafts() > 0 ? 'its incomplete output was removed' : 'it had written nothing';
       printStderr(`bloomery: stopped by ${signal}; ${what}`);
       process.exit(EXIT.failed);
     });

@@ -101,7 +101,7 @@ export class ChainListeners {
       observer.log('info', 'BLOCK_APPLIED', 'applied a block', fields);
     } else {
       const fields = { height, blockId, replacedId: replaced.id };
-      observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that came in its slot', fields);
+      observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that arrived in its own slot', fields);
     }
   }
 

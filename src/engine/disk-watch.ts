@@ -22,7 +22,7 @@ const TRIAL_NOTE_BYTES = 4000;
 
 /** Remedies, by the error code of a failed write. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  STORE_WRITE_FAILED: 'make room on the disk or repair it, and the node goes on by itself',
+  STORE_WRITE_FAILED: 'free space on the disk or repair it, and the node continues without a restart',
   STORE_TAKEN_OVER: 'stop this process, and start it again when no other has the folder',
 };
 
@@ -86,7 +86,7 @@ export class DiskWatch {
         });
       }
       this.#failure = undefined;
-      observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
+      observer.log('info', 'STORE_WRITES_AGAIN', 'writes to the disk succeed again');
     } catch (error) {
       // The method records the error of the trial write and does not throw it. The change before the trial write is on
       // disk, so the caller must not get an error.
@@ -96,7 +96,9 @@ export class DiskWatch {
 
   #fails(error: ProtocolError, remedy: string): void {
     this.#recordFailure(error);
-    this.#dependencies.observer.log('error', error.code, `blocks cannot be kept: ${remedy}`, { reason: error.message });
+    this.#dependencies.observer.log('error', error.code, `blocks cannot be stored: ${remedy}`, {
+      reason: error.message,
+    });
   }
 
   #recordFailure(error: unknown): void {

@@ -203,8 +203,8 @@ export class Engine {
       gossipTargets: () => this.peers.gossipTargets(),
       penalise: this.#penalise,
       payerOf: (peerId) => {
-        const crowd = this.peers.isNamed(peerId) ? 'namedPeers' : 'peers';
-        return this.verificationBudget.payer(sourceOf(peerId), crowd);
+        const group = this.peers.isNamed(peerId) ? 'namedPeers' : 'peers';
+        return this.verificationBudget.payer(sourceOf(peerId), group);
       },
       cutWasteful: (peerId) => {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);

@@ -65,7 +65,7 @@ export async function backUp(
 ): Promise<CopiedChain> {
   const target = join(folder, basename(place.dataDirectory));
   if (existsSync(target)) {
-    throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} is there already: choose another folder`);
+    throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} already exists: choose another folder`);
   }
   const draft = join(folder, `.${basename(target)}.part`);
   return withDrafts([draft], async () => {

@@ -107,8 +107,8 @@ export class WatermarkFiles implements SigningWatermarks {
     if (this.#isFailureLogged) return;
     this.#isFailureLogged = true;
     const message =
-      `watermarks of what was signed cannot be ${what}: a data folder that is put back from a backup will not be noticed by ` +
-      'them; name a folder with forging.watermarkFolder, or `none` to do without';
+      `watermarks of signatures cannot be ${what}, so they cannot reveal a data folder that was restored from a backup; ` +
+      'set another folder with forging.watermarkFolder, or `none` to run without watermarks';
     this.#observer.log('warn', 'FORGING_WATERMARK_FAILED', message, {
       folder: this.#folder,
       reason: messageOf(error),

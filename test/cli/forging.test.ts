@@ -180,7 +180,7 @@ test.serial(
     t.deepEqual(knownIn('into'), { last: HEADER, heldSinceS: 0 });
     // The first import marks the file itself as a copy, and the mark stays when the file is moved.
     const second = await run(['import', file], 'other', { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' });
-    t.regex(second.stdout, /it is a copy, so the node first makes sure that nobody else signs/);
+    t.regex(second.stdout, /it is a copy, so the node first makes sure that no other node signs/);
     t.true(knownIn('other').heldSinceS > HEADER.timestamp);
     // The machine also remembers that the record was imported.
     const third = await run(['import', copy], 'third');

@@ -108,7 +108,7 @@ test('expectations have bounds, nodes and a time limit', (t) => {
   t.deepEqual(
     conditions('expect: { account: { of: account_1, balance: { min: 1 } }, log: BLOCK_APPLIED }')?.conditions,
     [
-      { kind: 'account', who: 'account_1', balance: { min: 100_000_000n } },
+      { kind: 'account', account: 'account_1', balance: { min: 100_000_000n } },
       { kind: 'log', code: 'BLOCK_APPLIED', bounds: { min: 1 } },
     ],
   );
@@ -197,7 +197,7 @@ for (const [step, sentence] of [
   ['heal: now', '`heal` takes no value'],
   ['kill', 'the number of a node must be an integer from 0 to 2'],
   ['partition: 0|3', 'there is no node 3: the last one is 2'],
-  ['partition: 0,1|1', 'node 1 is named twice: it can be of one part only'],
+  ['partition: 0,1|1', 'node 1 is listed twice: a node can be in one part only'],
   ['partition: [[0, 1, 2]]', 'one part of all nodes cuts nothing: name two parts'],
   ['partition: here', /`partition`: `here` is not part of a network/],
   ['delay: 150', /`delay`: `150` is not a delay/],
@@ -212,10 +212,10 @@ for (const [step, sentence] of [
   ['transfer: { to: 77L, amount: 1 }', '`transfer` must have `from`'],
   ['wait: 5', /`wait` must be a time up to an hour/],
   ['wait: 2h', /`wait` must be a time up to an hour/],
-  ['expect: {}', '`expect` must say what is expected'],
+  ['expect: {}', '`expect` needs at least one condition'],
   ['expect: { height: 5 }', '`expect` has no `height`: did you mean heights?'],
   ['expect: { heights: many }', 'a bound must be an integer from 0 to 4294967295'],
-  ['expect: { heights: { equals: 1, min: 1 } }', '`equals` stands alone, without `min` and `max`'],
+  ['expect: { heights: { equals: 1, min: 1 } }', '`equals` cannot be combined with `min` or `max`'],
   ['expect: { heights: {} }', 'give `min`, `max` or `equals`'],
   ['expect: { sameBlock: yes }', '`sameBlock` must be true or false'],
   ['expect: { noPenalty: false }', '`noPenalty` can only be true'],

@@ -108,7 +108,7 @@ test.serial('each slot between two blocks is printed with its forger and the rec
       'then this node forged block 10 (123); ' +
       'then block 10 (123) was reverted at 19:48:10 UTC for the branch of block 10 (456)',
   );
-  t.is(slots[1].reason, 'a block came and was refused: signature (BLOCK_SIGNATURE_INVALID)');
+  t.is(slots[1].reason, 'a block arrived and was refused: signature (BLOCK_SIGNATURE_INVALID)');
   t.is(slots[2].reason, 'the delegate was switched on and nothing was recorded of the slot');
 });
 
@@ -178,12 +178,12 @@ test.serial(
     const stuck = { ...WHOLE, uncertainFrom: 1004 };
     const missed = await missedAt(t, 1004, stuck);
     t.is(missed.orderOfHeight, 10);
-    t.regex(missed.reason, /^no block came here, and the chain of this node ends at height 10: another round may/);
+    t.regex(missed.reason, /^no block arrived here, and the chain of this node ends at height 10: another round may/);
     const { stdout } = await runCli(['why', 'missed', '1004', '--node', await node(t, stuck, {})]);
     t.regex(stdout, /UTC, perhaps d95 \(forges on this node\) by the order of height 10: /);
     const unknown = await missedAt(t, 1004, { ...WHOLE, isForgerKnown: false });
     t.is(unknown.delegate, undefined);
-    t.is(unknown.reason, 'no block came here, and whose slot it was is not known any more');
+    t.is(unknown.reason, 'no block arrived here, and the owner of the slot is no longer known');
   },
 );
 

@@ -128,7 +128,7 @@ test.serial('a year passes at once, for clients too, and the next blocks have th
   t.true(block.timestamp >= before + YEAR_S);
   const { code, stderr } = await runCli(['devnet', 'warp', '2020-01-01', '--data-dir', directory]);
   t.is(code, 1);
-  t.regex(stderr, /clock stands at 20\d\d-.* and cannot go back: revert to a snapshot/);
+  t.regex(stderr, /clock is stopped at 20\d\d-.* and cannot go back: revert to a snapshot/);
 });
 
 test.serial('a frozen clock stands still until it is resumed', async (t) => {
@@ -388,7 +388,7 @@ test.serial('links are slow and lossy, and a clock is skewed, until they are hea
 test.serial('impossible faults are refused in one line that names them, and nothing changes', async (t) => {
   for (const [args, sentence] of [
     [['partition', '0,1|7'], /there is no node 7: the last one is 3/],
-    [['partition', '0,1', '1,2'], /node 1 is named twice: it can be of one part only/],
+    [['partition', '0,1', '1,2'], /node 1 is listed twice: a node can be in one part only/],
     [['partition', '0,1,2,3'], /one part of all nodes cuts nothing: name two parts/],
     [['partition', '0;1'], /`0;1` is not part of a network: give the numbers of its nodes/],
     [['delay', '3'], /`3` is not a delay: give a time from 0ms to 60s, such as 150ms/],

@@ -119,7 +119,7 @@ test('endless requests of strangers use up their budget and are then refused; lo
       );
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
-    // The limit is the initial budget of a crowd, a tenth of the time, and one check that may exceed the budget.
+    // The limit is the initial budget of a group, a tenth of the time, and one check that may exceed the budget.
     t.true(spentMs() <= 300 + nowMs / 10 + CHECK_MS, `${spentMs()} ms after ${nowMs} ms`);
   }
   t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'answered']);

@@ -59,7 +59,7 @@ export class DevnetControl {
   }
 
   async resume(node: number | undefined): Promise<void> {
-    if (node === undefined) return this.#time('resume', {}, 'the clock goes on from');
+    if (node === undefined) return this.#time('resume', {}, 'the clock continues from');
     this.#printNode(await this.#ask('resume', { node }, ANSWERS.node));
   }
 
@@ -117,7 +117,7 @@ export class DevnetControl {
 
   async mode(mode: MiningMode): Promise<void> {
     const answer = await this.#ask('mode', { mode }, ANSWERS.mode);
-    this.#print(answer, [`blocks come ${mode}`]);
+    this.#print(answer, [`block mode: ${mode}`]);
   }
 
   warp(to: string): Promise<void> {
@@ -125,7 +125,7 @@ export class DevnetControl {
   }
 
   freeze(): Promise<void> {
-    return this.#time('freeze', {}, 'the clock stands at');
+    return this.#time('freeze', {}, 'the clock is stopped at');
   }
 
   async snapshot(name: string): Promise<void> {

@@ -140,7 +140,7 @@ function refuseSourceInside(directory: string, { path, chain }: ForkSource): voi
   const place = chain.kind === 'folder' ? chain.dataDirectory : chain.file;
   const folder = existsSync(directory) ? realpathSync(directory) : directory;
   if (relative(folder, realpathSync(place)).startsWith('..')) return;
-  throw usageError(`--fork ${path}: lies in the folder of the devnet, ${directory}: choose another with --data-dir`);
+  throw usageError(`--fork ${path}: is in the folder of the devnet, ${directory}: choose another with --data-dir`);
 }
 
 /** Copies the chain of the source to the nodes, unless an earlier run in this folder has copied the chain. */

@@ -58,14 +58,14 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
         print(event);
         last = event.id ?? last;
       }
-      printStderr(`${node.base} ended the stream; it is asked again until it is back`);
+      printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
       // The command connects again after a lost connection, and after the answer of a busy node or of a balancer without
       // a node. A malformed or unreadable answer ends the command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))
-        printStderr(`${node.base} is lost (${messageOf(error)}); it is asked until it is back`);
+        printStderr(`${node.base} is unreachable (${messageOf(error)}); the command retries until the node answers`);
     }
     await sleep(AGAIN_MS);
   }

@@ -104,9 +104,9 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const ending =
     imported !== undefined
       ? `; it was imported into ${imported.into} at ${new Date(imported.atS * 1000).toISOString()}, so it counts as a copy, and the ` +
-        'node first makes sure that nobody else signs: to move the delegates, export them there'
+        'node first makes sure that no other node signs: to move the delegates, export them there'
       : record.isCopy
-        ? '; it is a copy, so the node first makes sure that nobody else signs'
+        ? '; it is a copy, so the node first makes sure that no other node signs'
         : '; this node may sign for them now';
   const advice = isMarked ? '' : `; ${name} could not be marked as imported: remove it, and import it nowhere else`;
   report('the record was imported', () => {

@@ -111,7 +111,7 @@ async function chosenKey(publicKey: string | undefined, node: NodeAsker): Promis
   const delegates = await configured(node);
   const [only, ...others] = delegates;
   if (only !== undefined && others.length === 0) return only.publicKey;
-  throw usageError(`the node has ${delegates.length} configured delegates: say which by its public key`);
+  throw usageError(`the node has ${delegates.length} configured delegates: name one by its public key`);
 }
 
 function lineOf({ publicKey, forging, waiting, paused }: ForgingState): string {

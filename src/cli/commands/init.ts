@@ -61,7 +61,7 @@ function nextSteps({ httpPort, unitFile, delegate }: InitPlan, start: string): r
     ...(unitFile === undefined
       ? []
       : [
-          'or as a service, which comes back after a restart of the machine:',
+          'or as a service, which starts again after a restart of the machine:',
           `  sudo cp ${shellWord(unitFile)} /etc/systemd/system/bloomery.service`,
           '  sudo systemctl daemon-reload && sudo systemctl enable --now bloomery',
         ]),

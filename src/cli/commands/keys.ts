@@ -36,8 +36,8 @@ export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   if (json === true) return;
   printStderr(
     out === undefined
-      ? 'The passphrase is the account: write it down now, it is shown once and kept nowhere.'
-      : 'The passphrase is the account: keep a copy of the file where nobody else reads it.',
+      ? 'The passphrase is the account: write it down now, because it is shown once and not stored.'
+      : 'The passphrase is the account: keep a copy of the file that no other person can read.',
   );
 }
 

@@ -84,6 +84,8 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;
   if (node === undefined)
-    throw usageError(`--offline needs public keys: no node is asked for the key of \`${nameOrKey}\``);
+    throw usageError(
+      `--offline needs public keys, because the command queries no node for the key of \`${nameOrKey}\``,
+    );
   return delegateKey(node, nameOrKey);
 }

@@ -31,7 +31,7 @@ export class FaultControl {
     const named = lists.map((part) => this.#checkedNodes(part));
     const all = named.flat();
     const twice = all.find((node, position) => all.indexOf(node) !== position);
-    if (twice !== undefined) throw usageError(`node ${twice} is named twice: it can be of one part only`);
+    if (twice !== undefined) throw usageError(`node ${twice} is listed twice: a node can be in one part only`);
     if (named.length < 2 && all.length === this.#numbers().length) {
       throw usageError('one part of all nodes cuts nothing: name two parts, or end a partition with heal');
     }

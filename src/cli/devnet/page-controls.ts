@@ -79,7 +79,7 @@ export class PageControls implements DevnetControls {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(number);
-        const message = `the devnet still works on ${operation}: this page shows the result when it is there`;
+        const message = `the devnet still works on ${operation}: this page shows the result when it is available`;
         reject(new ProtocolError('DEVNET_STILL_WORKING', {}, message));
       }, this.#answerMsMax);
       this.#waiting.set(number, { resolve, reject, timer });

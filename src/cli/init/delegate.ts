@@ -94,7 +94,7 @@ async function readPassword(flags: InitFlags, interview: Interview | undefined):
     isSecret: true,
     read: (again) => {
       if (again === password) return again;
-      throw usageError('the two differ: say the first one again');
+      throw usageError('the two differ: enter the first one again');
     },
   });
 }

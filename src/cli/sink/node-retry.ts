@@ -54,7 +54,7 @@ export class NodeRetry {
     if (!isTransient(error)) throw error;
     const isBehind = codeOf(error) === 'NODE_BEHIND';
     if (this.#failures === 0 || (isBehind && !this.#wasBehind))
-      print(`${messageOf(error)}; it is asked again until it answers`);
+      print(`${messageOf(error)}; the command retries until the node answers`);
     this.#wasBehind = isBehind;
     const waitMs = retryAfterMs(error) ?? Math.min(PAUSE_MS_MAX, pauseMs * 2 ** Math.min(this.#failures, 16));
     this.#failures += 1;
@@ -106,7 +106,7 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
   try {
     for (;;) {
       const next = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`nothing came for ${silenceMs / 1000} s`)), silenceMs);
+        const timer = setTimeout(() => reject(new Error(`no data arrived for ${silenceMs / 1000} s`)), silenceMs);
         void iterator
           .next()
           .then(resolve, reject)

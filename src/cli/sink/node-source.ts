@@ -144,10 +144,10 @@ async function* changesIn(
     if (event.event === 'log/gap') return;
     const { id, height } = (event.data ?? {}) as { readonly id?: unknown; readonly height?: unknown };
     if (event.event === 'blocks/delete') {
-      if (typeof id !== 'string' || typeof height !== 'number') throw malformed('no block is named that went');
+      if (typeof id !== 'string' || typeof height !== 'number') throw malformed('the reverted block is not named');
       yield* chain.reverted({ id, height });
     } else if (event.event === 'finalized/change') {
-      if (typeof height !== 'number') throw malformed('no height is named that is final');
+      if (typeof height !== 'number') throw malformed('the final height is missing');
       yield* chain.finalized(height);
     } else {
       const block = reader.read(event);

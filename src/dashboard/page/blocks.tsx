@@ -15,7 +15,7 @@ import {
   DelegateLink,
   Facts,
   Id,
-  Moment,
+  DateTime,
   Table,
   type Column,
   type Sorting,
@@ -141,7 +141,7 @@ function BlockFacts({ block }: { block: Block }) {
       <Facts
         facts={[
           ['Id', <Copied key="id" text={block.id} />],
-          ['Forged', <Moment key="moment" timestamp={block.timestamp} />],
+          ['Forged', <DateTime key="moment" timestamp={block.timestamp} />],
           [
             'Delegate',
             <DelegateLink key="delegate" publicKey={block.generatorPublicKey} address={block.generatorAddress} />,

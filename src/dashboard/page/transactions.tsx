@@ -13,7 +13,19 @@ import { OwnGroup } from './group.tsx';
 import { useAsked, useLive, useRequest } from './hooks.ts';
 import { pageOf, Pages } from './paging.tsx';
 import { findWaiting, MissingSigners, type Waiting } from './pool.tsx';
-import { Age, Amount, Answered, BlockLink, Facts, Go, Id, Moment, Table, type Column, type Sorting } from './parts.tsx';
+import {
+  Age,
+  Amount,
+  Answered,
+  BlockLink,
+  Facts,
+  Go,
+  Id,
+  DateTime,
+  Table,
+  type Column,
+  type Sorting,
+} from './parts.tsx';
 
 /**
  * @param props.address account whose transactions are listed; sent amounts then have a minus sign and received amounts
@@ -185,7 +197,7 @@ function TransactionFacts({ transaction, state }: Found) {
         facts={[
           ['Id', <Copied key="id" text={id} />],
           ['Kind', typeText(type)],
-          ['Made', <Moment key="made" timestamp={timestamp} />],
+          ['Made', <DateTime key="made" timestamp={timestamp} />],
           ['From', <Id key="from" view="accounts" item={senderId} isWhole />],
           ...(recipientId ? [['To', <Id key="to" view="accounts" item={recipientId} isWhole />] as const] : []),
           ...(amount === '0' ? [] : [['Amount', amountText(amount)] as const]),

@@ -19,7 +19,7 @@ export interface GuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
   /** Checks that our tip is the tip of the network. */
-  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'hasNobodyGoneOn'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'isTipSurelyNewest'>;
   /**
    * If true, a delegate signs whenever the journal allows it. The node then ignores signatures that the delegate made
    * on other nodes.
@@ -185,7 +185,7 @@ export class SigningGuard {
       const reason = `${ahead} peers have a chain, and this node has the genesis block alone`;
       return { code: 'FORGING_OLD_TIP', reason };
     }
-    return tipCheck.hasNobodyGoneOn() ? undefined : this.#watch(publicKey);
+    return tipCheck.isTipSurelyNewest() ? undefined : this.#watch(publicKey);
   }
 
   #watch(publicKey: PublicKey): Waiting | undefined {
@@ -208,7 +208,7 @@ export class SigningGuard {
     // journal is also incomplete, the node must watch one slot.
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
-    const isSettled = this.#dependencies.tipCheck.hasNobodyGoneOn();
+    const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
     const hasWatched = watched > Number.NEGATIVE_INFINITY && chain.currentSlot() > watched;
     if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
       return undefined;

@@ -108,7 +108,9 @@ export class OwnSlotOutcomes implements ChainListener {
     for (const [delegate, slots] of byDelegate) {
       observer.count('own_slots_total', slots.length, { result: kind });
       const message =
-        kind === 'missed' ? 'slots of ours have no block in the chain' : 'blocks of ours gave way to another branch';
+        kind === 'missed'
+          ? 'slots of our delegates have no block in the chain'
+          : 'blocks of our delegates were reverted for another branch';
       const named = slots.slice(-SLOTS_NAMED_MAX).join(' ');
       observer.log('warn', SLOT_CODES[kind], message, { delegate, count: slots.length, slots: named, height });
       for (const listener of this.#listeners) listener({ kind, delegate, slots, height });

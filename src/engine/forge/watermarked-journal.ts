@@ -60,7 +60,7 @@ export class WatermarkedJournal implements SigningJournal {
         observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
       } else if (journal.isCopied && this.outside(delegate) === 'unknown' && !(areKept && last === undefined)) {
         journal.hold(delegate, nowS);
-        const message = 'the signing journal was copied here and may be out of date: signing waits as without one';
+        const message = 'the signing journal is a copy and may be out of date: the node waits as if it had no journal';
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
       }
     }

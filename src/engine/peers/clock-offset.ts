@@ -214,7 +214,7 @@ export class ClockOffset {
       return;
     }
     // If a peer's clock seems to be behind, its blocks may also be late for other reasons.
-    const late = offsetMs > 0 ? '' : ', or its blocks come late';
+    const late = offsetMs > 0 ? '' : ', or its blocks arrive late';
     const fields = { peer: verdict.peerId, offsetMs };
     if (kind === 'peer') {
       const message = `the clock of a peer is ${where} this node's and most others${late}`;

@@ -109,8 +109,8 @@ export function selectToExchange<C>(
 ): C | undefined {
   const places = new GroupPlaces(outbound.map(groupOf));
   const most = Math.max(0, ...outbound.map((connection) => places.of(groupOf(connection))));
-  const crowded = most > 1 ? outbound.filter((connection) => places.of(groupOf(connection)) === most) : outbound;
-  return crowded[random.below(Math.max(1, crowded.length))];
+  const candidates = most > 1 ? outbound.filter((connection) => places.of(groupOf(connection)) === most) : outbound;
+  return candidates[random.below(Math.max(1, candidates.length))];
 }
 
 /**
@@ -164,8 +164,8 @@ export function selectToEvict(
   const bestAnswered = answered.sort((a, b) => (b.responsiveness ?? 0) - (a.responsiveness ?? 0)).slice(0, some);
   rest = rest.filter((connection) => !bestAnswered.includes(connection));
   rest = rest.sort((a, b) => a.sinceMs - b.sinceMs).slice(Math.ceil(rest.length / 2));
-  const crowd = largestGroup(inbound, rest, netgroupOf);
-  const victim = crowd.length > 0 ? crowd[random.below(crowd.length)] : byAge.at(-1);
+  const largest = largestGroup(inbound, rest, netgroupOf);
+  const victim = largest.length > 0 ? largest[random.below(largest.length)] : byAge.at(-1);
   return victim?.peerId;
 }
 

@@ -162,7 +162,7 @@ export class TransactionPool {
         this.#events.received?.(transaction);
       } catch (error) {
         if (!(error instanceof TransactionRejected)) throw error;
-        this.#noteRefusal(error);
+        this.#recordRefusal(error);
         if (isFaultOfSender(error)) return { accepted, refused, fault: error };
         refused.push(error);
       }
@@ -366,7 +366,7 @@ export class TransactionPool {
       return { accepted: true, transaction, receivedAtMs };
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#noteRefusal(error);
+      this.#recordRefusal(error);
       return { accepted: false, code: error.code, message, errors: errorsOf(error) };
     }
   }
@@ -380,9 +380,9 @@ export class TransactionPool {
     this.#events.dropped?.(transaction, errors[0]?.message ?? '');
   }
 
-  #noteRefusal(error: ProtocolError): void {
+  #recordRefusal(error: ProtocolError): void {
     this.#observer.count('pool_refusals_total', 1, { code: error.code });
-    this.#observer.log('debug', error.code, 'Refused what was handed in', { reason: error.message });
+    this.#observer.log('debug', error.code, 'Refused a transaction or signature', { reason: error.message });
   }
 }
 

@@ -83,7 +83,7 @@ export class Admission implements ConnectionHost {
     this.#fullAnswers = {
       address_connections: tooManyConnectionsAnswer(`Too many connections: ${ofAddress}.`),
       connections: tooManyConnectionsAnswer('Too many connections: the node serves no more at once.'),
-      uncounted: tooManyConnectionsAnswer('The node is busy with something else: come back later.'),
+      uncounted: tooManyConnectionsAnswer('The node is busy: try again later.'),
     };
     options.shared?.listen({
       shutOut: (key) => {

@@ -8,15 +8,15 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
 
 /** Reasons of refusals, each with a description. */
 const REFUSAL_REASONS = {
-  access: 'the address may not ask',
-  rate: 'the address asked more than the rate limit allows',
+  access: 'the address has no access',
+  rate: 'the address sent more requests than the rate limit allows',
   route: 'there is no such path',
-  body: 'the body is too large, compressed, or the path takes none',
+  body: 'the body is too large or compressed, or the path accepts no body',
   malformed: 'the received bytes are not HTTP, or expect an unsupported feature',
-  pipelined: 'the client sent more on top of a request under way than may wait',
-  address_connections: 'the address has as many connections as one may have',
-  connections: 'there are as many connections as may be',
-  uncounted: 'the process that counts the connections of all did not answer in time',
+  pipelined: 'the client sent too many bytes during an unfinished request',
+  address_connections: 'the address has the maximum number of connections',
+  connections: 'the maximum number of connections is open',
+  uncounted: 'the process that counts all connections did not answer in time',
   arrivals: 'the address opens connections too fast',
   shut_out: 'the address sent more requests after it was refused',
   buffers: 'the connection held most of the buffer limit of all connections',

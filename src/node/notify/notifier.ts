@@ -77,7 +77,7 @@ export class Notifier {
       const message =
         kind === 'missed'
           ? `${name} missed ${count === 1 ? `slot ${last}` : `${count} slots up to ${last}`}`
-          : `${count === 1 ? 'a block' : `${count} blocks`} of ${name} gave way to another branch`;
+          : `reverted for another branch: ${count === 1 ? 'a block' : `${count} blocks`} of ${name}`;
       delivery.outbox.moveTo({ ...delivery.outbox.place, reportedSlots: { ...reportedSlots, [key]: last } });
       const fields = { delegate, username: name, count, firstSlot: fresh[0] ?? last, lastSlot: last, height };
       delivery.add({ id: `${code}-${delegate}-${last}`, code, time: new Date(timeMs).toISOString(), message, fields });

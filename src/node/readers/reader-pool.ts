@@ -149,7 +149,7 @@ export function createReaderPool({
             return resolve(found);
           }
           case 'failed':
-            reject(errorOf(message.outcome) ?? new Error('it does not say why'));
+            reject(errorOf(message.outcome) ?? new Error('without a reason'));
             return void child.kill('SIGKILL');
           case 'reads':
             return void reader.end.reads(message.calls);

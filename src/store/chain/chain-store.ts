@@ -257,7 +257,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   }
 
   snapshot(): StoredChain {
-    assert(this.#overlay === undefined, 'a snapshot is of what was committed');
+    assert(this.#overlay === undefined, 'a snapshot has only committed data');
     return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax, this.#directory);
   }
 

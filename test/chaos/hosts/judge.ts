@@ -62,7 +62,7 @@ export interface Explained {
 }
 
 /** The answer of a node about a slot whose delegate forges on another node. The test accepts the answer as correct. */
-const NOT_OURS = 'no block came here: ask the delegate';
+const NOT_OURS = 'no block arrived here: ask the delegate';
 /** The answer of a node that got no processor time for a whole slot on a busy machine. */
 const ABSENT = 'this node did nothing in the slot';
 const NOTHING_RECORDED = 'nothing is recorded';

@@ -40,7 +40,7 @@ function node(witnesses: Witnesses, signedBeyond: number) {
 }
 
 for (const [what, witnesses, signedBeyond, safe] of [
-  ['without a peer', NOBODY, 0, /see `bloomery peers` and connect one/],
+  ['without a peer', NOBODY, 0, /see `bloomery peers` and connect a peer/],
   [
     'that has lost blocks',
     { ...NOBODY, tips: [{ height: 2, maxHeightPrevoted: 0 }] },

@@ -51,10 +51,10 @@ test('many addresses in one netgroup get more than one outbound connection only 
     const spread = { groupOf: ({ group }: (typeof peers)[number]) => group, taken };
     return selectToDial(peers, [], free, seeded(3), spread).map(({ id }) => id.slice(0, 1));
   };
-  const crowd = (drawn: readonly string[]): number => drawn.filter((id) => id === 'a').length;
-  t.true(crowd(draw(20)) <= 1);
-  t.is(crowd(draw(20, [0])), 0, 'it has its place already');
-  t.is(crowd(draw(50)), 20, 'the other thirty come first');
+  const sameNetgroup = (drawn: readonly string[]): number => drawn.filter((id) => id === 'a').length;
+  t.true(sameNetgroup(draw(20)) <= 1);
+  t.is(sameNetgroup(draw(20, [0])), 0, 'it has its place already');
+  t.is(sameNetgroup(draw(50)), 20, 'the other thirty come first');
 });
 
 test('the outbound peer to replace is from the netgroup with most peers', (t) => {
@@ -115,7 +115,7 @@ test('fast and old connections and rare netgroups are protected from eviction', 
 });
 
 test('an eviction closes a connection of the largest netgroup, even when its peers connected first', (t) => {
-  const crowd = ids('c', 60).map((id, index) =>
+  const sameNetgroup = ids('c', 60).map((id, index) =>
     connection(id, { sinceMs: index, info: { ip: `7.7.${String(index)}.1`, wsPort: 1 } }),
   );
   const others = ids('o', 20).map((id, index) =>
@@ -123,7 +123,7 @@ test('an eviction closes a connection of the largest netgroup, even when its pee
   );
   const netgroup = (ip: string): number => Number(ip.split('.')[1]) + (ip.startsWith('7') ? 1_000 : 0);
   for (let seed = 0; seed < 50; seed += 1) {
-    t.regex(selectToEvict([...crowd, ...others], netgroup, seeded(seed)) ?? '', /^c/);
+    t.regex(selectToEvict([...sameNetgroup, ...others], netgroup, seeded(seed)) ?? '', /^c/);
   }
 });
 

@@ -48,7 +48,7 @@ test.serial('a node whose event loop hangs ends by the documented signal and log
   const { node, output, inflict } = await startNode(t);
   inflict('block');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
-  t.regex(lastLine(output()), /^bloomery: the node ended itself: the event loop stood still for 2\.\d s/);
+  t.regex(lastLine(output()), /^bloomery: the node ended itself: the event loop was blocked for 2\.\d s/);
 });
 
 test.serial('a node that was paused for longer than its limit continues', async (t) => {
