@@ -23,7 +23,7 @@ const TRIAL_NOTE_BYTES = 4000;
 /** Remedies, by the error code of a failed write. */
 const REMEDIES: Readonly<Record<string, string>> = {
   STORE_WRITE_FAILED: 'free space on the disk or repair it, and the node continues without a restart',
-  STORE_TAKEN_OVER: 'stop this process, and start it again when no other has the folder',
+  STORE_TAKEN_OVER: 'stop this process, and start it again when no other process uses the folder',
 };
 
 export interface DiskWatchDependencies {

@@ -197,7 +197,10 @@ test.serial(
     });
     for (const command of ['start', 'doctor', 'rollback'] as const) {
       t.is(all[command]?.code, 1, command);
-      t.regex(all[command]?.text ?? '', /its state is not what was written.*bloomery verify.*Restore it from a backup/);
+      t.regex(
+        all[command]?.text ?? '',
+        /its state does not match its checksum.*bloomery verify.*Restore it from a backup/,
+      );
     }
     t.is(all['verify']?.code, 1);
     t.regex(all['verify']?.text ?? '', /table accounts holds a wrong value .*restore the folder from a backup/);

@@ -225,7 +225,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   FOLDER_TAKEN_OVER: decided(
     'forge',
     'FORGING_PAUSED',
-    { slot: 9_990, reason: 'The chain store in /data is written to no more.', cause: 'STORE_TAKEN_OVER' },
+    { slot: 9_990, reason: 'The chain store in /data is no longer written.', cause: 'STORE_TAKEN_OVER' },
     3,
   ),
   WRITES_FAIL: decided('forge', 'STORE_WRITE_FAILED', { slot: 9_990, reason: 'no space left on device' }, 1),

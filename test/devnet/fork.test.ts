@@ -248,7 +248,7 @@ test('an impossible fork is refused with its reason', async (t) => {
   const { http, ws } = await freePortRanges(2);
   const ports = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--nodes', '2'];
   const message = await refused('--fork', damaged, ...place, ...ports, '--until-height', '4');
-  t.regex(message, /its state is not what was written/);
+  t.regex(message, /its state does not match its checksum/);
 });
 
 test('in a forked devnet, a signature by a real key is valid only for that key', (t) => {

@@ -218,7 +218,7 @@ test('a sink repeats a request to a busy or disconnected node after Retry-After,
   t.is(askedMs.length, refusals.length + 1);
   t.true((askedMs[1] ?? 0) - (askedMs[0] ?? 0) >= 990, 'it waits for as long as the node says');
   t.is(lines.length, 2, lines.join('; '));
-  t.regex(lines[0] ?? '', /busy; it is asked again until it answers$/);
+  t.regex(lines[0] ?? '', /busy; the command retries until the node answers$/);
   t.regex(lines[1] ?? '', /is back$/);
 });
 
@@ -266,7 +266,7 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
   t.is(heights.length, 12);
   t.is(asked, 3);
   t.true(performance.now() - startedMs > 500 + 20 * 50 + 500 - 100, 'a heartbeat ends the silence');
-  t.regex(lines[0] ?? '', /was lost \(nothing came for 0\.5 s\); it is asked again/);
+  t.regex(lines[0] ?? '', /was lost \(no data arrived for 0\.5 s\); the command retries/);
 });
 
 /** Starts a proxy that loses one event of the first stream of a node. */

@@ -45,7 +45,7 @@ for (const [what, witnesses, signedBeyond, safe] of [
     'that has lost blocks',
     { ...NOBODY, tips: [{ height: 2, maxHeightPrevoted: 0 }] },
     5,
-    /from peers, or from a newer backup/,
+    /from peers or from a newer backup/,
   ],
 ] as const) {
   test(`the log of a node ${what} names the safe remedy first, and the unsafe flag only after a round`, (t) => {
