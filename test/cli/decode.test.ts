@@ -80,7 +80,7 @@ test.serial('decode shows the address of a public key, and the members of a head
 
 for (const [given, message] of [
   ['zz', /neither hexadecimal digits nor JSON/],
-  ['abcd', /no transaction, block header or public key/],
+  ['abcd', /not a transaction, a block header or a public key/],
   ['{"type":8}', /this is not a transaction/],
 ] as const) {
   test.serial(`decode refuses ${given} in one line`, async (t) => {

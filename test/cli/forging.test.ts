@@ -66,7 +66,7 @@ test.serial(
     ]);
     const unclear = await runCli(['forging', 'enable', '--node', two.node], { env: PASSWORD });
     t.is(unclear.code, 2);
-    t.regex(unclear.stderr, /2 configured delegates: say which/);
+    t.regex(unclear.stderr, /2 configured delegates: name one/);
     t.deepEqual(two.put, []);
   },
 );

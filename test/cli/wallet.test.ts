@@ -323,7 +323,7 @@ test.serial(
     const send = (amount: string, more: readonly string[], env: Readonly<Record<string, string>>) =>
       spend(['transfer', OTHER.address, amount, '--node', url, ...more], { env: { ...ENV, ...env } });
     const second = { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase };
-    t.regex((await send('1', [], second)).stderr, /say --yes/);
+    t.regex((await send('1', [], second)).stderr, /use --yes/);
     t.regex((await send('1', ['--yes'], {})).stderr, /second passphrase: give it with --second-passphrase-file/);
     t.regex(
       (await send('1', ['--yes'], { BLOOMERY_SECOND_PASSPHRASE: 'x' })).stderr,

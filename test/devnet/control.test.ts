@@ -308,7 +308,7 @@ test.serial(
       join(directory, 'node-2'),
     ]);
     t.is(alone.code, 1, alone.stderr);
-    t.regex(alone.stderr, /is that of a devnet with blocks or transactions that nobody signed/);
+    t.regex(alone.stderr, /is that of a devnet with unsigned blocks or transactions/);
     await ask('restart', '2');
     const unknown = await runCli(['devnet', 'impersonate', '78L', '--data-dir', directory]);
     t.is(unknown.code, 1);
@@ -471,8 +471,8 @@ test.serial('the dashboard has the same operations, for this machine and its own
   const [transaction] = await get(2, `transactions?id=${sent.data.id}`);
   t.like(transaction, { recipientId: '4711L', amount: '7', asset: { data: 'tea' } });
   for (const [operation, parameters, status, message] of [
-    ['send', { from: 'nobody', address: '4711L', amount: '7' }, 400, /no account of this devnet/],
-    ['send', { from: 'account_1', address: '4711', amount: '7' }, 400, /no address/],
+    ['send', { from: 'nobody', address: '4711L', amount: '7' }, 400, /not an account of this devnet/],
+    ['send', { from: 'account_1', address: '4711', amount: '7' }, 400, /not an address/],
     ['send', { from: 'account_1', address: '4711L', amount: '7', data: 'é'.repeat(33) }, 400, /66 bytes/],
     ['send', { from: 'account_1', address: '4711L', amount: '9'.repeat(18) }, 409, /refused/],
     ['kill', { node: 1 }, 409, /serves this page/],

@@ -235,7 +235,7 @@ test('an impossible fork is refused with its reason', async (t) => {
   );
   for (const inside of [dataDir, folder]) {
     const own = ['--fork', dataDir, '--network', networkFolder, '--data-dir', inside, '--fresh'];
-    t.regex(await refused(...own), /lies in the folder of the devnet/);
+    t.regex(await refused(...own), /is in the folder of the devnet/);
   }
   const copy = join(folder, 'other');
   cpSync(join(dataDir, NETWORK_NAME), join(copy, 'devnet'), { recursive: true });

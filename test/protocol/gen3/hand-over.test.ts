@@ -63,7 +63,7 @@ test('while finality is stalled, the answer gives the cause instead of an estima
   t.is(over.untilS, undefined);
   t.regex(
     over.reason,
-    /^the chain has made nothing final for \d+ minutes, .* only their signing records end the wait$/,
+    /^no block became final for \d+ minutes, .* only an import of their signing records ends the wait$/,
   );
 });
 
@@ -77,7 +77,7 @@ test('when the chain is stalled, the answer gives no time in the past', (t) => {
     t.false(over.ready);
     if (over.ready) return;
     t.is(over.untilS, undefined);
-    t.regex(over.reason, /none has come since height \d+; .*: import their signing records, or waive this with --risk/);
+    t.regex(over.reason, /no block has arrived since height \d+; .*: import their signing records, or skip the wait with --risk/);
   }
 });
 

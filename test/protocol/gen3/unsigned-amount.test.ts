@@ -204,7 +204,7 @@ test('the pool accepts members that a block and a message can hold, and no impos
   const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
   t.is(faultOf({ note: nested(255) }), undefined);
   t.regex(faultOf({ note: nested(256) }) ?? '', /nest deeper than 256 levels/);
-  for (const amount of ['-1', '0.5', 'x', '1e30']) t.regex(faultOf({ amount }) ?? '', /no amount of beddows/);
+  for (const amount of ['-1', '0.5', 'x', '1e30']) t.regex(faultOf({ amount }) ?? '', /not an amount of beddows/);
   t.regex(faultOf({ note: '\u0000' }) ?? '', /Unicode/);
 });
 
