@@ -41,7 +41,8 @@ export function decode(given: string, flags: DecodeFlags): void {
       : loadNetwork(findNetworkDirectory(flags.network, bloomeryHome(process.env))).params;
   const isHex = /^(?:[0-9a-f]{2})+$/i.test(text);
   const all = isHex ? decodedBytes(Buffer.from(text, 'hex'), network) : [decodedDocument(text, network)];
-  if (all.length === 0) throw usageError('these bytes are not a transaction, a block header or a public key of the protocol');
+  if (all.length === 0)
+    throw usageError('these bytes are not a transaction, a block header or a public key of the protocol');
   if (flags.json === true) {
     for (const { json } of all) printJson(json);
     return;

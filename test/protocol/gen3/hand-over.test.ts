@@ -77,7 +77,10 @@ test('when the chain is stalled, the answer gives no time in the past', (t) => {
     t.false(over.ready);
     if (over.ready) return;
     t.is(over.untilS, undefined);
-    t.regex(over.reason, /no block has arrived since height \d+; .*: import their signing records, or skip the wait with --risk/);
+    t.regex(
+      over.reason,
+      /no block has arrived since height \d+; .*: import their signing records, or skip the wait with --risk/,
+    );
   }
 });
 
