@@ -11,7 +11,7 @@ const MODULES_WITHOUT_NODE = ['primitives', 'protocol', 'ports', 'engine'].map((
 
 const TIME = 'Time is handed in: take a Clock (ports/clock.ts) or a number.';
 const CHANCE = 'Chance is handed in: take a Random (ports/clock.ts) or a seed.';
-const PROCESS = 'Process, environment and terminal belong to node/ and cli/; tell things through an Observer.';
+const PROCESS = 'Process, environment and terminal belong to node/ and cli/; report through an Observer.';
 
 const CLOCK_GLOBALS = [
   ...['performance', 'setTimeout', 'setInterval', 'setImmediate'].map((name) => ({ name, message: TIME })),

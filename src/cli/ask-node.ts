@@ -277,7 +277,7 @@ function addressOf(text: string): NodeAddress {
     throw new ProtocolError(
       'USAGE',
       { url: shown },
-      `\`${shown}\` is no address of a node: give one such as http://127.0.0.1:4000 or 127.0.0.1:4000`,
+      `\`${shown}\` is not an address of a node: give one such as http://127.0.0.1:4000 or 127.0.0.1:4000`,
     );
   }
   const base = url.replace(/\/+$/, '').replace(/\/api$/, '');

@@ -49,6 +49,6 @@ function eventOf(text: string): NodeEventJson | undefined {
 }
 
 function malformed(what: string): ProtocolError {
-  const message = `this is no stream of events of a node: ${what}; name the address of a node with --node`;
+  const message = `this is not a stream of events of a node: ${what}; name the address of a node with --node`;
   return new ProtocolError('NODE_ANSWER_MALFORMED', {}, message);
 }

@@ -13,6 +13,6 @@ export function checkNotReplaced(file: string, { force }: { readonly force?: tru
   throw new ProtocolError(
     'FILE_EXISTS',
     { file },
-    `${file} is there already: name another file, or replace it with --force`,
+    `${file} already exists: name another file, or replace it with --force`,
   );
 }

@@ -1,7 +1,7 @@
 /** Entry point of the executable: it runs the command in `process.argv` and sets the exit code. */
 
 import { CommanderError } from 'commander';
-import { note, noteText } from './output.ts';
+import { printStderr, writeStderr } from './output.ts';
 import { EXIT, problemOf } from './problems.ts';
 import { createProgram } from './program.ts';
 import { nameSourcesInTraces } from './stack-traces.ts';
@@ -21,7 +21,7 @@ function fail(error: unknown): never {
   // Commander ends help and version with an error of exit code 0, after printing them.
   if (error instanceof CommanderError && error.exitCode === 0) process.exit(EXIT.ok);
   const problem = problemOf(error);
-  note(problem.line);
-  if (process.env['BLOOMERY_DEBUG'] === '1' && error instanceof Error) noteText(`${error.stack}\n`);
+  printStderr(problem.line);
+  if (process.env['BLOOMERY_DEBUG'] === '1' && error instanceof Error) writeStderr(`${error.stack}\n`);
   process.exit(problem.exitCode);
 }

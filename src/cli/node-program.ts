@@ -8,7 +8,7 @@ import type { ProtocolError } from '../primitives/errors.ts';
 import { createObserver } from '../telemetry/logger.ts';
 import { MetricsRegistry } from '../telemetry/metrics.ts';
 import { logOptionsOf, MEGABYTE } from './log-options.ts';
-import { note } from './output.ts';
+import { printStderr } from './output.ts';
 import { EXIT, problemOf } from './problems.ts';
 import { stopRequest } from './stop-request.ts';
 
@@ -47,7 +47,7 @@ export function beginNodeProgram(config: Config): NodeProgram {
   const stop = stopRequest((signal) => observer.log('warn', 'NODE_ENDED', 'the node is ended at once', { by: signal }));
   process.on('uncaughtException', (error) => {
     observer.log('error', 'NODE_FAILED', 'the node stops because of an internal error', { stack: error.stack });
-    note(problemOf(error).line);
+    printStderr(problemOf(error).line);
     process.exit(EXIT.failed);
   });
   const watchdog = startWatchdog({
@@ -71,7 +71,7 @@ export function beginNodeProgram(config: Config): NodeProgram {
       observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
       const deadline = setTimeout(() => {
         observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
-        note('bloomery: the node did not stop in time and was ended');
+        printStderr('bloomery: the node did not stop in time and was ended');
         process.exit(EXIT.failed);
       }, STOP_MS_MAX);
       await close();

@@ -68,8 +68,8 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-A number above the height of the chain is a slot. The chain tells the delegate of a slot; in old rounds only if the delegate has a
-block in that round. The node's own actions are known since its start, for the latest 1000 slots.
+A number above the height of the chain is a slot. The delegate of a slot follows from the chain. In old rounds, the delegate is known
+only if it has a block in that round. The node's own actions are known since its start, for the latest 1000 slots.
 ${EXIT_CODES}`,
     )
     .action(async (place: number, options: WhyMissedFlags) =>
@@ -96,7 +96,7 @@ ${EXIT_CODES}`,
   onlyCommands(snapshot);
   withPlace(command(snapshot, 'create', 'write the chain and its state to one compressed file'))
     .argument('<file>', 'file to write')
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'replace an existing file')
     .option('--json', 'print {"file","network","height","blockId","digest"}')
     .addHelpText(
       'after',

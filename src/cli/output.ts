@@ -16,7 +16,7 @@ const FULL_PIPE_PAUSE_MS = 5;
 const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left where it goes',
   EDQUOT: 'the disk quota is used up where it goes',
-  EPIPE: 'what reads it has ended before everything was written (a closed pipe)',
+  EPIPE: 'the reading program ended before all output was written (a closed pipe)',
   EBADF: 'it is closed',
 };
 
@@ -90,16 +90,16 @@ export function outputIsTerminal(): boolean {
 }
 
 /** Writes a line to the standard error output. A failure to write it is ignored. */
-export function note(line: string): void {
-  noteText(`${printable(line)}\n`);
+export function printStderr(line: string): void {
+  writeStderr(`${printable(line)}\n`);
 }
 
-export function noteLines(lines: readonly string[]): void {
-  noteText(lines.map((line) => `${printable(line)}\n`).join(''));
+export function printStderrLines(lines: readonly string[]): void {
+  writeStderr(lines.map((line) => `${printable(line)}\n`).join(''));
 }
 
 /** Writes text of the program itself, control sequences included, to the standard error output. */
-export function noteText(text: string): void {
+export function writeStderr(text: string): void {
   try {
     writeAll(STANDARD_ERROR, text);
   } catch {

@@ -175,7 +175,7 @@ ${EXIT_CODES}`,
 function addNetworkCommands(program: Command): void {
   const network = command(program, 'network', 'add existing networks');
   onlyCommands(network);
-  command(network, 'import', "create a network folder from the configuration of the family's application")
+  command(network, 'import', 'create a network folder from the configuration of lisk-core')
     .requiredOption('--from <dir>', 'folder with config.json and genesis_block.json')
     .requiredOption('--name <name>', 'name of the network, for --network')
     .option('--out <dir>', 'folder to write (default: where --network finds the name)')
@@ -206,7 +206,7 @@ function addChainCommands(program: Command): void {
     .argument('[file]', 'file to write, compressed if its name ends in .gz; - for the standard output', '-')
     .option('--from <height>', 'first block (default: the genesis block)', integerFrom(1, HEIGHT_MAX))
     .option('--to <height>', 'last block (default: the tip)', integerFrom(1, HEIGHT_MAX))
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'replace an existing file')
     .option('--json', 'print {"file","network","fromHeight","toHeight"}; not with the standard output')
     .addHelpText(
       'after',

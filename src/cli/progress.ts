@@ -6,7 +6,7 @@
 import { isatty } from 'node:tty';
 import { systemClock } from '../node/system.ts';
 import type { Clock } from '../ports/clock.ts';
-import { noteText } from './output.ts';
+import { writeStderr } from './output.ts';
 
 /** Progress of a command that works through blocks. */
 export interface Progress {
@@ -44,7 +44,7 @@ const STANDARD_ERROR: ProgressOutput = {
   get isTTY() {
     return isatty(2);
   },
-  write: noteText,
+  write: writeStderr,
 };
 
 interface LineOptions {

@@ -1,7 +1,7 @@
 /** Reports when a long-running command should end. */
 
 import { removeDrafts } from '../node/drafts.ts';
-import { note } from './output.ts';
+import { printStderr } from './output.ts';
 import { EXIT, type ExitCode } from './problems.ts';
 
 const PARENT_CHECK_MS = 500;
@@ -55,7 +55,7 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
             return;
           }
           onSecond(signal);
-          note(`bloomery: ended at once by a second signal, ${signal}`);
+          printStderr(`bloomery: ended at once by a second signal, ${signal}`);
           process.exit(EXIT.failed);
         });
       } catch {
@@ -76,8 +76,8 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
 export function removeDraftsAtStop(): void {
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => {
-      const what = removeDrafts() > 0 ? 'what it had written so far is removed' : 'it had written nothing';
-      note(`bloomery: stopped by ${signal}; ${what}`);
+      const what = removeDrafts() > 0 ? 'its incomplete output was removed' : 'it had written nothing';
+      printStderr(`bloomery: stopped by ${signal}; ${what}`);
       process.exit(EXIT.failed);
     });
   }

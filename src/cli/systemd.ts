@@ -1,5 +1,5 @@
 /**
- * Tells systemd that the node runs, and repeats that at intervals. systemd listens on a datagram socket. Node cannot
+ * Notifies systemd that the node runs, and repeats the message at intervals. systemd listens on a datagram socket. Node cannot
  * use datagram sockets, so the program `systemd-notify` sends the messages.
  */
 
@@ -30,7 +30,7 @@ export function systemdNotifier(environment: Environment, observer: Observer, ow
     execFile(PROGRAM, [message], { timeout: SEND_MS_MAX, killSignal: 'SIGKILL' }, (error) => {
       if (error === null || isFailureLogged) return;
       isFailureLogged = true;
-      observer.log('warn', 'SYSTEMD_NOT_TOLD', 'systemd cannot be told that the node runs', {
+      observer.log('warn', 'SYSTEMD_UNREACHABLE', 'cannot notify systemd that the node runs', {
         message,
         reason: messageOf(error),
       });

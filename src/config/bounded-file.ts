@@ -78,7 +78,7 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
     // While no process has opened a pipe for writing, a read returns 0 bytes, as at the end of the data.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
-    if (waitedMs >= waitMsMax) throw new Error(`nothing came through the pipe for ${waitMsMax / 1000} s`);
+    if (waitedMs >= waitMsMax) throw new Error(`no data arrived through the pipe for ${waitMsMax / 1000} s`);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_PAUSE_MS);
     waitedMs += PIPE_PAUSE_MS;
   }

@@ -36,7 +36,7 @@ function read(json: unknown, params: ChainParams, file: string): Block {
     const codec = params.generation === 2 ? createGen2Codec(params) : createGen3Codec(params);
     return codec.genesisFromJson(json);
   } catch (error) {
-    throw new ProtocolError('NETWORK_INVALID', { file }, `${file}: is no genesis block: ${messageOf(error)}`, {
+    throw new ProtocolError('NETWORK_INVALID', { file }, `${file}: is not a genesis block: ${messageOf(error)}`, {
       cause: error,
     });
   }

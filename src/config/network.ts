@@ -177,7 +177,7 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
     throw new ProtocolError(
       'NETWORK_UNKNOWN',
       { network: nameOrDirectory },
-      `the genesis block of ${nameOrDirectory} does not come with the package: get it and add it with ` +
+      `the genesis block of ${nameOrDirectory} is not part of the package: get it and add it with ` +
         `bloomery network import --from DIR --name ${nameOrDirectory} (docs/guides/public-networks.md)`,
     );
   }

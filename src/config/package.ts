@@ -13,7 +13,7 @@ export function packageDirectory(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) {
     const parent = dirname(folder);
-    assert(parent !== folder, 'the program lies inside its package');
+    assert(parent !== folder, 'the program is inside its package');
     folder = parent;
   }
   return folder;

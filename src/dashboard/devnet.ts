@@ -73,10 +73,10 @@ export interface TransferTexts {
 /** Reads an address and an amount. The amount in the result is in beddows, as decimal digits. */
 export function transferOf({ address, amount }: TransferTexts): Read<TransferTexts> {
   const known = addressOf(address.trim());
-  if (known === undefined) return { problem: `“${address}” is no address: an address is digits followed by L.` };
+  if (known === undefined) return { problem: `“${address}” is not an address: an address is digits followed by L.` };
   const beddows = beddowsOf(amount);
   if (beddows === undefined || beddows === '0') {
-    return { problem: `“${amount}” is no amount: write LSK above 0 with at most 8 decimals, such as 12.5.` };
+    return { problem: `“${amount}” is not an amount: write LSK above 0 with at most 8 decimals, such as 12.5.` };
   }
   return { value: { address: known, amount: beddows } };
 }
@@ -86,7 +86,7 @@ export function delayOf(text: string): Read<number> {
   const delayMs = /^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN;
   return delayMs <= 60_000
     ? { value: delayMs }
-    : { problem: `“${text}” is no delay: write milliseconds from 0 to 60000.` };
+    : { problem: `“${text}” is not a delay: write milliseconds from 0 to 60000.` };
 }
 
 /** Converts a text in percent to a share from 0 to 1. */
@@ -94,7 +94,7 @@ export function lossOf(text: string): Read<number> {
   const percent = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
   return percent <= 100
     ? { value: percent / 100 }
-    : { problem: `“${text}” is no share of messages: write percent from 0 to 100.` };
+    : { problem: `“${text}” is not a share of messages: write percent from 0 to 100.` };
 }
 
 /** Converts a clock offset from seconds to milliseconds. The offset is at most one day in either direction. */
@@ -102,7 +102,7 @@ export function offsetOf(text: string): Read<number> {
   const seconds = /^[+-]?\d{1,5}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
   return Math.abs(seconds) <= 86_400
     ? { value: Math.round(seconds * 1000) }
-    : { problem: `“${text}” is no offset: write seconds from -86400 to 86400, such as -3.` };
+    : { problem: `“${text}” is not an offset: write seconds from -86400 to 86400, such as -3.` };
 }
 
 /** Describes the faults: one line for the partition, and one line for each node with faults. */

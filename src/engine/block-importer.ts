@@ -5,7 +5,7 @@
  *    the signature of the block;
  * 2. verify the signatures of the transactions on other threads, while other work goes on;
  * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
- * 4. commit the block and tell the listeners: `Chain.commit`.
+ * 4. commit the block and notify the listeners: `Chain.commit`.
  *
  * No other change of the chain can run during steps 1, 3 and 4. Other changes can run during step 2. A flood of invalid
  * blocks therefore costs little time, and this node can forge a block during the flood.

@@ -26,7 +26,7 @@ export class BranchChanges {
   }
 
   /** @param reverted blocks that were reverted as one unit, in any order */
-  note(reverted: readonly Pick<Block, 'height'>[]): void {
+  record(reverted: readonly Pick<Block, 'height'>[]): void {
     if (reverted.length === 0) return;
     const lowest = reverted.reduce((least, { height }) => Math.min(least, height), Infinity);
     const change = { timeMs: this.#clock.nowMs(), commonHeight: lowest - 1, revertedBlocks: reverted.length };

@@ -57,7 +57,7 @@ export class ChainListeners {
     this.#listeners.push(listener);
   }
 
-  tellCommitted(batch: CommittedBatch): void {
+  notifyCommitted(batch: CommittedBatch): void {
     const { reverted, blocks, origin } = batch;
     const { observer } = this.#dependencies;
     this.#logBatch(batch);
@@ -73,7 +73,7 @@ export class ChainListeners {
     }
   }
 
-  tellFinalized(height: number): void {
+  notifyFinalized(height: number): void {
     for (const listener of this.#listeners) listener.finalized?.(height);
   }
 
@@ -101,7 +101,7 @@ export class ChainListeners {
       observer.log('info', 'BLOCK_APPLIED', 'applied a block', fields);
     } else {
       const fields = { height, blockId, replacedId: replaced.id };
-      observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that came in its slot', fields);
+      observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that arrived in its own slot', fields);
     }
   }
 

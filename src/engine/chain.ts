@@ -136,11 +136,11 @@ export class Chain {
     const context = { nowS: this.nowS(), verify: this.verify };
     const reverted = this.disk.watch(() => commitBlocks(this.#store, this.rules, batch, context));
     this.#tipReceivedAtS = receivedAtS;
-    this.#listeners.tellCommitted({ ...batch, origin, reverted });
+    this.#listeners.notifyCommitted({ ...batch, origin, reverted });
     const finalized = this.rules.finalizedHeight(this.#store);
     if (finalized <= this.#finalizedHeight) return;
     this.#finalizedHeight = finalized;
-    this.#listeners.tellFinalized(finalized);
+    this.#listeners.notifyFinalized(finalized);
   }
 
   /**

@@ -22,8 +22,8 @@ const TRIAL_NOTE_BYTES = 4000;
 
 /** Remedies, by the error code of a failed write. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  STORE_WRITE_FAILED: 'make room on the disk or repair it, and the node goes on by itself',
-  STORE_TAKEN_OVER: 'stop this process, and start it again when no other has the folder',
+  STORE_WRITE_FAILED: 'free space on the disk or repair it, and the node continues without a restart',
+  STORE_TAKEN_OVER: 'stop this process, and start it again when no other process uses the folder',
 };
 
 export interface DiskWatchDependencies {
@@ -86,20 +86,22 @@ export class DiskWatch {
         });
       }
       this.#failure = undefined;
-      observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
+      observer.log('info', 'STORE_WRITES_AGAIN', 'writes to the disk succeed again');
     } catch (error) {
       // The method records the error of the trial write and does not throw it. The change before the trial write is on
       // disk, so the caller must not get an error.
-      this.#note(error);
+      this.#recordFailure(error);
     }
   }
 
   #fails(error: ProtocolError, remedy: string): void {
-    this.#note(error);
-    this.#dependencies.observer.log('error', error.code, `blocks cannot be kept: ${remedy}`, { reason: error.message });
+    this.#recordFailure(error);
+    this.#dependencies.observer.log('error', error.code, `blocks cannot be stored: ${remedy}`, {
+      reason: error.message,
+    });
   }
 
-  #note(error: unknown): void {
+  #recordFailure(error: unknown): void {
     const cause = codeOf(error);
     const seenMs = this.#dependencies.clock.nowMs();
     const writesFailSinceMs = this.#failure?.obstacle.writesFailSinceMs ?? seenMs;

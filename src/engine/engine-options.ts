@@ -30,7 +30,7 @@ export interface EngineOptions {
    * signatures that the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
-  /** If false, this node asks peers not to tell its address to other nodes. */
+  /** If false, this node asks peers not to send its address to other nodes. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /**

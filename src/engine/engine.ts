@@ -146,7 +146,7 @@ export class Engine {
         signatureAdded: (signature) => {
           this.accepted.signatureAdded(signature);
           this.#gossip.announceSignature(signature);
-          this.#tellCompleted(signature.transactionId);
+          this.#notifyCompleted(signature.transactionId);
         },
         dropped: (transaction, reason) => this.accepted.dropped(transaction, reason),
       },
@@ -203,15 +203,15 @@ export class Engine {
       gossipTargets: () => this.peers.gossipTargets(),
       penalise: this.#penalise,
       payerOf: (peerId) => {
-        const crowd = this.peers.isNamed(peerId) ? 'namedPeers' : 'peers';
-        return this.verificationBudget.payer(sourceOf(peerId), crowd);
+        const group = this.peers.isNamed(peerId) ? 'namedPeers' : 'peers';
+        return this.verificationBudget.payer(sourceOf(peerId), group);
       },
       cutWasteful: (peerId) => {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
       },
       noteBlockTime: (peerId, { timestamp }, receivedMs) => {
         const aheadMs = this.#chainClock.nowMs() - clock.nowMs();
-        this.clockOffset.note(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
+        this.clockOffset.addSample(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
       },
       synchronizer: this.synchronizer,
     });
@@ -267,7 +267,7 @@ export class Engine {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({
       reverted: (blocks) => {
-        this.branchChanges.note(blocks);
+        this.branchChanges.record(blocks);
         this.pool.blocksReverted(blocks);
         this.accepted.blocksReverted(blocks);
         // Nodes on the new branch may lack the transactions of the reverted blocks.
@@ -296,7 +296,7 @@ export class Engine {
     this.#completionListeners.push(listener);
   }
 
-  #tellCompleted(id: TransactionId): void {
+  #notifyCompleted(id: TransactionId): void {
     const transaction = this.pool.get(id);
     if (transaction === undefined || this.pool.lacksSignatures(id)) return;
     for (const listener of this.#completionListeners) listener(transaction);

@@ -76,7 +76,7 @@ export class Gossip {
       rate: this.#pace(areIds ? 'transactionIds' : 'transactions'),
       keyOf: (id) => id,
       isCurrent: (id) => pool.has(id),
-      send: (peerId, ids) => this.#tellTransactions(peerId, ids),
+      send: (peerId, ids) => this.#sendTransactions(peerId, ids),
     });
     this.#signatures = new Announcements({
       clock,
@@ -94,7 +94,7 @@ export class Gossip {
       rate: rateOf(dependencies.generation, 'transactionsRequest').own,
       has: (id) => pool.has(id) || chain.state.hasTransaction(id),
       take: (peerId, transactions) => this.#takeTransactions(peerId, transactions),
-      failed: (peerId, error) => this.#noteFailure(peerId, error),
+      failed: (peerId, error) => this.#logFailure(peerId, error),
     });
   }
 
@@ -154,7 +154,7 @@ export class Gossip {
         return;
       case 'transactionIds':
         this.#transactions.announcedBy(peerId, message.ids);
-        this.#heardOf(peerId, message.ids);
+        this.#fetchAnnounced(peerId, message.ids);
         return;
       case 'transactions':
         this.#transactions.announcedBy(peerId, idsOf(message.transactions));
@@ -181,7 +181,7 @@ export class Gossip {
     return rateOf(this.#dependencies.generation, kind).own;
   }
 
-  #tellTransactions(peerId: PeerId, ids: readonly TransactionId[]): void {
+  #sendTransactions(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { chain, pool, transport, transactionGossip } = this.#dependencies;
     if (transactionGossip === 'ids') {
       transport.send(peerId, { kind: 'transactionIds', ids });
@@ -192,7 +192,7 @@ export class Gossip {
     transport.send(peerId, { kind: 'transactions', transactions });
   }
 
-  #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
+  #fetchAnnounced(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
     // The node does not ask a peer whose verification budget is used up, because the node would not verify the peer's
     // transactions. Other peers also announce the transactions.
@@ -261,7 +261,7 @@ export class Gossip {
     }
     this.#pendingByPeer.set(peerId, pending + 1);
     work()
-      .catch((error: unknown) => this.#noteFailure(peerId, error))
+      .catch((error: unknown) => this.#logFailure(peerId, error))
       .finally(() => {
         const left = (this.#pendingByPeer.get(peerId) ?? 1) - 1;
         if (left > 0) this.#pendingByPeer.set(peerId, left);
@@ -269,7 +269,7 @@ export class Gossip {
       });
   }
 
-  #noteFailure(peerId: PeerId, error: unknown): void {
+  #logFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
     // A peer that does not answer is not a fault of this node. The chain itself logs that a write to the store failed.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !LOGGED_BY_CHAIN.has(code));

@@ -31,7 +31,7 @@ export function readAddressList(entries: readonly string[], observer: Observer):
   const list = new BlockList();
   for (const entry of entries)
     if (!addEntry(list, entry))
-      observer.log('warn', 'HTTP_WHITELIST_ENTRY_INVALID', 'A whitelist entry is no address or network', { entry });
+      observer.log('warn', 'HTTP_WHITELIST_ENTRY_INVALID', 'A whitelist entry is not an address or network', { entry });
   return listOf(list);
 }
 
@@ -161,7 +161,8 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
     if (trustProxy || !isProxied) return false;
     if (!isLogged) {
       isLogged = true;
-      const message = 'A proxy asks for others, and http.trustProxy is off: what is for this machine alone is refused';
+      const message =
+        'A proxy forwards requests of other machines, and http.trustProxy is off: requests that only this machine may send are refused';
       observer.log('warn', 'HTTP_PROXY_NOT_TRUSTED', message, { proxy: request.socket.remoteAddress });
     }
     return true;

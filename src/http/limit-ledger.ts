@@ -55,19 +55,19 @@ export class LimitLedger {
     const isBarred = this.#penalties.arrive(key);
     if (isBarred !== undefined) return isBarred;
     const obstacle = this.#connections.arrive(holder, key);
-    this.#tellFull();
+    this.#notifyFull();
     return obstacle;
   }
 
   left(holder: number, key: string): void {
     this.#connections.left(holder, key);
-    this.#tellFull();
+    this.#notifyFull();
   }
 
   /** @param difference to add to the number of connections of trusted clients */
   trusted(holder: number, change: number): void {
     this.#connections.trusted(holder, change);
-    this.#tellFull();
+    this.#notifyFull();
   }
 
   /** Begins a replay. @returns false when the limit is reached */
@@ -107,10 +107,10 @@ export class LimitLedger {
       for (let ended = 0; ended < count; ended += 1) this.#replays.end(key);
     }
     this.#replaysOf.delete(holder);
-    this.#tellFull();
+    this.#notifyFull();
   }
 
-  #tellFull(): void {
+  #notifyFull(): void {
     const { isFull } = this.#connections;
     if (isFull === this.#wasFull) return;
     this.#wasFull = isFull;

@@ -29,7 +29,7 @@ import { parseQuery, queryTextOf } from './query.ts';
 import { EXPOSED_HEADERS, RETRY_AFTER_S } from './read-place.ts';
 import type { Reference } from './reference.ts';
 import { methodOf } from './request-checks.ts';
-import { tellRate, type Allowances } from './rate-limit.ts';
+import { sendRate, type Allowances } from './rate-limit.ts';
 import { pathBelow, served } from './route-table.ts';
 import {
   checkRequest,
@@ -82,7 +82,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   const router = Router({ caseSensitive });
   const guard = guardRoutes(options);
   const behindRoute = [
-    tellRate(parts.allowances, parts.dialect.strict),
+    sendRate(parts.allowances, parts.dialect.strict),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods], exposedHeaders: EXPOSED_HEADERS }),
     // A compressor would delay data that a stream should send at once.
     compression({
@@ -320,7 +320,7 @@ function problemOfReading(error: unknown, request: Request): Problem | undefined
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
   // The parser's error message quotes the body. On these paths, the body may contain a passphrase.
-  const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is no JSON' : error.message;
+  const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is not JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
   const sentence = `API error: ${error.name}: ${error.message}`;

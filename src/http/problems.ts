@@ -86,7 +86,7 @@ export function cursorInvalid(message: string): Problem {
 
 /** Makes the 400 for an event stream that should begin above the present height. */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
-  const message = `No block of height ${height - 1} is there yet${finality === 'final' ? ', or it is not final' : ''}.`;
+  const message = `The chain has no ${finality === 'final' ? 'final ' : ''}block of height ${height - 1} yet.`;
   return invalidRequest([{ name: 'fromHeight', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
@@ -180,7 +180,7 @@ export function problemOf(error: unknown, generation: Generation): Problem | und
       generation,
     );
   if (!(error instanceof ProtocolError)) return undefined;
-  if (error.code === 'CURSOR_INVALID') return cursorInvalid('after is no place in this list.');
+  if (error.code === 'CURSOR_INVALID') return cursorInvalid('after is not a place in this list.');
   const status = STATUS_BY_CODE[error.code];
   if (status === undefined) return undefined;
   return new Problem(status, { message: error.message, ...(REASONS.has(error.code) ? { reason: error.code } : {}) });

@@ -130,7 +130,7 @@ export function convert(name: string, type: SchemaType, given: QueryValue): Conv
 
 /** Converts a text to a number. Clients expect that Infinity is a number, which then fails the check for an integer. */
 function convertInteger(text: string): Converted {
-  // Number('') is 0, but clients expect that an empty value is no number.
+  // Number('') is 0, but clients expect that an empty value is not a number.
   const value = text.trim() === '' ? Number.NaN : Number(text);
   return Number.isNaN(value) ? { found: 'string' } : { value };
 }

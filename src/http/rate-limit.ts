@@ -85,7 +85,7 @@ export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): r
 }
 
 /** Sends the limit and the remaining requests in headers, and delays the request if its allowance requires a delay. */
-export function tellRate(allowances: Allowances, isStrict: boolean): RequestHandler {
+export function sendRate(allowances: Allowances, isStrict: boolean): RequestHandler {
   return (request, response, next) => {
     const allowance = allowances.get(request) ?? UNLIMITED;
     const { delayMs } = allowance;

@@ -45,7 +45,7 @@ export interface RequestCheckParts {
   readonly admission: Admission;
   readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
-  /** True for a path that is served but is no route of the interface. */
+  /** True for a path that is served but is not a route of the interface. */
   readonly isOtherPath: (path: string) => boolean;
 }
 

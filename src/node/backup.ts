@@ -65,7 +65,7 @@ export async function backUp(
 ): Promise<CopiedChain> {
   const target = join(folder, basename(place.dataDirectory));
   if (existsSync(target)) {
-    throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} is there already: choose another folder`);
+    throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} already exists: choose another folder`);
   }
   const draft = join(folder, `.${basename(target)}.part`);
   return withDrafts([draft], async () => {
@@ -91,7 +91,7 @@ export async function createSnapshot(
 ): Promise<CopiedChain> {
   // A rename may replace only a regular file. A rename would destroy a device such as `/dev/null`.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
+    throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is not a regular file: name another one`);
   }
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;

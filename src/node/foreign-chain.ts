@@ -46,7 +46,7 @@ export function foreignText(genesis: ClaimedGenesis, { own, nameOf }: NetworkNam
   return name === undefined
     ? `is the chain of another network, whose genesis block is ${genesis.id}; this one is ${own}: get a file of ${own}, or add that ` +
         'network with bloomery network import'
-    : `is a chain of ${name}, and this one is of ${own}: get a file of ${own}, or say --network ${name}`;
+    : `is a chain of ${name}, and this one is of ${own}: get a file of ${own}, or use --network ${name}`;
 }
 
 type Claim = ClaimedGenesis & { readonly height: unknown };

@@ -40,7 +40,7 @@ export interface GroupSignersParts {
 /**
  * Finds the signers of a transaction; undefined when no group signs the transaction. Rejects like `createGroupSigners`.
  */
-export type TellSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
+export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**
  * Creates the search for signers. A client that has used up its budget is refused, but the results found so far are
@@ -50,7 +50,7 @@ export type TellSigners = (transaction: Transaction, payer: Payer) => Promise<Gr
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up
  */
-export function createGroupSigners(parts: GroupSignersParts): TellSigners {
+export function createGroupSigners(parts: GroupSignersParts): FindSigners {
   const known = new LruMap<string, Search>(REMEMBERED_MAX);
 
   const searchFor = (transaction: Transaction, group: Group): Search => {
@@ -75,7 +75,7 @@ export function createGroupSigners(parts: GroupSignersParts): TellSigners {
         const beforeMs = parts.spentMs();
         search.step(parts);
         // The empty function prevents the checks from counting as wasted checks of the client, because asking for
-        // signers is no offence.
+        // signers is not an offence.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;

@@ -93,7 +93,7 @@ function readOrCreate(file: string): Buffer {
       throw new ProtocolError(
         'JOURNAL_UNREADABLE',
         { file, reason },
-        `${file}: the record of what this node signed cannot be read: ${reason}; restore the file from a backup, or remove it ` +
+        `${file}: the record of the signatures of this node cannot be read: ${reason}; restore the file from a backup, or remove it ` +
           'only if no delegate of this node has forged within the last three rounds',
         { cause: error },
       );

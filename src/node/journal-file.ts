@@ -330,8 +330,9 @@ function takenOver(file: string): ProtocolError {
   return new ProtocolError(
     'JOURNAL_TAKEN_OVER',
     { file },
-    `${file}: the claim of this process is gone, so nothing may be signed: another process took the folder over while this one ` +
-      'stood still, or somebody removed it; stop this process, and start it again when no other has the folder',
+    `${file}: the claim of this process is gone, so the node must not sign: another process took over the folder while this ` +
+      'process was suspended, or a user removed the claim; stop this process, and start it again when no other process uses ' +
+      'the folder',
   );
 }
 

@@ -163,7 +163,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       reckoning: 'its stored bytes, as values',
     },
     {
-      name: 'what is known of peers',
+      name: 'data about peers',
       file: 'engine/peers/dial-plan.ts',
       bytesMax: (REMEMBERED_MAX + REPUTATIONS_MAX) * 300,
       reckoning: '300 bytes for an address',

@@ -151,8 +151,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   };
 
   function payerOf(client = ''): Payer {
-    const crowd = ipScope(client) === 'loopback' ? 'localClients' : 'clients';
-    return engine.verificationBudget.payer(`http ${addressPrefixOf(client)}`, crowd);
+    const group = ipScope(client) === 'loopback' ? 'localClients' : 'clients';
+    return engine.verificationBudget.payer(`http ${addressPrefixOf(client)}`, group);
   }
 
   /**

@@ -65,8 +65,8 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
   let timer: Timer;
   let from: Buffer | undefined;
   let check: StateCheck | undefined;
-  let tell: (error: ProtocolError) => void;
-  const damaged = new Promise<ProtocolError>((resolve) => (tell = resolve));
+  let reportDamage: (error: ProtocolError) => void;
+  const damaged = new Promise<ProtocolError>((resolve) => (reportDamage = resolve));
 
   const lookAtPages = (): PageCheck => {
     const found = checkPages(path, { pagesMax: PAGES_PER_LOOK, ...(from === undefined ? {} : { from }) });
@@ -102,7 +102,7 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
       observer.log('error', error.code, 'the chain store is damaged: the node ends, so that it uses no wrong bytes', {
         reason: damage,
       });
-      tell(error);
+      reportDamage(error);
       return;
     }
     from = next;

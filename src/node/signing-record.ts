@@ -63,7 +63,7 @@ export function idOfRecord(record: SigningRecord): string {
  * True when a journal may sign for all delegates of a record, and knows at least as much as the record about each
  * delegate.
  */
-export function tellsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
+export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
     const known = journal.last(publicKey);
     if (journal.movedAtS(publicKey) !== undefined || known === undefined) return false;
@@ -86,14 +86,14 @@ export function recordOfText(text: string, file: string): SigningRecord {
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalid('is no signing record, or was cut short');
+    throw invalid('is not a signing record, or was cut short');
   }
   const { format, checksum, networkIdentifier, exportedAtS, isCopy, delegates } = (value ??
     {}) as Partial<SigningRecord> & {
     readonly format?: unknown;
     readonly checksum?: unknown;
   };
-  if (format !== FORMAT) throw invalid(`is no signing record of the form \`${FORMAT}\``);
+  if (format !== FORMAT) throw invalid(`is not a signing record of the form \`${FORMAT}\``);
   const isWhole =
     typeof networkIdentifier === 'string' &&
     Number.isSafeInteger(exportedAtS) &&

@@ -36,15 +36,15 @@ export function recordStateMetrics(sources: StateMetricsSources, metrics: Metric
   metrics.gauge('build_info', 1, { network: networkName, version, commit });
   metrics.gauge('memory_ceiling_bytes', sources.ceilingBytes);
   return metrics.beforeReading(() => {
-    tellChain(sources, metrics);
-    tellDelegates(sources, metrics);
-    tellDisk(sources, metrics);
-    tellReaders(sources, metrics);
+    recordChain(sources, metrics);
+    recordDelegates(sources, metrics);
+    recordDisk(sources, metrics);
+    recordReaders(sources, metrics);
     metrics.gauge('memory_own_bytes', ownMemoryBytes());
   });
 }
 
-function tellChain({ api, engine, clock }: StateMetricsSources, metrics: MetricsRegistry): void {
+function recordChain({ api, engine, clock }: StateMetricsSources, metrics: MetricsRegistry): void {
   const { height, finalizedHeight, networkHeight, syncing, consensusPercent, pool } = api.status();
   const tipMs = momentMs(engine.chain.tip.header.timestamp, engine.chain.rules.params);
   metrics.gauge('chain_height', height);
@@ -65,7 +65,7 @@ function tellChain({ api, engine, clock }: StateMetricsSources, metrics: Metrics
 
 const READER_STATES = ['starting', 'up', 'silent'] as const;
 
-function tellReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): void {
+function recordReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): void {
   const { readers } = api.status();
   if (readers === undefined) return;
   for (const state of READER_STATES) {
@@ -78,7 +78,7 @@ function tellReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): vo
   }
 }
 
-function tellDelegates({ store, delegates }: StateMetricsSources, metrics: MetricsRegistry): void {
+function recordDelegates({ store, delegates }: StateMetricsSources, metrics: MetricsRegistry): void {
   const configured = delegates.list();
   metrics.gauge('forging_delegates', configured.filter(({ forging }) => forging).length);
   for (const { publicKey } of configured) {
@@ -90,7 +90,7 @@ function tellDelegates({ store, delegates }: StateMetricsSources, metrics: Metri
   }
 }
 
-function tellDisk({ chainDirectory, observer }: StateMetricsSources, metrics: MetricsRegistry): void {
+function recordDisk({ chainDirectory, observer }: StateMetricsSources, metrics: MetricsRegistry): void {
   try {
     const { bavail, bsize } = statfsSync(chainDirectory);
     metrics.gauge('disk_free_bytes', bavail * bsize);

@@ -24,7 +24,7 @@ export function refuseUnsigned(store: Pick<NoteStore, 'note'>, directory: string
   throw new ProtocolError(
     'STORE_OF_DEVNET',
     { directory },
-    `The chain in ${directory} is that of a devnet with blocks or transactions that nobody signed, so no other node accepts it. ` +
-      'Go on with it by bloomery devnet, or start this node with another data directory.',
+    `The chain in ${directory} is that of a devnet with unsigned blocks or transactions, so no other node accepts it. ` +
+      'Continue it with bloomery devnet, or start this node with another data directory.',
   );
 }

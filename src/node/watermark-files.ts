@@ -49,7 +49,7 @@ export class WatermarkFiles implements SigningWatermarks {
     try {
       text = readFileSync(this.#file(publicKey), 'utf8');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#tell('read', error);
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#logFailure('read', error);
       return undefined;
     }
     const known = new Map<PublicKey, Known>();
@@ -85,7 +85,7 @@ export class WatermarkFiles implements SigningWatermarks {
       }
       fsync(descriptor, () => closeSync(descriptor));
     } catch (error) {
-      this.#tell('written', error);
+      this.#logFailure('written', error);
       this.#remove(file);
     }
   }
@@ -103,12 +103,12 @@ export class WatermarkFiles implements SigningWatermarks {
     return join(this.#folder, `${this.#network}-${publicKey}`);
   }
 
-  #tell(what: 'read' | 'written', error: unknown): void {
+  #logFailure(what: 'read' | 'written', error: unknown): void {
     if (this.#isFailureLogged) return;
     this.#isFailureLogged = true;
     const message =
-      `watermarks of what was signed cannot be ${what}: a data folder that is put back from a backup will not be noticed by ` +
-      'them; name a folder with forging.watermarkFolder, or `none` to do without';
+      `watermarks of signatures cannot be ${what}, so they cannot reveal a data folder that was restored from a backup; ` +
+      'set another folder with forging.watermarkFolder, or `none` to run without watermarks';
     this.#observer.log('warn', 'FORGING_WATERMARK_FAILED', message, {
       folder: this.#folder,
       reason: messageOf(error),

@@ -123,7 +123,7 @@ function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
 /** Unusable entries are skipped. An answer without a list counts as no answer. */
 function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
-  if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is no list' };
+  if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is not a list' };
   if (entries.length > PEER_LIST_MAX) {
     return { kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason: `${String(entries.length)} peers in one list` };
   }

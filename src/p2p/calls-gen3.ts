@@ -169,7 +169,7 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason });
-  if (!Array.isArray(entries)) return bad('the peer list is no list');
+  if (!Array.isArray(entries)) return bad('the peer list is not a list');
   if (entries.length > PEER_LIST_MAX) return bad(`${String(entries.length)} peers in one list`);
   const peers: PeerInfo[] = [];
   for (const entry of entries as readonly unknown[]) {

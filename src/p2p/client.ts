@@ -19,7 +19,7 @@ export interface DialOptions {
    * same length.
    */
   readonly timeoutMs: number;
-  readonly crowd: SharedUnsolicitedBytesBudget;
+  readonly shared: SharedUnsolicitedBytesBudget;
   readonly on: LinkEvents & FrameFilterEvents;
 }
 
@@ -43,7 +43,7 @@ export function dial(options: DialOptions): Dialled {
       on.overflowed(detail);
     },
   };
-  const filter = new FrameFilter('dialer', dialect, clock, flow, new UnsolicitedBytesBudget(options.crowd, true));
+  const filter = new FrameFilter('dialer', dialect, clock, flow, new UnsolicitedBytesBudget(options.shared, true));
   const { socket, webSocket, opened } = connectClient({
     hostname: address.ip,
     port: address.wsPort,

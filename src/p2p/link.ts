@@ -79,7 +79,7 @@ export class Link {
   }
 
   /** Gives the link a function that returns the unsent bytes of all peers together. */
-  joinCrowd(unsentOfAll: () => number): void {
+  shareLimit(unsentOfAll: () => number): void {
     this.#unsentOfAll = unsentOfAll;
   }
 

@@ -52,7 +52,7 @@ export type Frame =
     };
 
 /**
- * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are
+ * Parses the JSON of a text frame; undefined if it is not JSON or is nested too deeply. Members named `__proto__` are
  * removed, because a block must stay readable if one of its transactions has a member of this name. No rule of the
  * protocol uses a member named `__proto__`.
  */
@@ -123,7 +123,7 @@ export function own(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** A text of a node info; undefined if it is no text or too long. */
+/** A text of a node info; undefined if it is not text or too long. */
 export function infoText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= INFO_TEXT_MAX ? value : undefined;
 }

@@ -43,7 +43,7 @@ export interface ListenOptions {
   readonly socketsMax: number;
   /** The nonce of this node, to recognise a connection to itself. */
   readonly nonce: string;
-  readonly crowd: SharedUnsolicitedBytesBudget;
+  readonly shared: SharedUnsolicitedBytesBudget;
   readonly on: ListenerEvents;
 }
 
@@ -244,7 +244,7 @@ class Lines implements ServerEvents {
   }
 
   #lineOver(webSocket: WebSocket, ip: string): Line {
-    const { clock, crowd, dialect, on } = this.#options;
+    const { clock, shared, dialect, on } = this.#options;
     const flow: FrameFilterEvents = {
       overused: (detail) => {
         on.overused(line.link, ip, detail);
@@ -259,7 +259,7 @@ class Lines implements ServerEvents {
         on.overflowed(ip, detail);
       },
     };
-    const filter = new FrameFilter('acceptor', dialect, clock, flow, new UnsolicitedBytesBudget(crowd));
+    const filter = new FrameFilter('acceptor', dialect, clock, flow, new UnsolicitedBytesBudget(shared));
     const line: Line = { ip, filter, link: undefined, welcome: undefined };
     return line;
   }

@@ -77,7 +77,7 @@ export interface ServerOptionsOfNode {
   readonly path: string;
   /** Time limit for the handshake of a new connection. */
   readonly handshakeTimeoutMs: number;
-  /** Time without an answer to a heartbeat after which the connection is closed. The handshake tells it to the peer. */
+  /** Time without an answer to a heartbeat after which the connection is closed. The handshake sends this time to the peer. */
   readonly pongTimeoutMs: number;
   readonly on: ServerEvents;
 }

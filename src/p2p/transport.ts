@@ -97,7 +97,7 @@ class SocketTransport implements ListeningTransport {
   /** All links whose WebSocket is not closed yet. */
   readonly #links = new Set<Link>();
   readonly #owners = new WeakMap<Link, PeerConnection>();
-  readonly #crowd = new SharedUnsolicitedBytesBudget();
+  readonly #shared = new SharedUnsolicitedBytesBudget();
   #info: NodeInfo | undefined;
   #packedInfo: object = {};
   #context: ConnectionContext | undefined;
@@ -118,7 +118,7 @@ class SocketTransport implements ListeningTransport {
   async start(handlers: TransportHandlers): Promise<void> {
     assert(this.#context === undefined, 'a transport starts once');
     const info = this.#info;
-    assert(info !== undefined, 'a transport knows what to say of its node before it starts');
+    assert(info !== undefined, 'the info of the node is set before the transport starts');
     const { dialect, clock, random } = this.#options;
     this.#context = {
       dialect,
@@ -140,7 +140,7 @@ class SocketTransport implements ListeningTransport {
       arrivalsPerIpMax: this.#options.arrivalsPerIpMax ?? ARRIVALS_PER_IP_MAX,
       socketsMax: this.#options.inboundMax + STRANGERS_MAX + SOCKETS_LEAVING_MAX,
       nonce: info.nonce,
-      crowd: this.#crowd,
+      shared: this.#shared,
       on: {
         admits: (ip) => !this.#closed && handlers.admits(ip),
         isNamed: (ip) => handlers.isNamed?.(ip) ?? false,
@@ -183,7 +183,7 @@ class SocketTransport implements ListeningTransport {
       info,
       clock: this.#options.clock,
       timeoutMs: this.#timeouts.dialMs,
-      crowd: this.#crowd,
+      shared: this.#shared,
       on: {
         ...connection.events((reason) => {
           this.#ended(connection, reason);
@@ -268,7 +268,7 @@ class SocketTransport implements ListeningTransport {
 
   #track(link: Link, connection: PeerConnection): void {
     connection.attach(link);
-    link.joinCrowd(() => this.#unsentBytes());
+    link.shareLimit(() => this.#unsentBytes());
     this.#links.add(link);
     this.#owners.set(link, connection);
     void link.gone.then(() => this.#links.delete(link));

@@ -130,7 +130,7 @@ interface PendingRequest {
 type Step = 'isArrived' | 'isRead';
 
 export class UnsolicitedBytesBudget {
-  readonly #crowd: SharedUnsolicitedBytesBudget;
+  readonly #shared: SharedUnsolicitedBytesBudget;
   readonly #heavyFloor: number;
   readonly #small = new ByteBucket(SMALL_OF_PEER);
   readonly #reserve = new ByteBucket(SMALL_RESERVE);
@@ -142,8 +142,8 @@ export class UnsolicitedBytesBudget {
   readonly #pending: PendingRequest[] = [];
 
   /** @param isDialled true for a peer that we dialled */
-  constructor(crowd = new SharedUnsolicitedBytesBudget(), isDialled = false) {
-    this.#crowd = crowd;
+  constructor(shared = new SharedUnsolicitedBytesBudget(), isDialled = false) {
+    this.#shared = shared;
     this.#heavyFloor = isDialled ? -HEAVY_RESERVE : 0;
   }
 
@@ -180,10 +180,10 @@ export class UnsolicitedBytesBudget {
     const request = seems ? this.#requestFor(bytes, 'isArrived') : undefined;
     if (request !== undefined) request.isArrived = true;
     const unsolicited = request === undefined ? bytes : 0;
-    for (const bucket of [this.#arriving, this.#arrivingShare, this.#crowd.arriving]) bucket.take(unsolicited, nowMs);
+    for (const bucket of [this.#arriving, this.#arrivingShare, this.#shared.arriving]) bucket.take(unsolicited, nowMs);
     const isLoud = unsolicited > SMALL_WEIGHT_MAX || (unsolicited > 0 && this.#arrivingShare.level(nowMs) < 0);
-    const crowdMs = isLoud ? this.#crowd.arriving.debtMs(nowMs) : 0;
-    return Math.min(PAUSE_MS_MAX, Math.max(this.#arriving.debtMs(nowMs), crowdMs));
+    const sharedMs = isLoud ? this.#shared.arriving.debtMs(nowMs) : 0;
+    return Math.min(PAUSE_MS_MAX, Math.max(this.#arriving.debtMs(nowMs), sharedMs));
   }
 
   /**
@@ -201,13 +201,13 @@ export class UnsolicitedBytesBudget {
     const weight = bytes + containerBytes();
     if (weight <= SMALL_WEIGHT_MAX) return request !== undefined || this.#readSmall(weight, nowMs);
     if (request !== undefined) {
-      if (this.#crowd.heavyAnswers.debtMs(nowMs) > 0) return false;
-      this.#crowd.heavyAnswers.take(weight, nowMs);
+      if (this.#shared.heavyAnswers.debtMs(nowMs) > 0) return false;
+      this.#shared.heavyAnswers.take(weight, nowMs);
       return true;
     }
     if (!this.#hasHeavy(nowMs)) return false;
     this.#heavy.take(weight, nowMs);
-    this.#crowd.heavy.take(weight, nowMs);
+    this.#shared.heavy.take(weight, nowMs);
     return true;
   }
 
@@ -217,20 +217,20 @@ export class UnsolicitedBytesBudget {
   }
 
   #hasHeavy(nowMs: number): boolean {
-    return this.#heavy.level(nowMs) > 0 && this.#crowd.heavy.level(nowMs) > this.#heavyFloor;
+    return this.#heavy.level(nowMs) > 0 && this.#shared.heavy.level(nowMs) > this.#heavyFloor;
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
     // Dropped frames count, too. Without them, each of many flooding connections would stay below the limit, because
     // the node reads few of its frames.
     if (this.#small.level(nowMs) < weight) {
-      if (this.#crowd.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
+      if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);
       return false;
     }
     this.#small.take(weight, nowMs);
     // If other peers used up the shared budget, a dropped frame does not count against this peer.
-    if (this.#crowd.small.level(nowMs) >= weight) this.#crowd.small.take(weight, nowMs);
+    if (this.#shared.small.level(nowMs) >= weight) this.#shared.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;
     return true;

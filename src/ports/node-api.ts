@@ -285,7 +285,7 @@ export interface NodeApi {
   /** All transactions of a queue, oldest first. */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
-   * Tells which members have signed a group transaction of the pool. Undefined if the pool does not have the
+   * Returns which members have signed a group transaction of the pool. Undefined if the pool does not have the
    * transaction, or if the transaction needs no members' signatures.
    *
    * @param client address of the client, which is charged for the signature checks

@@ -35,7 +35,7 @@ export interface NodeInfo {
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** If false, the node asks peers not to tell its address to others. */
+  /** If false, the node asks peers not to send its address to others. */
   readonly advertiseAddress?: boolean;
 }
 

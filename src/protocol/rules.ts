@@ -99,7 +99,7 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * Tells whether a transaction has enough signatures of members: `none` if the transaction needs no such signature,
+   * Returns whether a transaction has enough signatures of members: `none` if the transaction needs no such signature,
    * `pending` while signatures are missing, `ready` if the signatures are enough. A transaction needs members'
    * signatures if its sender is a group, or if it registers a group.
    */

@@ -64,7 +64,7 @@ export function createObserver(options: ObserverOptions): ClosableObserver {
     const logger = path === '' ? root : root.child({ module: path }, { level: levelOf(path, options) });
     const observer: Observer = {
       module: (name) => observerOf(path === '' ? name : `${path}/${name}`),
-      log: (level, code, message, fields) => tell(logger, level, code, message, fields),
+      log: (level, code, message, fields) => writeLine(logger, level, code, message, fields),
       count: (metric, by, labels) => metrics?.count(metric, by, labels),
       gauge: (metric, value, labels) => metrics?.gauge(metric, value, labels),
       observe: (metric, value, labels) => metrics?.observe(metric, value, labels),
@@ -76,7 +76,13 @@ export function createObserver(options: ObserverOptions): ClosableObserver {
   return { ...observerOf(''), close: () => sink.close() };
 }
 
-function tell(logger: Logger, level: LogLevel, code: string, message: string, fields: LogFields | undefined): void {
+function writeLine(
+  logger: Logger,
+  level: LogLevel,
+  code: string,
+  message: string,
+  fields: LogFields | undefined,
+): void {
   if (!logger.isLevelEnabled(level)) return;
   // Fields are below a key of their own, so that no field can replace the time, level or code of the line.
   if (fields === undefined) logger[level]({ code }, message);

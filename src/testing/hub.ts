@@ -22,7 +22,7 @@ import {
 } from '../ports/transport.ts';
 import type { Clock } from '../ports/clock.ts';
 
-const NOBODY_THERE: CloseReason = { code: 1006, reason: 'nobody listens there' };
+const NOT_LISTENING: CloseReason = { code: 1006, reason: 'no node listens at this address' };
 const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
 /**
  * Maximum wait in milliseconds until a dialled node is up. A real transport waits for an answer to a dial for the same
@@ -55,7 +55,7 @@ export class Hub {
   /** Ends the partition: all nodes reach one another again. */
   heal(): void {
     this.#groups = new Map();
-    for (const member of this.#members.values()) member.tellAll();
+    for (const member of this.#members.values()) member.sendInfo();
   }
 
   /**
@@ -126,9 +126,9 @@ class HubTransport implements Transport {
     await this.#hub.arrival(peerIdOf(address));
     await yieldToEventLoop();
     const remote = this.#hub.reach(this.peerId, peerIdOf(address));
-    const refusal = this.#handlers === undefined ? GONE : remote === undefined ? NOBODY_THERE : remote.accept(this);
+    const refusal = this.#handlers === undefined ? GONE : remote === undefined ? NOT_LISTENING : remote.accept(this);
     if (remote === undefined || refusal !== undefined) {
-      throw new ProtocolError('DIAL_FAILED', { ...(refusal ?? NOBODY_THERE), peer: peerIdOf(address) });
+      throw new ProtocolError('DIAL_FAILED', { ...(refusal ?? NOT_LISTENING), peer: peerIdOf(address) });
     }
     this.#open(remote.peerId, 'outbound', remote.ownInfo());
     return remote.peerId;
@@ -169,11 +169,11 @@ class HubTransport implements Transport {
 
   announce(info: NodeInfo): void {
     this.#info = info;
-    this.tellAll();
+    this.sendInfo();
   }
 
   /** Sends all connected nodes the present information about this node. */
-  tellAll(): void {
+  sendInfo(): void {
     const info = this.ownInfo();
     for (const peerId of this.#lines.keys()) {
       setImmediate(() => this.#hub.reach(this.peerId, peerId)?.updated(this.peerId, info));
@@ -192,7 +192,7 @@ class HubTransport implements Transport {
   }
 
   accept(dialer: HubTransport): CloseReason | undefined {
-    if (this.#handlers?.admits(dialer.#address.ip) !== true) return NOBODY_THERE;
+    if (this.#handlers?.admits(dialer.#address.ip) !== true) return NOT_LISTENING;
     // Two nodes may dial each other at the same time, but they share one connection.
     if (this.#lines.has(dialer.peerId)) return dialer.#lines.has(this.peerId) ? DUPLICATE : undefined;
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());

@@ -85,7 +85,7 @@ export class MemoryDevnet implements TestDevnet {
       mode: options.mode,
       links: () => this.#nodes,
       partOf: (link) => this.#groupOf((link as MemoryNode).index),
-      note: (line) => options.observer.log('warn', 'DEVNET_NOTE', line),
+      print: (line) => options.observer.log('warn', 'DEVNET_NOTE', line),
     });
     this.#people = new People({
       directory: undefined,
@@ -192,7 +192,7 @@ export class MemoryDevnet implements TestDevnet {
       await this.#openAll();
       for (const [index, node] of this.#nodes.entries()) node.takeIn(kept.copies[index]?.pool ?? []);
       const wrong = this.#nodes.find((node, index) => node.digest() !== kept.copies[index]?.state.digest);
-      if (wrong !== undefined) throw new Error(`node ${wrong.index} did not come back to the state of ${name}`);
+      if (wrong !== undefined) throw new Error(`node ${wrong.index} did not return to the state of ${name}`);
       return { result: kept.facts, restored: { setting: kept.setting, mode: kept.mode } };
     });
   }
@@ -261,7 +261,7 @@ export class MemoryDevnet implements TestDevnet {
     this.#hub.heal();
     const endMs = performance.now() + HEAL_MS_MAX;
     for (let polls = 1; !(await this.#areTogether()); polls += 1) {
-      if (this.#isClosed || performance.now() > endMs) throw new Error('the nodes have not come together again');
+      if (this.#isClosed || performance.now() > endMs) throw new Error('the nodes have not reached the same tip again');
       if (polls % HEAL_POLLS_PER_SLOT === 1) await this.#timekeeper.mine(1);
       await new Promise<void>((resolve) => void systemClock.after(HEAL_POLL_MS, resolve));
     }

@@ -20,14 +20,14 @@ export class MemoryFaults {
     const delayMs =
       typeof by === 'string' ? delayMsOfText(by) : within(by, 0, DELAY_MS_MAX, 'the delay in milliseconds');
     this.#faults.delay(delayMs, this.#checked(nodes));
-    return this.#tell();
+    return this.#sendFaults();
   }
 
   /** @throws RangeError or ProtocolError `USAGE` if the share is invalid or a node does not exist */
   lose(share: string | number, nodes: readonly number[] | undefined): Promise<void> {
     const loss = typeof share === 'string' ? lossOfText(share) : within(share, 0, 1, 'the share of messages');
     this.#faults.lose(loss, this.#checked(nodes));
-    return this.#tell();
+    return this.#sendFaults();
   }
 
   /** @throws RangeError or ProtocolError `USAGE` if the shift is longer than a day or the node does not exist */
@@ -36,15 +36,15 @@ export class MemoryFaults {
     const skewMs = typeof by === 'string' ? skewMsOfText(by) : within(by, -SKEW_MS_MAX, SKEW_MS_MAX, words);
     this.#checked([node]);
     this.#faults.skew(node, Math.round(skewMs));
-    return this.#tell();
+    return this.#sendFaults();
   }
 
   heal(): Promise<void> {
     this.#faults.heal();
-    return this.#tell();
+    return this.#sendFaults();
   }
 
-  async #tell(): Promise<void> {
+  async #sendFaults(): Promise<void> {
     const nodes = this.#nodes();
     const places = nodes.map(({ index, address }) => ({ index, wsPort: address.wsPort }));
     await Promise.all(nodes.map((node) => node.ask({ op: 'faults', faults: this.#faults.of(node.index, places) })));

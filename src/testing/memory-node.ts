@@ -55,7 +55,7 @@ export class MemoryNode implements AgentLink {
       ...options.first(),
       clock: systemClock,
       random: systemRandom,
-      tell: (event) => options.onEvent(event, this),
+      emit: (event) => options.onEvent(event, this),
     });
   }
 

@@ -17,7 +17,7 @@ export async function passphraseOf(
   const found = accounts.find(({ name }) => name === from);
   if (found !== undefined) return found.passphrase;
   if (anyPassphrase || (await isOfBip39(from))) return from;
-  const wayOut = 'a passphrase that is not one of BIP-39 is taken with { anyPassphrase: true }';
+  const wayOut = 'a passphrase that is not one of BIP-39 is accepted with { anyPassphrase: true }';
   // The error does not repeat a text of several words, because it may be a secret with a misspelt word.
   if (/\s/.test(from)) {
     throw new Error(`the sender is neither the name of an account nor a passphrase of BIP-39: ${wayOut}`);
@@ -25,7 +25,7 @@ export async function passphraseOf(
   throw new Error(`there is no account ${from}: the first one is ${accounts[0]?.name}; ${wayOut}`);
 }
 
-/** The list of words is loaded only for texts that are no account names. */
+/** The list of words is loaded only for texts that are not account names. */
 async function isOfBip39(passphrase: string): Promise<boolean> {
   const { validateMnemonic } = await import('@scure/bip39');
   const { wordlist } = await import('@scure/bip39/wordlists/english.js');

@@ -65,7 +65,7 @@ export class JobThreads {
       this.#threads = this.#threads?.filter((other) => other !== lost);
       if (this.#isLossLogged || this.#isClosed) return;
       this.#isLossLogged = true;
-      observer.log('warn', 'VERIFY_THREAD_LOST', 'signature checks go on without a lost thread', { reason });
+      observer.log('warn', 'VERIFY_THREAD_LOST', 'signature checks continue without a lost thread', { reason });
     });
   }
 }

@@ -7,7 +7,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import type { JsonObject, Transaction } from '../../src/protocol/types.ts';
 import { keyPairOf, makeTransaction, publicKeyOf } from '../support/chain-maker.ts';
 import type { Arena } from './arena.ts';
-import { crowd, mustEnd } from './attacks-doors.ts';
+import { repeatInParallel, mustEnd } from './attacks-doors.ts';
 import type { Intruder } from './intruder.ts';
 import { BANNED, type Attack } from './measure.ts';
 
@@ -20,7 +20,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
     name: 'announcements of unknown ids',
     generation: 3,
     async run(arena, untilMs) {
-      await crowd(untilMs, 10, async () => {
+      await repeatInParallel(untilMs, 10, async () => {
         const peer = await arena.peer({ answers: () => undefined });
         for (let round = 0; round < 60 && peer.end === undefined && performance.now() < untilMs; round += 1) {
           const ids = Array.from({ length: 25 }, () => String(Math.floor(Math.random() * 2 ** 53)));
@@ -34,7 +34,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
     name: 'blocks far in the future and the past',
     async run(arena, untilMs) {
       const keys = ['genesis_1', 'genesis_2', 'account_1'].map((name) => arena.keyPair(name));
-      await crowd(untilMs, 3, async () => {
+      await repeatInParallel(untilMs, 3, async () => {
         const [peer, tip] = [await arena.peer(), await arena.tip()];
         for (const keyPair of keys) {
           for (const shiftS of [DAY_S, -DAY_S, 2 ** 31 - 1 - tip.timestamp, -tip.timestamp]) {
@@ -52,7 +52,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
     name: 'blocks with a valid header and a wrong payload',
     async run(arena, untilMs) {
       const keyPair = arena.keyPair('genesis_3');
-      await crowd(untilMs, 2, async () => {
+      await repeatInParallel(untilMs, 2, async () => {
         const peer = await arena.peer();
         const bring = async () => {
           const tip = await arena.tip();
@@ -70,7 +70,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
     name: 'one delegate, many blocks for one height',
     async run(arena, untilMs) {
       const keyPair = arena.keyPair('genesis_4');
-      await crowd(untilMs, 2, async () => {
+      await repeatInParallel(untilMs, 2, async () => {
         const [peer, tip] = [await arena.peer(), await arena.tip()];
         for (let maker = 0; maker < 40 && peer.end === undefined; maker += 1) {
           peer.say(arena.blockMessage(arena.block(tip, keyPair, { reward: BigInt(maker) })));
@@ -83,7 +83,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
     name: 'a claim of a far better chain',
     async run(arena, untilMs) {
       const keyPair = arena.keyPair('genesis_5');
-      await crowd(untilMs, 3, async () => {
+      await repeatInParallel(untilMs, 3, async () => {
         const peer = await arena.peer({ answers: () => ({ data: [] }) });
         const tip = await arena.tip();
         const far = { ...tip, height: tip.height + 5_000 };
@@ -194,7 +194,7 @@ function transferOf(arena: Arena, timestamp: number): Transaction {
 
 /** Repeatedly sends invalid transactions to the node's pool, by the protocol of the devnet's generation. */
 async function deliver(arena: Arena, untilMs: number, corrupt: Corrupt, isAlwaysOffence = true): Promise<void> {
-  await crowd(untilMs, 3, async () => {
+  await repeatInParallel(untilMs, 3, async () => {
     const { peer, bring } = await bringer(arena, corrupt);
     bring();
     // Generation 3 penalises repeated announcements as such, so only generation 2 repeats.

@@ -17,7 +17,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
     name: 'a flood of fake peers',
     async run(arena, untilMs) {
       let port = 1_024;
-      await crowd(untilMs, 16, async () => {
+      await repeatInParallel(untilMs, 16, async () => {
         port = port >= 65_000 ? 1_024 : port + 1;
         await arena.peer({ query: arena.query(port) });
       });
@@ -29,7 +29,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
     async run(arena, untilMs) {
       const ip = arena.newIp();
       let port = 20_000;
-      await crowd(untilMs, 4, async () => {
+      await repeatInParallel(untilMs, 4, async () => {
         port += 1;
         if ((await arena.peer({ ip, query: arena.query(port) })).end !== undefined) await sleep(50);
       });
@@ -54,7 +54,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
   {
     name: 'slow handshakes',
     async run(arena, untilMs) {
-      await crowd(untilMs, 8, async () => {
+      await repeatInParallel(untilMs, 8, async () => {
         await arena.intruder().opened();
         await sleep(5);
       });
@@ -65,7 +65,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
     name: 'half-open sockets',
     async run(arena, untilMs) {
       const request = `GET ${arena.dialect.path}?wsPort=1 HTTP/1.1\r\nHost: x\r\n`;
-      await crowd(untilMs, 8, async () => {
+      await repeatInParallel(untilMs, 8, async () => {
         const bytes = Math.random() < 0.5 ? '' : request;
         arena.intruders.push(new BareSocket('127.0.0.1', arena.wsPort, arena.newIp(), bytes));
         await sleep(5);
@@ -84,7 +84,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
       );
       let opened = 0;
       const sockets: BareSocket[] = [];
-      await crowd(untilMs, 2, async () => {
+      await repeatInParallel(untilMs, 2, async () => {
         const flood = floods[opened % floods.length] ?? '';
         opened += 1;
         const socket = new BareSocket('127.0.0.1', arena.wsPort, arena.newIp(), flood);
@@ -102,7 +102,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
       const foreign = 'ab'.repeat(32);
       const said = { ...arena.info(), nethash: foreign, networkId: foreign };
       const query = { nethash: foreign, networkId: foreign, options: JSON.stringify(said) };
-      await crowd(untilMs, 4, async () => {
+      await repeatInParallel(untilMs, 4, async () => {
         await mustEnd(await arena.peer({ query }), 'a peer of another network');
       });
     },
@@ -110,7 +110,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
 ];
 
 /** Runs `work` repeatedly in several concurrent loops until `untilMs`. Each loop runs `work` at least once. */
-export async function crowd(untilMs: number, lines: number, work: () => Promise<void>): Promise<void> {
+export async function repeatInParallel(untilMs: number, lines: number, work: () => Promise<void>): Promise<void> {
   const line = async () => {
     do await work();
     while (performance.now() < untilMs);

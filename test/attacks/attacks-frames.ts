@@ -3,7 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Arena } from './arena.ts';
-import { crowd, mustEnd } from './attacks-doors.ts';
+import { repeatInParallel, mustEnd } from './attacks-doors.ts';
 import { webSocketFrame } from './intruder.ts';
 import { GROWTH_BYTES_MAX, type Attack } from './measure.ts';
 
@@ -78,7 +78,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     async run(arena, untilMs) {
       const frames = wrongFrames(arena);
       let next = 0;
-      await crowd(untilMs, 4, async () => {
+      await repeatInParallel(untilMs, 4, async () => {
         const peer = await arena.peer();
         // Each attacker sends up to 30 frames, or until the node closes its connection.
         for (let said = 0; said < 30 && peer.end === undefined; said += 1) {
@@ -101,7 +101,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'control frames',
     async run(arena, untilMs) {
-      await crowd(untilMs, 4, async () => {
+      await repeatInParallel(untilMs, 4, async () => {
         const peer = await arena.peer();
         peer.control(Math.random() < 0.5 ? 'ping' : 'pong');
         await mustEnd(peer, 'a peer that sends control frames');
@@ -121,7 +121,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     run: (arena, untilMs) => {
       const largest = `{"event":"remote-message","data":"${'x'.repeat(3_000_000)}"}`;
       const over = `{"event":"remote-message","data":"${'x'.repeat(4_000_000)}"}`;
-      return crowd(untilMs, 2, async () => {
+      return repeatInParallel(untilMs, 2, async () => {
         const peer = await arena.peer();
         for (let sent = 0; sent < 5; sent += 1) peer.say(largest);
         peer.say(over);
@@ -137,7 +137,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         ...Array.from({ length: 16_000 }, () => webSocketFrame('')),
       ];
       const message = Buffer.concat([...fragments, webSocketFrame('', { isLast: true })]);
-      return crowd(untilMs, 40, async () => {
+      return repeatInParallel(untilMs, 40, async () => {
         const peer = await arena.peer();
         do {
           if (peer.unsentBytes < message.length) peer.bytes(message);
@@ -153,7 +153,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     async run(arena, untilMs) {
       const bytesBefore = await arena.usedBytes();
       const begun = webSocketFrame('x'.repeat(2_990_000), { isFirst: true, saidBytes: 3_000_000 });
-      await crowd(untilMs, 30, async () => {
+      await repeatInParallel(untilMs, 30, async () => {
         const peer = await arena.peer();
         peer.bytes(begun);
         while (peer.unsentBytes > 0 && peer.end === undefined) await sleep(10);
@@ -171,7 +171,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       // The message has the largest size and the most values that the node accepts, so that parsing it is expensive.
       const values = Array.from({ length: 290_000 }, (_, index) => 1_000_000 + index).join();
       const event = `{"event":"remote-message","data":{"event":"nosuch","data":[${values}]}}`;
-      return crowd(untilMs, 4, async () => {
+      return repeatInParallel(untilMs, 4, async () => {
         const peer = await arena.peer();
         for (let sent = 0; sent < 20 && peer.end === undefined; sent += 1) {
           peer.say(event);
@@ -185,7 +185,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'frames without end',
     async run(arena, untilMs) {
-      await crowd(untilMs, 4, async () => {
+      await repeatInParallel(untilMs, 4, async () => {
         const peer = await arena.peer();
         for (let sent = 0; sent < 2_000 && peer.end === undefined; sent += 1) {
           peer.say({ event: 'nosuch' });
@@ -252,7 +252,7 @@ async function texts(
   untilMs: number,
   talk: (peer: Awaited<ReturnType<Arena['peer']>>) => void,
 ): Promise<void> {
-  await crowd(untilMs, 3, async () => {
+  await repeatInParallel(untilMs, 3, async () => {
     const peer = await arena.peer();
     for (let round = 0; round < 5 && peer.end === undefined; round += 1) {
       talk(peer);

@@ -90,6 +90,6 @@ function falseSignature(transactionId: string): MemberSignature {
  * Number of false signatures that the node has checked so far. Other refusals of its pool may come from honest peers.
  */
 async function looks(arena: Arena): Promise<number> {
-  const figures = await (await fetch(`${arena.target.url}/metrics`)).text();
-  return Number(/^\w*pool_refusals_total\{code="MEMBER_SIGNATURE_FALSE"\} (\d+)$/m.exec(figures)?.[1] ?? 0);
+  const metrics = await (await fetch(`${arena.target.url}/metrics`)).text();
+  return Number(/^\w*pool_refusals_total\{code="MEMBER_SIGNATURE_FALSE"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }

@@ -12,7 +12,7 @@ import type { JsonObject, KeyPair, Transaction } from '../../src/protocol/types.
 import { keyPairOf, makeTransaction, publicKeyOf } from '../support/chain-maker.ts';
 import { waitFor } from '../support/devnet.ts';
 import type { Arena } from './arena.ts';
-import { crowd } from './attacks-doors.ts';
+import { repeatInParallel } from './attacks-doors.ts';
 import type { Intruder } from './intruder.ts';
 import type { Attack } from './measure.ts';
 
@@ -73,7 +73,7 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
       const sources = arena.isPublic ? Array.from({ length: 20 }, () => arena.newIp()) : ['127.0.0.1'];
       const statuses = new Map<number, number>();
       let sent = 0;
-      await crowd(untilMs, HTTP_LINES, async () => {
+      await repeatInParallel(untilMs, HTTP_LINES, async () => {
         sent += 1;
         const status = await post(arena, junk.one(), sources[sent % sources.length] ?? '127.0.0.1');
         statuses.set(status, (statuses.get(status) ?? 0) + 1);

@@ -105,7 +105,7 @@ async function moveTime(page: Page, time: Locator): Promise<void> {
   await waitFor('an hour later', async () => (await clock()) - before === HOUR_MS, WAIT_MS);
   await time.getByLabel('Slots to forge now').fill('many');
   await time.getByRole('button', { name: 'Forge', exact: true }).click();
-  await time.getByText('“many” is no number of slots').waitFor();
+  await time.getByText('“many” is not a number of slots').waitFor();
   await time.getByLabel('Slots to forge now').fill('3');
   await time.getByRole('button', { name: 'Forge', exact: true }).click();
   await time.getByText(/^Forged 3 slots: the chain is at \d+\.$/).waitFor();
@@ -118,7 +118,7 @@ async function moveTime(page: Page, time: Locator): Promise<void> {
 async function sendFunds(page: Page, faucet: Locator, send: Locator, photographs: Photographer): Promise<void> {
   await faucet.getByLabel('To').fill('nobody');
   await page.keyboard.press('Enter');
-  await faucet.getByText('“nobody” is no address').waitFor();
+  await faucet.getByText('“nobody” is not an address').waitFor();
   await faucet.getByLabel('To').fill(ADDRESS);
   await faucet.getByLabel('Amount, LSK').fill('12.5');
   await faucet.getByRole('button', { name: 'Give' }).click();
@@ -127,7 +127,7 @@ async function sendFunds(page: Page, faucet: Locator, send: Locator, photographs
   await send.getByLabel('To').fill(ADDRESS);
   await send.getByLabel('Amount, LSK').fill('0.0.1');
   await send.getByRole('button', { name: 'Send' }).click();
-  await send.getByText('“0.0.1” is no amount').waitFor();
+  await send.getByText('“0.0.1” is not an amount').waitFor();
   await photographs.take('refused');
   await send.getByLabel('Amount, LSK').fill('0.5');
   await send.getByLabel('Text').fill('for tea');

@@ -46,7 +46,7 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await page.goBack();
   await waitFor('the choice before', async () => (await hash()) === '#/transactions', WAIT_MS);
   await page.evaluate("location.hash = '#/transactions?from=nobody'");
-  await page.getByText('nobody is no address').waitFor();
+  await page.getByText('nobody is not an address').waitFor();
   assert.equal(await field('From').getAttribute('aria-invalid'), 'true');
   assert.equal(await field('To').getAttribute('aria-invalid'), null);
   await photographs.take('transactions-problem');

@@ -255,7 +255,7 @@ function diagnostics(): Untyped {
       module: 'forge',
       code: 'FORGING_PAUSED',
       message: 'a slot of ours passes unused',
-      fields: { slot: 165582943, reason: 'no peer has said yet where the network is' },
+      fields: { slot: 165582943, reason: 'no peer has reported its tip yet' },
     },
     {
       number: 1,

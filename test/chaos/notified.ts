@@ -55,7 +55,7 @@ const LIFE_MS_MAX = 6000;
 const DOWN_MS_MAX = 6000;
 /** Share of the kills that hit the node. Kills of the receiver cause no missed slots. */
 const NODE_SHARE = 0.7;
-const TELL_MS_MAX = 120_000;
+const REPORT_MS_MAX = 120_000;
 const RECEIVER = fileURLToPath(new URL('receiver.js', import.meta.url));
 
 export async function runNotified(options: NotifiedOptions): Promise<NotifiedReport> {
@@ -107,7 +107,7 @@ async function notifiedOf(
   const headers = await chainOf(node, devnet.network.params, 2);
   const missed = missedIn(headers);
   const isAllReported = (): boolean => slotsReported(receiver.events()) >= missed.length;
-  await waitFor('all events', () => Promise.resolve(isAllReported()), TELL_MS_MAX).catch(() => undefined);
+  await waitFor('all events', () => Promise.resolve(isAllReported()), REPORT_MS_MAX).catch(() => undefined);
   const { params } = devnet.network;
   const slotEndMs = (slot: number): number => slotStartMs(slot + 1, params);
   const delaysMs = delaysOf(receiver.events(), upsMs, slotEndMs);
@@ -134,21 +134,21 @@ function slotsReported(events: readonly Notice[]): number {
 
 function reportOf(events: readonly Notice[], missed: readonly number[]): Omit<NotifiedReport, 'delaysMs' | 'slotMs'> {
   const byId = new Map(events.map((event) => [event.id, event]));
-  const tellers = new Map<number, number>();
+  const eventsBySlot = new Map<number, number>();
   const unused = new Set(missed);
   for (const { fields } of byId.values()) {
     // An event for more than one slot names the first and the last slot.
     for (const slot of new Set([Number(fields['firstSlot']), Number(fields['lastSlot'])]))
-      tellers.set(slot, (tellers.get(slot) ?? 0) + 1);
+      eventsBySlot.set(slot, (eventsBySlot.get(slot) ?? 0) + 1);
   }
-  for (const slot of tellers.keys()) unused.delete(slot);
-  const untrue = [...tellers.keys()].filter((slot) => !missed.includes(slot));
+  for (const slot of eventsBySlot.keys()) unused.delete(slot);
+  const untrue = [...eventsBySlot.keys()].filter((slot) => !missed.includes(slot));
   return {
     missed,
     reported: slotsReported(events),
     lost: [...unused],
     twice: [
-      ...[...tellers].filter(([, count]) => count > 1).map(([slot]) => `slot ${slot} is in more than one event`),
+      ...[...eventsBySlot].filter(([, count]) => count > 1).map(([slot]) => `slot ${slot} is in more than one event`),
       ...untrue.map((slot) => `slot ${slot} was reported, and has a block`),
     ],
     repeated: events.length - byId.size,

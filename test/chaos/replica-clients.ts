@@ -84,18 +84,18 @@ export class ReplicaClients {
       this.#slowestMs = Math.max(this.#slowestMs, tookMs);
       if (tookMs > SLOW_MS) this.#slow += 1;
       if (answer.status !== 200) {
-        this.#note(this.#failed, `${path}: ${answer.status} ${answer.body} after ${Math.round(tookMs)} ms`);
+        this.#record(this.#failed, `${path}: ${answer.status} ${answer.body} after ${Math.round(tookMs)} ms`);
       } else {
         this.#answered += 1;
         const wrong = (isControl ? control : seen).take(answer);
         if (isControl) this.#controlBack += wrong.length;
-        else for (const each of wrong) this.#note(this.#back, `client ${index}, ${path}: ${each}`);
+        else for (const each of wrong) this.#record(this.#back, `client ${index}, ${path}: ${each}`);
       }
       await sleep(REST_MS);
     }
   }
 
-  #note(list: string[], line: string): void {
+  #record(list: string[], line: string): void {
     list.push(list.length < NAMED_MAX ? line : '');
   }
 }

@@ -9,8 +9,8 @@ export async function wrongsOf(
 ): Promise<Readonly<Record<string, number>>> {
   const wrongs: Record<string, number> = {};
   for (const { url, plan } of nodes) {
-    const figures = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })).text();
-    for (const line of figures.split('\n')) {
+    const metrics = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })).text();
+    for (const line of metrics.split('\n')) {
       const [name = '', value = '0'] = line.split(' ');
       if (!line.startsWith('#') && WRONGS.some((wrong) => name.includes(wrong)) && Number(value) > 0) {
         wrongs[`node ${plan.index} ${name}`] = Number(value);

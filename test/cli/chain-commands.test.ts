@@ -125,7 +125,7 @@ test.serial('a chain is imported, verified, exported, rolled back and imported a
   t.is(
     asked.stderr,
     `${NETWORK_NAME}: 10 blocks, heights 191 to 200, with 3 transactions\n` +
-      'bloomery: there is no terminal to ask on: say --yes to go on without\n',
+      'bloomery: there is no terminal for a confirmation: use --yes to continue without one\n',
   );
   const back = await run('rollback', '--to', '190', '--yes');
   t.is(back.stdout, `${NETWORK_NAME}: 10 blocks removed; height 190, block ${blocks[189]?.id}\n`);
@@ -249,7 +249,7 @@ test.serial('an existing file is replaced only with --force', async (t) => {
     t.is(refused.code, 2);
     t.is(
       refused.stderr,
-      `bloomery: ${mine} is there already: name another file, or replace it with --force (FILE_EXISTS)\n`,
+      `bloomery: ${mine} already exists: name another file, or replace it with --force (FILE_EXISTS)\n`,
     );
     t.is(readFileSync(mine, 'utf8'), 'precious');
     const forced = await runCli([...command, mine, '--force', ...place]);

@@ -162,11 +162,11 @@ for (const [index, table] of TABLE_NAMES.entries()) {
       t.is(signal, null, about);
       t.notRegex(text, RAW, about);
     }
-    const tellers =
+    const reporting =
       role === 'state' || table === 'undo' || table === 'notes'
         ? ['verify', 'start', 'doctor', 'rollback']
         : ['verify'];
-    for (const command of tellers) {
+    for (const command of reporting) {
       const { code, text } = all[command] as Ending;
       const about = `${command}, byte ${at} of table ${table}, bit ${bit}: ${text}`;
       t.is(code, 1, about);
@@ -197,7 +197,10 @@ test.serial(
     });
     for (const command of ['start', 'doctor', 'rollback'] as const) {
       t.is(all[command]?.code, 1, command);
-      t.regex(all[command]?.text ?? '', /its state is not what was written.*bloomery verify.*Restore it from a backup/);
+      t.regex(
+        all[command]?.text ?? '',
+        /its state does not match its checksum.*bloomery verify.*Restore it from a backup/,
+      );
     }
     t.is(all['verify']?.code, 1);
     t.regex(all['verify']?.text ?? '', /table accounts holds a wrong value .*restore the folder from a backup/);

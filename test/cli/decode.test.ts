@@ -80,8 +80,8 @@ test.serial('decode shows the address of a public key, and the members of a head
 
 for (const [given, message] of [
   ['zz', /neither hexadecimal digits nor JSON/],
-  ['abcd', /no transaction, block header or public key/],
-  ['{"type":8}', /this is no transaction/],
+  ['abcd', /not a transaction, a block header or a public key/],
+  ['{"type":8}', /this is not a transaction/],
 ] as const) {
   test.serial(`decode refuses ${given} in one line`, async (t) => {
     const { code, stdout, stderr } = await runCli(['decode', given]);
@@ -114,7 +114,7 @@ test.serial('tx verify names each fault of a transaction, and the members withou
   writeFileSync(file, documents.map((document) => `${JSON.stringify(document)}\n`).join(''));
   const { code, stdout, stderr } = await runCli(['tx', 'verify', file, '--json', ...place]);
   t.is(code, 1);
-  t.is(stderr, 'bloomery: 4 transactions would not be taken as it is (TRANSACTION_NOT_VALID)\n');
+  t.is(stderr, 'bloomery: 4 transactions would not be accepted as it is (TRANSACTION_NOT_VALID)\n');
   const { transactions } = JSON.parse(stdout) as { transactions: { faults: string[]; missing: unknown }[] };
   t.deepEqual(transactions[0]?.faults, ['the block at height 3 holds it']);
   t.regex(transactions[1]?.faults.join('; ') ?? '', /no second passphrase; .* has 0 LSK, .*; it is dated [0-9]+ s in/);

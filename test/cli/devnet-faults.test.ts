@@ -7,7 +7,7 @@ const NUMBERS = NODES.map(({ index }) => index);
 
 test('a new devnet has no fault', (t) => {
   const faults = new DevnetFaults();
-  t.deepEqual(faults.standing(NUMBERS), { parts: [], nodes: [] });
+  t.deepEqual(faults.active(NUMBERS), { parts: [], nodes: [] });
   t.deepEqual(faults.of(1, NODES), { links: [], skewMs: 0 });
   t.is(faults.partOf(0), faults.partOf(3));
 });
@@ -24,15 +24,15 @@ test('a partition cuts only the links between its parts, and the nodes not named
     { wsPort: 5000, ...cut },
     { wsPort: 5001, ...cut },
   ]);
-  t.deepEqual(faults.standing(NUMBERS).parts, [
+  t.deepEqual(faults.active(NUMBERS).parts, [
     [0, 1],
     [2, 3],
   ]);
   t.is(faults.partOf(2), faults.partOf(3));
   faults.partition([[0], [1, 2, 3]]);
-  t.deepEqual(faults.standing(NUMBERS).parts, [[0], [1, 2, 3]]);
+  t.deepEqual(faults.active(NUMBERS).parts, [[0], [1, 2, 3]]);
   faults.heal();
-  t.deepEqual(faults.standing(NUMBERS), { parts: [], nodes: [] });
+  t.deepEqual(faults.active(NUMBERS), { parts: [], nodes: [] });
 });
 
 test('a link has the higher delay and loss of its two nodes, seen from both ends', (t) => {
@@ -44,7 +44,7 @@ test('a link has the higher delay and loss of its two nodes, seen from both ends
   t.like(link(0, 1), { isCut: false, delayMs: 200, loss: 0.1 });
   t.like(link(1, 0), { isCut: false, delayMs: 200, loss: 0.1 });
   t.like(link(0, 3), { delayMs: 50, loss: 0 });
-  t.deepEqual(faults.standing(NUMBERS).nodes[1], { node: 1, delayMs: 200, loss: 0.1, skewMs: 0 });
+  t.deepEqual(faults.active(NUMBERS).nodes[1], { node: 1, delayMs: 200, loss: 0.1, skewMs: 0 });
   faults.delay(0, undefined);
   t.like(link(0, 1), { delayMs: 0, loss: 0.1 });
   t.is(link(0, 3), undefined);
@@ -57,7 +57,7 @@ test('a skewed clock affects one node only', (t) => {
     NUMBERS.map((index) => faults.of(index, NODES).skewMs),
     [0, 0, -3000, 0],
   );
-  t.deepEqual(faults.standing(NUMBERS).nodes, [{ node: 2, delayMs: 0, loss: 0, skewMs: -3000 }]);
+  t.deepEqual(faults.active(NUMBERS).nodes, [{ node: 2, delayMs: 0, loss: 0, skewMs: -3000 }]);
 });
 
 test('faults are parsed in the forms that users type', (t) => {

@@ -225,7 +225,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   FOLDER_TAKEN_OVER: decided(
     'forge',
     'FORGING_PAUSED',
-    { slot: 9_990, reason: 'The chain store in /data is written to no more.', cause: 'STORE_TAKEN_OVER' },
+    { slot: 9_990, reason: 'The chain store in /data is no longer written.', cause: 'STORE_TAKEN_OVER' },
     3,
   ),
   WRITES_FAIL: decided('forge', 'STORE_WRITE_FAILED', { slot: 9_990, reason: 'no space left on device' }, 1),
@@ -262,7 +262,7 @@ const ended = ['sync', 'SYNC_ENDED', { blocks: 20 }] as const;
 const failed = ['sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }] as const;
 const refused = (height: number) => ['chain', 'BLOCK_SIGNATURE_INVALID', { height }] as const;
 
-test.serial('a successful download is no fault, and neither are the failures before it', async (t) => {
+test.serial('a successful download and the failures before it are not faults', async (t) => {
   for (const entries of [
     [started, ended, started, ended, started, ended, started, ended],
     [failed, failed, failed, failed, started, ended],
@@ -287,14 +287,14 @@ test.serial('downloads that peers do not answer are failures', async (t) => {
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
 });
 
-test.serial('refused blocks up to the tip are no fault, because anybody can make them up', async (t) => {
+test.serial('refused blocks up to the tip are not a fault, because anybody can invent them', async (t) => {
   const passed = decidedInTurn([refused(998), refused(999), refused(1000), refused(1000)]);
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...passed })), []);
   const twice = ['chain', 'BLOCK_DOUBLE_FORGING', { height: 1001 }] as const;
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
 });
 
-test.serial('a delegate that was enabled elsewhere is no fault once it no longer waits for that', async (t) => {
+test.serial('a delegate that was enabled elsewhere is not a fault after its wait has ended', async (t) => {
   const { 'node/diagnostics': diagnostics } = decided('forge', 'FORGING_ELSEWHERE', missed, 1) as Untyped;
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), 'node/diagnostics': diagnostics })), []);
 });
@@ -318,7 +318,7 @@ test.serial(
   },
 );
 
-test.serial('a pause of forging logged within one slot after the recovery of the disk is no fault', async (t) => {
+test.serial('a pause of forging logged within one slot after the recovery of the disk is not a fault', async (t) => {
   const pause = [
     'forge',
     'FORGING_PAUSED',
@@ -354,7 +354,7 @@ test.serial('the limit of blocks that wait for finality follows from the number 
 });
 
 test.serial(
-  'a short-lived condition is no fault: a tip that is on its way, one missed slot, an old refused block',
+  'a short-lived condition is not a fault: a tip that is on its way, one missed slot, an old refused block',
   async (t) => {
     for (const changes of [
       status({ height: 999 }),

@@ -66,7 +66,7 @@ test.serial(
     ]);
     const unclear = await runCli(['forging', 'enable', '--node', two.node], { env: PASSWORD });
     t.is(unclear.code, 2);
-    t.regex(unclear.stderr, /2 configured delegates: say which/);
+    t.regex(unclear.stderr, /2 configured delegates: name one/);
     t.deepEqual(two.put, []);
   },
 );
@@ -180,7 +180,7 @@ test.serial(
     t.deepEqual(knownIn('into'), { last: HEADER, heldSinceS: 0 });
     // The first import marks the file itself as a copy, and the mark stays when the file is moved.
     const second = await run(['import', file], 'other', { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' });
-    t.regex(second.stdout, /it is a copy, so the node first makes sure that nobody else signs/);
+    t.regex(second.stdout, /it is a copy, so the node first makes sure that no other node signs/);
     t.true(knownIn('other').heldSinceS > HEADER.timestamp);
     // The machine also remembers that the record was imported.
     const third = await run(['import', copy], 'third');
@@ -229,7 +229,7 @@ test.serial('a record that cannot be marked as used is imported, and the user is
   );
   t.regex(
     stdout,
-    /this node may sign for them now; standard input could not be marked as taken: remove it, and import it/,
+    /this node may sign for them now; standard input could not be marked as imported: remove it, and import it/,
   );
 });
 

@@ -104,7 +104,7 @@ test('no file is replaced, and an existing one prevents the writes of the others
   const again = await run([...places, '--http-port', '4999', '--unit']);
   t.is(again.code, 2);
   t.true(isProblemLine(again.stderr), again.stderr);
-  t.regex(again.stderr, /config\.json5 is there already/);
+  t.regex(again.stderr, /config\.json5 already exists/);
   t.is(readFileSync(join(data, 'config.json5'), 'utf8'), before);
   t.false(existsSync(join(data, 'bloomery.service')));
 });

@@ -86,7 +86,7 @@ function devnet() {
     snapshots: { create: unused, revert: unused, list: unused },
     people: { fund: unused, send: unused, payers: unused, impersonate: unused },
     faults: {
-      standing: () => ({ parts: [], nodes: [] }),
+      active: () => ({ parts: [], nodes: [] }),
       ...{ partition: unused, delay: unused, lose: unused, skew: unused, heal: unused },
     },
   };

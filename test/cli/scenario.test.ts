@@ -108,7 +108,7 @@ test('expectations have bounds, nodes and a time limit', (t) => {
   t.deepEqual(
     conditions('expect: { account: { of: account_1, balance: { min: 1 } }, log: BLOCK_APPLIED }')?.conditions,
     [
-      { kind: 'account', who: 'account_1', balance: { min: 100_000_000n } },
+      { kind: 'account', account: 'account_1', balance: { min: 100_000_000n } },
       { kind: 'log', code: 'BLOCK_APPLIED', bounds: { min: 1 } },
     ],
   );
@@ -163,8 +163,8 @@ for (const [text, sentence] of [
   ['steps: [heal]\n', 'line 1: a scenario must have a `name`'],
   ['name: a\nsteps: []\n', 'line 2: there must be 1 to 1000 steps'],
   ['name: a\nstep: [heal]\n', 'line 2: a scenario has no `step`: did you mean steps?'],
-  ['name: a\nname: b\nsteps: [heal]\n', 'line 2: it is no YAML: Map keys must be unique'],
-  ['name: a\nsteps: [heal\n', /line \d: it is no YAML: /],
+  ['name: a\nname: b\nsteps: [heal]\n', 'line 2: it is not YAML: Map keys must be unique'],
+  ['name: a\nsteps: [heal\n', /line \d: it is not YAML: /],
   ['name: a\ndevnet:\n  nodes: 33\nsteps: [heal]\n', 'line 3: `nodes` must be an integer from 1 to 32'],
   ['name: a\ndevnet:\n  node: 3\nsteps: [heal]\n', 'line 3: `devnet` has no `node`: did you mean nodes?'],
   ['name: a\ndevnet:\n  mine: slowly\nsteps: [heal]\n', 'line 3: `mine` must be one of interval, instant, on-demand'],
@@ -197,14 +197,14 @@ for (const [step, sentence] of [
   ['heal: now', '`heal` takes no value'],
   ['kill', 'the number of a node must be an integer from 0 to 2'],
   ['partition: 0|3', 'there is no node 3: the last one is 2'],
-  ['partition: 0,1|1', 'node 1 is named twice: it can be of one part only'],
+  ['partition: 0,1|1', 'node 1 is listed twice: a node can be in one part only'],
   ['partition: [[0, 1, 2]]', 'one part of all nodes cuts nothing: name two parts'],
-  ['partition: here', /`partition`: `here` is no part of a network/],
-  ['delay: 150', /`delay`: `150` is no delay/],
+  ['partition: here', /`partition`: `here` is not part of a network/],
+  ['delay: 150', /`delay`: `150` is not a delay/],
   ['delay: { nodes: [1] }', 'it must have `time`'],
   ['loss: { share: 5%, nodes: [7] }', 'the number of a node must be an integer from 0 to 2'],
-  ['skew: { node: 1, by: 3s }', /`by`: `3s` is no distance of a clock/],
-  ['warp: soon', /`warp`: `soon` is no time to come/],
+  ['skew: { node: 1, by: 3s }', /`by`: `3s` is not a clock offset/],
+  ['warp: soon', /`warp`: `soon` is not a time in the future/],
   ['snapshot: ../up', '`../up` cannot be the name of a snapshot'],
   ['fund: { to: nobody at all, amount: 1 }', /`nobody at all` is neither the name of an account/],
   ['fund: { to: 77L, amount: much }', 'an amount must be a number of LSK with at most 8 decimals'],
@@ -212,10 +212,10 @@ for (const [step, sentence] of [
   ['transfer: { to: 77L, amount: 1 }', '`transfer` must have `from`'],
   ['wait: 5', /`wait` must be a time up to an hour/],
   ['wait: 2h', /`wait` must be a time up to an hour/],
-  ['expect: {}', '`expect` must say what is expected'],
+  ['expect: {}', '`expect` needs at least one condition'],
   ['expect: { height: 5 }', '`expect` has no `height`: did you mean heights?'],
   ['expect: { heights: many }', 'a bound must be an integer from 0 to 4294967295'],
-  ['expect: { heights: { equals: 1, min: 1 } }', '`equals` stands alone, without `min` and `max`'],
+  ['expect: { heights: { equals: 1, min: 1 } }', '`equals` cannot be combined with `min` or `max`'],
   ['expect: { heights: {} }', 'give `min`, `max` or `equals`'],
   ['expect: { sameBlock: yes }', '`sameBlock` must be true or false'],
   ['expect: { noPenalty: false }', '`noPenalty` can only be true'],
@@ -233,7 +233,7 @@ for (const [step, sentence] of [
   });
 }
 
-test('the JUnit report has each step, what failed and what was not reached, whatever their names', (t) => {
+test('the JUnit report has each step, with failures and skipped steps, for any names', (t) => {
   const scenario = readScenario('name: a <b> & "c"\nsteps: [heal, "mine", freeze]\n', 'a.yaml');
   const [first, second] = scenario.steps;
   if (first === undefined || second === undefined) return t.fail();

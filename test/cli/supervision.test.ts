@@ -147,7 +147,7 @@ class FakeDevnet {
       nodes: this.#plans,
       network,
       restart: this.#restart,
-      screen: { show: (rows) => void this.rows.push(rows), note: (line) => void this.notes.push(line) },
+      screen: { show: (rows) => void this.rows.push(rows), print: (line) => void this.notes.push(line) },
       stop: this.#stop.signal,
       ...(untilHeight === undefined ? {} : { untilHeight }),
       parts: {

@@ -73,7 +73,7 @@ export async function inProcessDevnet({
     intervalMs,
     links,
     peersWaitMs: 0,
-    note: (line) => void notes.push(line),
+    print: (line) => void notes.push(line),
   });
   for (let index = 0; index < count; index += 1) {
     const agent = new NodeAgent({
@@ -83,7 +83,7 @@ export async function inProcessDevnet({
       impersonated: [],
       faults: NO_FAULTS,
       random: systemRandom,
-      tell: (event) => {
+      emit: (event) => {
         if (event.event === 'transaction') timekeeper.transactionArrived(event.id, event.transaction);
       },
     });

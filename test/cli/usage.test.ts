@@ -95,7 +95,7 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
   [['block', 'first'], /must be a height, the id of a block, or latest/],
   [['tx', 'abc'], /must be the id of a transaction/],
   [['delegates', '--limit', '102'], /--limit .*must be an integer from 1 to 101/],
-  [['status', '--node', 'somewhere'], /`somewhere` is no address of a node/],
+  [['status', '--node', 'somewhere'], /`somewhere` is not an address of a node/],
 ];
 
 for (const [args, message] of wrongUses) {

@@ -217,9 +217,9 @@ test.serial('the reference decrypts an encrypted passphrase with its password', 
 });
 
 const REFUSED: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-  [['transfer', '123', '1', '--offline', '--network', 'devnet'], /`123` is no address/],
-  [['transfer', OTHER.address, '0', '--offline', '--network', 'devnet'], /`0` is no amount/],
-  [['transfer', OTHER.address, '1.123456789', '--offline', '--network', 'devnet'], /is no amount/],
+  [['transfer', '123', '1', '--offline', '--network', 'devnet'], /`123` is not an address/],
+  [['transfer', OTHER.address, '0', '--offline', '--network', 'devnet'], /`0` is not an amount/],
+  [['transfer', OTHER.address, '1.123456789', '--offline', '--network', 'devnet'], /is not an amount/],
   [['transfer', OTHER.address, '-1', '--offline', '--network', 'devnet'], /-1/],
   [['transfer', OTHER.address, '1', '--offline'], /--offline needs --network/],
   [['transfer', OTHER.address, '1', '--passphrase', 'my words'], /unknown option '--passphrase'/],
@@ -323,7 +323,7 @@ test.serial(
     const send = (amount: string, more: readonly string[], env: Readonly<Record<string, string>>) =>
       spend(['transfer', OTHER.address, amount, '--node', url, ...more], { env: { ...ENV, ...env } });
     const second = { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase };
-    t.regex((await send('1', [], second)).stderr, /say --yes/);
+    t.regex((await send('1', [], second)).stderr, /use --yes/);
     t.regex((await send('1', ['--yes'], {})).stderr, /second passphrase: give it with --second-passphrase-file/);
     t.regex(
       (await send('1', ['--yes'], { BLOOMERY_SECOND_PASSPHRASE: 'x' })).stderr,

@@ -108,7 +108,7 @@ test.serial('each slot between two blocks is printed with its forger and the rec
       'then this node forged block 10 (123); ' +
       'then block 10 (123) was reverted at 19:48:10 UTC for the branch of block 10 (456)',
   );
-  t.is(slots[1].reason, 'a block came and was refused: signature (BLOCK_SIGNATURE_INVALID)');
+  t.is(slots[1].reason, 'a block arrived and was refused: signature (BLOCK_SIGNATURE_INVALID)');
   t.is(slots[2].reason, 'the delegate was switched on and nothing was recorded of the slot');
 });
 
@@ -178,12 +178,12 @@ test.serial(
     const stuck = { ...WHOLE, uncertainFrom: 1004 };
     const missed = await missedAt(t, 1004, stuck);
     t.is(missed.orderOfHeight, 10);
-    t.regex(missed.reason, /^no block came here, and the chain of this node ends at height 10: another round may/);
+    t.regex(missed.reason, /^no block arrived here, and the chain of this node ends at height 10: another round may/);
     const { stdout } = await runCli(['why', 'missed', '1004', '--node', await node(t, stuck, {})]);
     t.regex(stdout, /UTC, perhaps d95 \(forges on this node\) by the order of height 10: /);
     const unknown = await missedAt(t, 1004, { ...WHOLE, isForgerKnown: false });
     t.is(unknown.delegate, undefined);
-    t.is(unknown.reason, 'no block came here, and whose slot it was is not known any more');
+    t.is(unknown.reason, 'no block arrived here, and the owner of the slot is no longer known');
   },
 );
 
@@ -227,7 +227,7 @@ test.serial('a single slot is found by its number', async (t) => {
 
 for (const [place, message] of [
   ['9', /no slot was missed before the block at height 9/],
-  ['1', /nobody forges the genesis block/],
+  ['1', /the genesis block has no forger/],
   ['1001', /slot 1001 was not missed: it has block 9/],
   ['1006', /slot 1006 is not over yet/],
   ['soon', /must be an integer/],

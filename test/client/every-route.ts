@@ -154,7 +154,7 @@ async function askEvents(
   const filter = { ...start, ...others, ...(types === undefined ? {} : { types: String(types).split(',') }) };
   const place = urlOf(fixture.url, { path: '/events', parameters: { ...start, ...asked.parameters, follow: false } });
   const events = (await (await fetch(place)).text()).split('\n\n').filter((each) => each.includes('data:'));
-  t.true(events.length > 0 || others['finality'] === 'final', `${name} tells something`);
+  t.true(events.length > 0 || others['finality'] === 'final', `${name} has events`);
   const stop = new AbortController();
   let index = 0;
   if (events.length === 0) return;

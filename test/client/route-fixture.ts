@@ -48,7 +48,7 @@ const LSK = 100_000_000n;
 const SECOND_PASSPHRASE = 'a second passphrase';
 const USERNAME = 'everyroute';
 const DATA = 'a grüezi';
-const PATIENCE_MS = 150_000;
+const WAIT_MS_MAX = 150_000;
 
 /** Prepares the chain. Afterwards blocks are made only on demand, so that nothing changes during the requests. */
 export async function setUpRoutes(devnet: FixtureDevnet): Promise<RouteFixture> {
@@ -120,7 +120,7 @@ class TransactionSender {
     });
     await this.#client.post('/transactions', group);
     for (const member of [bob, dave]) await this.#client.post('/signatures', this.#signatureOf(group, member));
-    await this.#client.waitFor(group.id, { timeoutMs: PATIENCE_MS });
+    await this.#client.waitFor(group.id, { timeoutMs: WAIT_MS_MAX });
     return { transfer };
   }
 
@@ -135,7 +135,7 @@ class TransactionSender {
       await waitFor(
         `${id} in the queue ${state}`,
         async () => (await this.#client.get('/node/transactions/{state}', { state, id })).data.length === 1,
-        PATIENCE_MS,
+        WAIT_MS_MAX,
       );
     return { pending, ready };
   }
@@ -170,7 +170,7 @@ class TransactionSender {
   async #include(what: string, values: object): Promise<Untyped> {
     const transaction = this.#make(what, values);
     await this.#client.post('/transactions', transaction);
-    await this.#client.waitFor(transaction.id, { timeoutMs: PATIENCE_MS });
+    await this.#client.waitFor(transaction.id, { timeoutMs: WAIT_MS_MAX });
     return transaction;
   }
 }
@@ -192,7 +192,7 @@ async function valuesOf(
     'a connected peer at the same height',
     async () =>
       (await client.get('/peers', { state: 'connected' })).data.find((each: Untyped) => each.height === height),
-    PATIENCE_MS,
+    WAIT_MS_MAX,
   );
   const inQueue = { senderId: erin.address, senderPublicKey: erin.publicKey, recipientId: bob.address };
   const waiting = { id: pending.id, ...inQueue, recipientPublicKey: bob.publicKey, type: pending.type };

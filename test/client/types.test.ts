@@ -59,7 +59,7 @@ three.items('/peers');
 three.items('/node/status');
 // @ts-expect-error amounts are bigint
 const wrong: string | undefined = accounts[0]?.balance;
-// @ts-expect-error only what the node tells of
+// @ts-expect-error only event types of the node
 three.events({ types: ['blocks/nowhere'] });
 // @ts-expect-error a transaction has more
 await three.post('/transactions', { type: 8 });

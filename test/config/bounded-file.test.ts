@@ -23,7 +23,7 @@ test('a file is read whole up to its limit and refused above it', (t) => {
   t.throws(() => readBounded(file, { bytesMax: 99_999 }), { message: 'it is longer than 99999 bytes' });
 });
 
-test('a path that is no regular file is refused by its kind, without waiting', (t) => {
+test('a path that is not a regular file is refused at once, and the error names its kind', (t) => {
   const folder = join(temporaryFolder(t), 'folder');
   mkdirSync(folder);
   t.throws(() => readBounded(folder, { bytesMax: 10 }), { message: 'it is a folder, not a file' });

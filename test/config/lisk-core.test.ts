@@ -110,7 +110,7 @@ const testnetConfig = { modules: { chain: { exceptions: { blockVersions: { 0: { 
 
 const refusals: readonly (readonly [what: string, config: Untyped, genesis: Untyped, name: string, message: RegExp])[] =
   [
-    ['a configuration that is no object', [], older, 'mine', /^\/f\/config\.json: the content must be an object$/],
+    ['a configuration that is not an object', [], older, 'mine', /^\/f\/config\.json: the content must be an object$/],
     [
       'a block time as a text',
       { app: { genesisConfig: { BLOCK_TIME: '10' } } },

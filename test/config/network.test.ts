@@ -6,7 +6,7 @@ import { ProtocolError } from '../../src/primitives/errors.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-test('a network folder that the user may not read is not called missing', (t) => {
+test('an unreadable network folder is reported as unreadable, not as missing', (t) => {
   const folder = devnetCopy(t);
   chmodSync(folder, 0);
   t.teardown(() => chmodSync(folder, 0o700));
@@ -58,7 +58,7 @@ const refusals: readonly (readonly [what: string, file: string, edit: (json: Unt
       /blockTimeS must be an integer/,
     ],
     ['a name with a slash', 'network.json', (json) => void (json.name = 'a/b'), /name must be a name of/],
-    ['an epoch that is no moment', 'network.json', (json) => void (json.epoch = 'soon'), /epoch must be a moment/],
+    ['an epoch that is not a moment', 'network.json', (json) => void (json.epoch = 'soon'), /epoch must be a moment/],
     [
       'a milestone as a number',
       'network.json',
@@ -107,7 +107,7 @@ const refusals: readonly (readonly [what: string, file: string, edit: (json: Unt
       'a genesis block that is none',
       'genesis.json',
       (json) => void (json.transactions = 5),
-      /genesis\.json: is no genesis block/,
+      /genesis\.json: is not a genesis block/,
     ],
     [
       'an exception id that is a number',
@@ -166,7 +166,7 @@ test('a genesis block of one generation is refused by the other', (t) => {
   editJson(folder, 'network.json', (json) => void (json.generation = 2));
   t.regex(t.throws(() => loadNetwork(folder)).message, /delegateListRoundOffset must be an integer from 0 to 0$/);
   editJson(folder, 'network.json', (json) => void (json.delegateListRoundOffset = 0));
-  t.regex(t.throws(() => loadNetwork(folder)).message, /genesis\.json: is no genesis block/);
+  t.regex(t.throws(() => loadNetwork(folder)).message, /genesis\.json: is not a genesis block/);
 
   const older = devnetCopy(t, 'devnet-gen2');
   editJson(older, 'genesis.json', (json) => void (json.blockSignature = json.blockSignature.replace(/^../, '00')));

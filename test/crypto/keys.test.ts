@@ -67,7 +67,7 @@ for (const [address, fault] of [
   ['NaNL', /number representation/],
   ['1e3L', /number representation/],
 ] as const) {
-  test(`"${address}" is no address`, (t) => {
+  test(`"${address}" is not an address`, (t) => {
     t.regex(addressFault(address) ?? '', fault);
     t.throws(() => checkAddress(address), { code: 'ADDRESS_INVALID', message: fault });
   });

@@ -5,9 +5,9 @@ test('a transfer needs an address and an amount above 0', (t) => {
   t.deepEqual(transferOf({ address: ' 17 ', amount: '1 000.5' }), {
     value: { address: '17L', amount: '100050000000' },
   });
-  t.regex(JSON.stringify(transferOf({ address: 'alice', amount: '1' })), /alice.* is no address/);
+  t.regex(JSON.stringify(transferOf({ address: 'alice', amount: '1' })), /alice.* is not an address/);
   for (const amount of ['', '0', '-1', '0.000000001', '1e3', 'much'])
-    t.regex(JSON.stringify(transferOf({ address: '17L', amount })), /is no amount/, amount);
+    t.regex(JSON.stringify(transferOf({ address: '17L', amount })), /is not an amount/, amount);
 });
 
 test('faults have the bounds that the supervisor enforces', (t) => {

@@ -7,7 +7,7 @@ function after(...percents: readonly number[]): readonly Sample[] {
   }, []);
 }
 
-test('a dip during the propagation of a new block is no loss of consensus', (t) => {
+test('a short drop during the propagation of a new block is not a loss of consensus', (t) => {
   t.is(steadyPercent(after(100, 33, 100, 0)), 100);
   t.is(steadyPercent([]), undefined);
 });

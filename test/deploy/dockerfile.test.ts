@@ -23,7 +23,7 @@ test('images of the compose file have a fixed tag', (t) => {
     t.true(build !== undefined || /:v?\d+\.\d+\.\d+$/.test(image), `${name}: ${image}`);
 });
 
-test('continued lines are one instruction, and comments are no instructions', (t) => {
+test('continued lines are one instruction, and comments are not instructions', (t) => {
   t.deepEqual(instructionsOf('# one\nRUN a && \\\n  # two\n  b\n\nuser node\n'), [
     { line: 2, name: 'RUN', text: 'a && b' },
     { line: 6, name: 'USER', text: 'node' },

@@ -133,7 +133,7 @@ test.serial('a year passes at once, for clients too, and the next blocks have th
   t.true(block.timestamp >= before + YEAR_S);
   const { code, stderr } = await runCli(['devnet', 'warp', '2020-01-01', '--data-dir', directory]);
   t.is(code, 1);
-  t.regex(stderr, /clock stands at 20\d\d-.* and cannot go back: revert to a snapshot/);
+  t.regex(stderr, /clock is stopped at 20\d\d-.* and cannot go back: revert to a snapshot/);
 });
 
 test.serial('a frozen clock stands still until it is resumed', async (t) => {
@@ -313,7 +313,7 @@ test.serial(
       join(directory, 'node-2'),
     ]);
     t.is(alone.code, 1, alone.stderr);
-    t.regex(alone.stderr, /is that of a devnet with blocks or transactions that nobody signed/);
+    t.regex(alone.stderr, /is that of a devnet with unsigned blocks or transactions/);
     await ask('restart', '2');
     const unknown = await runCli(['devnet', 'impersonate', '78L', '--data-dir', directory]);
     t.is(unknown.code, 1);
@@ -385,7 +385,7 @@ test.serial('links are slow and lossy, and a clock is skewed, until they are hea
   const { stdout } = await runCli(['devnet', 'list', '--data-dir', directory]);
   t.regex(stdout, /^node 1  delay 150ms, loss 5%\nnode 2  loss 5%, clock -3s$/m);
   const healed = await runCli(['devnet', 'heal', '--data-dir', directory]);
-  t.is(healed.stdout, 'no fault stands\n', healed.stderr);
+  t.is(healed.stdout, 'no fault is active\n', healed.stderr);
   t.is((await get(2, 'node/status')).currentTime, Date.parse(time));
   await ask('resume');
 });
@@ -393,14 +393,14 @@ test.serial('links are slow and lossy, and a clock is skewed, until they are hea
 test.serial('impossible faults are refused in one line that names them, and nothing changes', async (t) => {
   for (const [args, sentence] of [
     [['partition', '0,1|7'], /there is no node 7: the last one is 3/],
-    [['partition', '0,1', '1,2'], /node 1 is named twice: it can be of one part only/],
+    [['partition', '0,1', '1,2'], /node 1 is listed twice: a node can be in one part only/],
     [['partition', '0,1,2,3'], /one part of all nodes cuts nothing: name two parts/],
-    [['partition', '0;1'], /`0;1` is no part of a network: give the numbers of its nodes/],
-    [['delay', '3'], /`3` is no delay: give a time from 0ms to 60s, such as 150ms/],
+    [['partition', '0;1'], /`0;1` is not part of a network: give the numbers of its nodes/],
+    [['delay', '3'], /`3` is not a delay: give a time from 0ms to 60s, such as 150ms/],
     [['delay', '1s', '9'], /there is no node 9/],
-    [['loss', '200%'], /`200%` is no share of messages: give one from 0% to 100%/],
-    [['skew', '1', '3s'], /`3s` is no distance of a clock: give \+3s, -500ms or 0s/],
-    [['skew', '1', '--fast'], /`--fast` is no distance of a clock/],
+    [['loss', '200%'], /`200%` is not a share of messages: give one from 0% to 100%/],
+    [['skew', '1', '3s'], /`3s` is not a clock offset: give \+3s, -500ms or 0s/],
+    [['skew', '1', '--fast'], /`--fast` is not a clock offset/],
     [['skew', '9', '+3s'], /there is no node 9/],
   ] as const) {
     const { code, stderr } = await runCli(['devnet', ...args, '--data-dir', directory]);
@@ -476,8 +476,8 @@ test.serial('the dashboard has the same operations, for this machine and its own
   const [transaction] = await get(2, `transactions?id=${sent.data.id}`);
   t.like(transaction, { recipientId: '4711L', amount: '7', asset: { data: 'tea' } });
   for (const [operation, parameters, status, message] of [
-    ['send', { from: 'nobody', address: '4711L', amount: '7' }, 400, /no account of this devnet/],
-    ['send', { from: 'account_1', address: '4711', amount: '7' }, 400, /no address/],
+    ['send', { from: 'nobody', address: '4711L', amount: '7' }, 400, /not an account of this devnet/],
+    ['send', { from: 'account_1', address: '4711', amount: '7' }, 400, /not an address/],
     ['send', { from: 'account_1', address: '4711L', amount: '7', data: 'é'.repeat(33) }, 400, /66 bytes/],
     ['send', { from: 'account_1', address: '4711L', amount: '9'.repeat(18) }, 409, /refused/],
     ['kill', { node: 1 }, 409, /serves this page/],

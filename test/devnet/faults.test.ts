@@ -75,7 +75,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
 }
 
 test.serial(
-  'a node that was started without any peers is no fault, and a node whose known peers are all away is one',
+  'a node started without peers is not a fault, but a node whose known peers are all unreachable is a fault',
   async (t) => {
     t.timeout(480_000);
     const alone = await startOne(t, { flags: ['--no-peers'] });
@@ -287,7 +287,7 @@ test.serial('the doctor reports a node that answers HTTP and ends again and agai
   await watch.named(t, node, ['READERS_FAIL']);
 });
 
-test.serial('the doctor reports a server that is no node', async (t) => {
+test.serial('the doctor reports a server that is not a node', async (t) => {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');
     response.end('{"data":{"height":"high"}}');

@@ -43,7 +43,7 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
 
   limitFileSize(pid, store);
   const failed = await waitFor('word of the failed write', () => diagnosticOf('chain', 'STORE_WRITE_FAILED'), 150_000);
-  t.regex(failed.message, /make room on the disk/);
+  t.regex(failed.message, /free space on the disk/);
   t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
 
   // The store may have free pages for one more block. With this limit, no further block fits.

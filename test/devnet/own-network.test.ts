@@ -84,6 +84,6 @@ test('start says what prevents a new network from forging', async (t) => {
   t.teardown(() => node.kill('SIGKILL'));
   let output = '';
   node.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  await waitFor('the sentence', () => Promise.resolve(output.includes('no block comes')), RUN_MS_MAX / 2);
-  t.regex(output, /own: no delegate forges here yet and no peer is named, .*: bloomery devnet --network \S+ runs all/);
+  await waitFor('the sentence', () => Promise.resolve(output.includes('no block is forged')), RUN_MS_MAX / 2);
+  t.regex(output, /own: no delegate forges here and no peer is configured, .*: bloomery devnet --network \S+ runs all/);
 });

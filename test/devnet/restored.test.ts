@@ -88,7 +88,7 @@ for (const [generation, packaged, when, lateMs] of [
     if (lateMs === 0) await relay(offsetMs);
     node = await forger(offsetMs);
     if (lateMs > 0) {
-      t.regex(await waitingOf(node), /FORGING_OLD_TIP|no peer has said/);
+      t.regex(await waitingOf(node), /FORGING_OLD_TIP|no peer has reported/);
       await sleep(lateMs);
       t.is((await nodeClient(node.url).status()).height, backedUp.length + 1);
       await relay(offsetMs);

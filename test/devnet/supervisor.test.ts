@@ -126,7 +126,7 @@ test.serial('a node that hangs after the start deadline does not end the devnet'
     pids[node.index] = started.pid ?? 0;
     return started;
   };
-  const screen = { show: (rows: readonly NodeRow[]) => void shown.push(rows), note: (line: string) => t.log(line) };
+  const screen = { show: (rows: readonly NodeRow[]) => void shown.push(rows), print: (line: string) => t.log(line) };
   const run = runDevnet({ nodes, network, restart: 'always', screen, stop: stop.signal, parts: { ...parts, start } });
   const lost = run.then(
     () => 'the devnet ended',

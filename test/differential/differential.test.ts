@@ -14,7 +14,7 @@ const SEED = 3_000_002;
 const CASES = 700;
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation} accepts and refuses what the reference's packages do, and leaves the same accounts`, async (t) => {
+  test(`generation ${generation} accepts and refuses the same blocks as the reference's packages, and leaves the same accounts`, async (t) => {
     t.timeout(600_000);
     const reference = referencePackage(generation);
     for (const target of targetsOf({ package: reference, handlers: doubleOf(reference) })) {

@@ -119,7 +119,7 @@ function lines(file: string): readonly string[] {
     .filter((line) => line !== '');
   if (all.length === 0) throw new InvalidArgumentError('The file holds no example.');
   for (const [index, line] of all.entries()) {
-    if (!isJson(line)) throw new InvalidArgumentError(`Example ${index + 1} of the file is no JSON.`);
+    if (!isJson(line)) throw new InvalidArgumentError(`Example ${index + 1} of the file is not JSON.`);
   }
   return all;
 }

@@ -8,17 +8,17 @@ const OUTCOME_CHARACTERS_MAX = 2_000;
 const ROW_CHARACTERS_MAX = 80;
 
 /** @param isEach whether to print examples of listed classes too */
-export function tellReport(report: Report, isEach: boolean): void {
+export function printReport(report: Report, isEach: boolean): void {
   const { target, cases, accepted, seconds, classes } = report;
   const strange = unlistedOf(report);
   console.log(
     `${target}: ${cases} cases, ${accepted} accepted by the reference, ${seconds.toFixed(1)} s, ${sharesOf(report)}; ` +
       `${classes.length} classes of difference, ${strange.length} of them not listed`,
   );
-  for (const each of classes) tellClass(each, isEach);
+  for (const each of classes) printClass(each, isEach);
 }
 
-export function tellClass({ target, name, known, count, example, outcomes }: DifferenceClass, isEach: boolean): void {
+export function printClass({ target, name, known, count, example, outcomes }: DifferenceClass, isEach: boolean): void {
   if (known === undefined) console.log(`  ${name} (${count})`);
   else console.log(`  known: ${name} (${count}), row ${rowOf(target, known.reference)}`);
   if (known === undefined || isEach) console.log(`    ${example.slice(0, EXAMPLE_CHARACTERS_MAX)}`);

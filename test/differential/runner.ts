@@ -72,13 +72,13 @@ export async function runTarget(
     if (comparison.reference.accepted) accepted += 1;
     const difference = differenceOf(comparison);
     if (difference === undefined) equal += 1;
-    else if (note(classes, difference, comparison)) listed += 1;
+    else if (count(classes, difference, comparison)) listed += 1;
     const reason = otherReason(comparison);
-    if (reason !== undefined) note(reasons, reason, comparison);
+    if (reason !== undefined) count(reasons, reason, comparison);
   }
 
   /** @returns whether the difference is known */
-  function note(kept: Map<string, DifferenceClass>, name: string, comparison: Comparison): boolean {
+  function count(kept: Map<string, DifferenceClass>, name: string, comparison: Comparison): boolean {
     const { input: example, ...outcomes } = comparison;
     const known = knownDifference(target.name, name, example);
     const key = `${known?.reference ?? ''} ${name}`;

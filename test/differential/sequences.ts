@@ -41,25 +41,28 @@ const VOTES = [1, 2, 32, 33, 34];
 const VOTES_BEFORE = [0, 1, 67, 68, 69, 99, 100, 101];
 
 export function anySequence(reference: ReferencePackage, below: RandomBelow): BlockContent {
-  const hasCrowd = below(4) === 0;
+  const hasManyAccounts = below(4) === 0;
   const actors = ACTORS.map((person) => ({ person, second: undefined, group: [] }));
-  const accounts = [...actors.map((actor) => anyAccount(actor, hasCrowd, below)), ...(hasCrowd ? crowd() : [])];
+  const accounts = [
+    ...actors.map((actor) => anyAccount(actor, hasManyAccounts, below)),
+    ...(hasManyAccounts ? manyAccounts() : []),
+  ];
   const transactions = Array.from({ length: 1 + below(STEPS_MAX) }, () =>
-    anyStep(reference, pick(actors.slice(0, 1 + below(actors.length)), below), hasCrowd, below),
+    anyStep(reference, pick(actors.slice(0, 1 + below(actors.length)), below), hasManyAccounts, below),
   );
   return { accounts, transactions };
 }
 
-function crowd(): Account[] {
+function manyAccounts(): Account[] {
   return DELEGATES.map(({ address, publicKey }, index) => ({
     ...{ address, publicKey, username: `crowd${index}`, isDelegate: true },
     voteWeight: '900000000000000000',
   }));
 }
 
-function anyAccount(actor: Actor, hasCrowd: boolean, below: RandomBelow): Account {
+function anyAccount(actor: Actor, hasManyAccounts: boolean, below: RandomBelow): Account {
   const { address, publicKey } = actor.person;
-  const count = hasCrowd ? pick(VOTES_BEFORE, below) : 0;
+  const count = hasManyAccounts ? pick(VOTES_BEFORE, below) : 0;
   if (below(6) === 0) actor.second = pick(PEOPLE, below);
   return {
     address,
@@ -81,10 +84,10 @@ function anyBalance(below: RandomBelow): bigint {
   return sum.reduce((all, each) => all + each, pick([0n, 0n, 1n, -1n], below));
 }
 
-function anyStep(reference: ReferencePackage, actor: Actor, hasCrowd: boolean, below: RandomBelow): Document {
+function anyStep(reference: ReferencePackage, actor: Actor, hasManyAccounts: boolean, below: RandomBelow): Document {
   const { person: sender } = actor;
-  const type = hasCrowd && below(2) === 0 ? 11 : pick([8, 8, 9, 10, 11, 12, 12], below);
-  const asset = anyAssetOf(type, sender, hasCrowd, below);
+  const type = hasManyAccounts && below(2) === 0 ? 11 : pick([8, 8, 9, 10, 11, 12, 12], below);
+  const asset = anyAssetOf(type, sender, hasManyAccounts, below);
   const isSecond = reference.generation === 2;
   const document: Document = {
     type: isSecond ? type - 8 : type,
@@ -105,7 +108,12 @@ function anyStep(reference: ReferencePackage, actor: Actor, hasCrowd: boolean, b
   return document;
 }
 
-function anyAssetOf(type: number, sender: Person, hasCrowd: boolean, below: RandomBelow): Record<string, unknown> {
+function anyAssetOf(
+  type: number,
+  sender: Person,
+  hasManyAccounts: boolean,
+  below: RandomBelow,
+): Record<string, unknown> {
   switch (type) {
     case 8:
       return { amount: String(pick(AMOUNTS, below)), recipientId: pick([sender, ...ACTORS], below).address };
@@ -114,7 +122,7 @@ function anyAssetOf(type: number, sender: Person, hasCrowd: boolean, below: Rand
     case 10:
       return { username: pick(['alice', 'bob', 'crowd1'], below) };
     case 11:
-      return { votes: anyVotes(sender, hasCrowd, below) };
+      return { votes: anyVotes(sender, hasManyAccounts, below) };
     default: {
       const people = pick([PEOPLE, PEOPLE, DELEGATES], below);
       const count = pick([1, 2, 3, 14, 15, 16], below);
@@ -133,8 +141,8 @@ function anyAssetOf(type: number, sender: Person, hasCrowd: boolean, below: Rand
  * Returns votes for delegates with or without an earlier vote of the sender, for other actors, or for the sender
  * itself. Some votes occur twice or in both directions.
  */
-function anyVotes(sender: Person, hasCrowd: boolean, below: RandomBelow): string[] {
-  const people = hasCrowd ? DELEGATES : ACTORS;
+function anyVotes(sender: Person, hasManyAccounts: boolean, below: RandomBelow): string[] {
+  const people = hasManyAccounts ? DELEGATES : ACTORS;
   const start = below(people.length);
   const count = pick(VOTES, below);
   const keys = people.slice(start, start + count).map(({ publicKey }) => publicKey);

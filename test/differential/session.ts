@@ -15,7 +15,7 @@ import { EXIT_NOTHING_COMPARED, generationsOf, type Flags } from './flags.ts';
 import { startHttpLab, type HttpLab, type StartingLab } from './http/lab.ts';
 import { Refusals } from './http/refusals.ts';
 import { httpTargets } from './http/target-http.ts';
-import { rowOf, sharesOf, tellClass, tellReport, unlistedOf } from './printed.ts';
+import { rowOf, sharesOf, printClass, printReport, unlistedOf } from './printed.ts';
 import { Progress, withHeartbeat } from './progress.ts';
 import { loadFramework } from './reference-framework.ts';
 import { doubleOf } from './reference-node.ts';
@@ -108,8 +108,8 @@ async function compareTargets(all: readonly Target[], flags: Flags, sums: Sums):
       sums[name] += report[name];
     }
     sums.unlisted += unlistedOf(report).length;
-    tellReport(report, flags.examples === true);
-    if (flags.reasons === true) for (const each of report.reasons) tellClass(each, flags.examples === true);
+    printReport(report, flags.examples === true);
+    if (flags.reasons === true) for (const each of report.reasons) printClass(each, flags.examples === true);
   }
   console.log(`all ${own.cases} cases: ${sharesOf(own)}`);
 }

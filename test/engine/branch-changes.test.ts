@@ -13,8 +13,8 @@ function createBranchChanges(): BranchChanges {
 test('each reorg is recorded with its common height and its number of reverted blocks, newest first', (t) => {
   const changes = createBranchChanges();
   t.is(changes.count, 0);
-  changes.note(blocks(12, 11));
-  changes.note(blocks(14));
+  changes.record(blocks(12, 11));
+  changes.record(blocks(14));
   t.is(changes.count, 2);
   t.deepEqual(changes.latest, [
     { timeMs: 2000, commonHeight: 13, revertedBlocks: 1 },
@@ -22,16 +22,16 @@ test('each reorg is recorded with its common height and its number of reverted b
   ]);
 });
 
-test('zero reverted blocks are no reorg', (t) => {
+test('zero reverted blocks are not a reorg', (t) => {
   const changes = createBranchChanges();
-  changes.note([]);
+  changes.record([]);
   t.is(changes.count, 0);
   t.deepEqual(changes.latest, []);
 });
 
 test('all reorgs are counted, and only the latest twenty are kept', (t) => {
   const changes = createBranchChanges();
-  for (let height = 2; height < 52; height++) changes.note(blocks(height));
+  for (let height = 2; height < 52; height++) changes.record(blocks(height));
   t.is(changes.count, 50);
   t.is(changes.latest.length, 20);
   t.is(changes.latest[0]?.commonHeight, 50);
@@ -41,6 +41,6 @@ test('all reorgs are counted, and only the latest twenty are kept', (t) => {
 test('a branch of any length can be reverted', (t) => {
   const changes = createBranchChanges();
   const heights = Array.from({ length: 200_000 }, (_, index) => 200_002 - index);
-  changes.note(heights.map((height) => ({ height })));
+  changes.record(heights.map((height) => ({ height })));
   t.like(changes.latest[0], { commonHeight: 2, revertedBlocks: 200_000 });
 });

@@ -70,7 +70,7 @@ test('each log line and metric is passed on unchanged, and each diagnostic is co
   t.deepEqual(metrics, ['node_events_total +1', 'blocks +2', 'height 7'], 'and each diagnostic is counted');
 });
 
-test('a line that is no diagnostic is not kept', (t) => {
+test('a line that is not a diagnostic is dropped', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
   for (const [module, level, code] of [
     ['chain', 'info', 'BLOCK_APPLIED'],

@@ -78,12 +78,12 @@ test('the advice fits the failure: a folder in use by another process gives no a
     t.deepEqual(watch.checkWritable(), obstacle);
   }
   t.deepEqual(said, [
-    'error STORE_WRITE_FAILED: blocks cannot be kept: make room on the disk or repair it, and the node goes on by itself',
-    'error STORE_TAKEN_OVER: blocks cannot be kept: stop this process, and start it again when no other has the folder',
+    'error STORE_WRITE_FAILED: blocks cannot be stored: free space on the disk or repair it, and the node continues without a restart',
+    'error STORE_TAKEN_OVER: blocks cannot be stored: stop this process, and start it again when no other process uses the folder',
   ]);
 });
 
-test('an error that is no write failure is rethrown, and is no obstacle', (t) => {
+test('an error other than a write failure is rethrown, and does not pause forging', (t) => {
   const { watch } = setUpDiskWatch();
   const refuse = (): void =>
     watch.watch(() => {

@@ -151,36 +151,36 @@ function signatureStage() {
     penalise: (_peerId: string, code: string) => penalties.push(code),
   });
   gossip.start();
-  const tell = (from: string, codes: Readonly<Record<string, string>>): void => {
+  const receive = (from: string, codes: Readonly<Record<string, string>>): void => {
     const signatures = Object.entries(codes).map(([transactionId, signature]) => {
       return { transactionId, publicKey: '', signature };
     });
     gossip.receive(from, { kind: 'signatures', signatures });
   };
-  return { tell, read, penalties, time };
+  return { receive, read, penalties, time };
 }
 
 const [UNFIT, FALSE] = ['TRANSACTION_INVALID', 'MEMBER_SIGNATURE_FALSE'];
 
 test("after a false member signature a peer's signatures are ignored for a minute, and it stays connected", (t) => {
-  const { tell, read, penalties, time } = signatureStage();
-  tell('10.0.0.1:5000', { 1: UNFIT, 2: FALSE, 3: FALSE });
+  const { receive, read, penalties, time } = signatureStage();
+  receive('10.0.0.1:5000', { 1: UNFIT, 2: FALSE, 3: FALSE });
   t.deepEqual(read, ['1', '2'], 'the rest of the message is left unread');
-  tell('10.0.0.1:5000', { 4: UNFIT });
-  tell('10.0.0.2:5000', { 5: UNFIT });
+  receive('10.0.0.1:5000', { 4: UNFIT });
+  receive('10.0.0.2:5000', { 5: UNFIT });
   t.deepEqual(read, ['1', '2', '5'], 'others are read');
   time.nowMs += 59_999;
-  tell('10.0.0.1:5000', { 6: UNFIT });
+  receive('10.0.0.1:5000', { 6: UNFIT });
   t.deepEqual(read, ['1', '2', '5']);
   time.nowMs += 1;
-  tell('10.0.0.1:5000', { 7: UNFIT });
+  receive('10.0.0.1:5000', { 7: UNFIT });
   t.deepEqual(read, ['1', '2', '5', '7']);
   t.deepEqual(penalties, []);
 });
 
-test('signatures that do not fit, which honest peers send too, are no reason to ignore a peer', (t) => {
-  const { tell, read, penalties } = signatureStage();
-  for (let sent = 0; sent < 100; sent += 1) tell('10.0.0.1:5000', { [sent]: UNFIT });
+test('a peer is not ignored for signatures that do not fit, because honest peers send them, too', (t) => {
+  const { receive, read, penalties } = signatureStage();
+  for (let sent = 0; sent < 100; sent += 1) receive('10.0.0.1:5000', { [sent]: UNFIT });
   t.is(read.length, 100);
   t.deepEqual(penalties, []);
 });
@@ -231,14 +231,14 @@ function fetchStage(lookedAt: number, code: TransactionRejectionCode) {
   };
   const gossip = new Gossip({ ...QUIET, pool, clock: time.clock(), transport, payerOf });
   gossip.start();
-  const tell = (from: string, ids: readonly string[]): void => gossip.receive(from, { kind: 'transactionIds', ids });
+  const receive = (from: string, ids: readonly string[]): void => gossip.receive(from, { kind: 'transactionIds', ids });
   const run = async (seconds: number): Promise<void> => {
     for (let tick = 0; tick < seconds; tick += 1) {
       await new Promise((resolve) => setImmediate(resolve));
       await time.runUntil(time.nowMs + 1_000);
     }
   };
-  return { tell, run, asked, here };
+  return { receive, run, asked, here };
 }
 
 for (const [what, lookedAt, code] of [
@@ -246,12 +246,12 @@ for (const [what, lookedAt, code] of [
   ['came after one at fault', 3, 'TRANSACTION_INVALID'],
 ] as const) {
   test(`transactions that ${what} do not count as refused`, async (t) => {
-    const { tell, run, here } = fetchStage(lookedAt, code);
+    const { receive, run, here } = fetchStage(lookedAt, code);
     for (const liar of ['liar 1', 'liar 2', 'liar 3']) {
-      tell(liar, [`refused of ${liar}`, 'good']);
+      receive(liar, [`refused of ${liar}`, 'good']);
       await run(3);
     }
-    tell('honest', ['good']);
+    receive('honest', ['good']);
     await run(3);
     t.deepEqual([...here], ['good']);
   });

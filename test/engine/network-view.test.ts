@@ -37,16 +37,16 @@ async function viewWith(
   return (named = []) => over(connections, named);
 }
 
-const crowd = Array.from({ length: 90 }, () => ['foreign', 'inbound'] as const);
+const strangers = Array.from({ length: 90 }, () => ['foreign', 'inbound'] as const);
 
-test('a crowd that dials us cannot outvote the peers that we dialled', async (t) => {
-  const view = (await viewWith([['ours', 'outbound'], ['ours', 'outbound'], ['foreign', 'outbound'], ...crowd]))();
+test('many inbound peers cannot outvote the peers that we dialled', async (t) => {
+  const view = (await viewWith([['ours', 'outbound'], ['ours', 'outbound'], ['foreign', 'outbound'], ...strangers]))();
   t.true(view.consensusPercent() < 5);
   t.is(view.consensusObstacle(51), undefined);
 });
 
-test('a crowd that dials us cannot outvote a peer that the operator named, even an inbound one', async (t) => {
-  const peers = await viewWith([['ours', 'inbound'], ...crowd]);
+test('many inbound peers cannot outvote a peer that the operator named, even an inbound one', async (t) => {
+  const peers = await viewWith([['ours', 'inbound'], ...strangers]);
   t.regex(peers().consensusObstacle(51) ?? '', /^1\.1 % of the peers share this node's tip/);
   t.is(peers(['10.0.0.1:5000']).consensusObstacle(51), undefined);
 });
@@ -63,7 +63,7 @@ test('when the dialled peers disagree with us, the share of all peers may still 
 });
 
 test('a node without peers does not forge, and neither does one that all kinds of its peers have left', async (t) => {
-  const left = (await viewWith([['ours', 'outbound'], ['foreign', 'outbound'], ...crowd]))();
+  const left = (await viewWith([['ours', 'outbound'], ['foreign', 'outbound'], ...strangers]))();
   t.is(left.consensusObstacle(51), "50 % of the peers share this node's tip, and forging takes 51 %");
   t.is(left.consensusObstacle(0), undefined);
   t.is((await viewWith([]))().consensusObstacle(51), "0 % of the peers share this node's tip, and forging takes 51 %");

@@ -159,7 +159,7 @@ test('a refused transaction is requested from three peers, and from others only 
   t.is(new Set(givers).size, givers.length);
 });
 
-test('three peers that send false content for an id hide the valid one for a pause, not for longer', async (t) => {
+test('three peers that send false content for an id delay the valid transaction by one pause, not longer', async (t) => {
   const { fetcher, asked, here, run } = setUpFetcher([], (_id, peerId) => peerId.startsWith('liar'));
   const liars = ['liar 1', 'liar 2', 'liar 3'];
   for (const peerId of liars) fetcher.announced(peerId, ['1']);

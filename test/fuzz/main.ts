@@ -76,7 +76,7 @@ function keepSmall(name: string, smallest: ReadonlyMap<string, Buffer>): void {
 
 function countOf(name: string, text: string): number {
   if (/^[0-9]{1,10}$/.test(text)) return Number(text);
-  console.error(`--${name} \`${text}\` is no whole number`);
+  console.error(`--${name} \`${text}\` is not a whole number`);
   process.exit(2);
 }
 

@@ -47,7 +47,7 @@ export async function compareAnswers(folder: string, generation: Generation): Pr
   return { compared: answers.length, complaints };
 }
 
-/** Returns what the recording tells about the node that answered. */
+/** Returns the facts of the recording about the node that answered. */
 export function recordedFacts(answers: readonly { readonly url: string; readonly body: unknown }[]) {
   const dataOf = (url: string) =>
     (answers.find((answer) => answer.url === url)?.body as { readonly data: Record<string, unknown> }).data;

@@ -15,7 +15,7 @@ import { NO_EXCEPTIONS, type ChainParams, type Generation } from '../../src/prot
 import type { StateReader } from '../../src/protocol/state.ts';
 import { openChainStore, openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { openFront } from '../support/http-front.ts';
-import { restingNode, type RestingNodeOptions } from '../support/resting-node.ts';
+import { idleNode, type IdleNodeOptions } from '../support/idle-node.ts';
 
 export interface RecordedNode {
   readonly origin: string;
@@ -30,7 +30,7 @@ export interface RecordedNodeOptions {
   readonly chainFile: string;
   /** Unix time in milliseconds. */
   readonly nowMs: number;
-  readonly identity: RestingNodeOptions['identity'];
+  readonly identity: IdleNodeOptions['identity'];
   /** Returns data that the recorded node had besides its chain. */
   readonly override?: (api: NodeApi) => Partial<LocalNodeApi>;
   /** Options of the HTTP server that differ from the defaults. */
@@ -70,7 +70,7 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
       writer.append(block, (state) => rules.applyBlock(state, block, context));
     }
   });
-  const real = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
+  const real = idleNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
   const api: LocalNodeApi = { ...real, ...options.override?.(real) };
   const front = await openFront({ api, processes, directory, ...(options.http && { http: options.http }) });
   const close = async (): Promise<void> => {

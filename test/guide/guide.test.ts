@@ -72,7 +72,7 @@ async function walkPage(t: ExecutionContext, page: string, directory: string): P
     directory,
     nodes: 1,
     stepTimeoutMs: 200_000,
-    tell: (line) => t.log(line),
+    print: (line) => t.log(line),
   });
   return output;
 }
@@ -87,7 +87,7 @@ for (const generation of [2, 3] as const) {
       nodes: 1,
       lastSection: 'A node of your own',
       stepTimeoutMs: 200_000,
-      tell: (line) => t.log(line),
+      print: (line) => t.log(line),
     });
     t.is(output.match(/^transaction \d+: in block \d+$/gm)?.length, 3, output);
     t.regex(output, /^forging\.riskDoubleForging +false +forger\.json5$/m);

@@ -26,10 +26,10 @@ for (const result of results) {
 
 async function walk(generation: Generation): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-guide-'));
-  const tell = (line: string): void => console.log(`generation ${generation} ${line}`);
+  const print = (line: string): void => console.log(`generation ${generation} ${line}`);
   try {
-    const { signed } = await walkGuide({ generation, directory, nodes: 4, stepTimeoutMs: STEP_TIMEOUT_MS, tell });
-    for (const [folder, headers] of signed) tell(`${folder} signed ${headers.map(({ height }) => height).join(', ')}`);
+    const { signed } = await walkGuide({ generation, directory, nodes: 4, stepTimeoutMs: STEP_TIMEOUT_MS, print });
+    for (const [folder, headers] of signed) print(`${folder} signed ${headers.map(({ height }) => height).join(', ')}`);
     const { params } = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
     const rules = createRules(params);
     // A header that was imported with the signing record is not a second signature.
@@ -42,7 +42,7 @@ async function walk(generation: Generation): Promise<void> {
         throw new Error(`generation ${generation}: nothing signed in ${folder}`);
     }
     if (broken.length > 0) throw new Error(`generation ${generation}: contradictions: ${broken.join('; ')}`);
-    tell(`${distinct.length} headers of the delegate, none contradicts another`);
+    print(`${distinct.length} headers of the delegate, none contradicts another`);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

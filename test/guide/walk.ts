@@ -23,7 +23,7 @@ export interface WalkOptions {
   readonly lastSection?: string;
   readonly stepTimeoutMs: number;
   /** Called with progress lines. */
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 export interface Walk {
@@ -38,7 +38,7 @@ const ANSWER_DEADLINE_MS = 150_000;
 const STOP_MS_MAX = 60_000;
 
 export async function walkGuide(options: WalkOptions): Promise<Walk> {
-  const { directory, lastSection, tell, page = 'forge.md' } = options;
+  const { directory, lastSection, print, page = 'forge.md' } = options;
   const ports = await freePortRanges(PORTS_NEEDED);
   const steps = stepsOf(page);
   const running: ChildProcess[] = [];
@@ -49,7 +49,7 @@ export async function walkGuide(options: WalkOptions): Promise<Walk> {
     let section = '';
     for (const step of steps) {
       if (lastSection !== undefined && section === lastSection && step.section !== lastSection) break;
-      if (step.section !== section) tell(`${seconds(started)} ${step.section}`);
+      if (step.section !== section) print(`${seconds(started)} ${step.section}`);
       section = step.section;
       if (step.kind === 'stop') {
         await stop(running.pop());
@@ -60,7 +60,7 @@ export async function walkGuide(options: WalkOptions): Promise<Walk> {
       if (step.kind === 'running') running.push(await startRunning(text, directory));
       else output += await run(text, options);
     }
-    tell(`${seconds(started)} done`);
+    print(`${seconds(started)} done`);
     return { output, signed: signedIn(directory, keyOf(output)) };
   } finally {
     for (const child of running.reverse()) await stop(child);

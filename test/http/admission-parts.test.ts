@@ -95,7 +95,7 @@ test('an address that continues after refusals is blocked for a while', (t) => {
   t.is(penalties.arrive('a'), undefined);
 });
 
-test('rare refusals block nobody', (t) => {
+test('rare refusals block no address', (t) => {
   const clock = new ManualClock();
   const penalties = new Penalties(clock, 1_000);
   for (let refusal = 0; refusal < 10 * REFUSALS_MAX; refusal += 1) {

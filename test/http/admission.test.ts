@@ -213,12 +213,12 @@ test('silent connections and half requests are closed after a time-out; an idle 
   const silent = await dial();
   const slow = await dial();
   slow.write('GET /healthz HTTP/1.1\r\nHost: a\r\n');
-  const resting = await dial();
-  resting.write(requestBytes('GET /healthz'));
+  const idle = await dial();
+  idle.write(requestBytes('GET /healthz'));
   t.deepEqual(await silent.ended(), [408]);
   t.deepEqual(await slow.ended(), [408]);
-  resting.write(requestBytes('GET /healthz'));
-  await resting.until(({ statuses }) => statuses.length === 2);
+  idle.write(requestBytes('GET /healthz'));
+  await idle.until(({ statuses }) => statuses.length === 2);
 });
 
 test('bytes that are not HTTP get 400 and end the connection', async (t) => {

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
-import { restingNode } from '../support/resting-node.ts';
+import { idleNode } from '../support/idle-node.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 async function waiting(generation: 2 | 3) {
@@ -12,7 +12,7 @@ async function waiting(generation: 2 | 3) {
   const chain = openMemoryChainStore({ codec: rules.codec, params: network.params });
   const nowMs = () => network.params.epochMs + (maker.tip.timestamp + 20) * 1000;
   const identity = { version: '1.0.0', protocolVersion: '2.0' };
-  const api = restingNode({ chain, rules, genesis: network.genesis, identity, nowMs });
+  const api = idleNode({ chain, rules, genesis: network.genesis, identity, nowMs });
   const transfer = maker.transfer(network.accounts[0]!, network.accounts[1]!, 5n);
   const json = api.transactionJson(transfer) as Untyped;
   const result = await api.submitTransaction(json);

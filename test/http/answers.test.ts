@@ -97,7 +97,7 @@ const MEMBERS: readonly (readonly [target: string, two: string, three: string])[
 ];
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation} sends its own members first and in its order`, async (t) => {
+  test(`generation ${generation} answers with its own members first, in their order`, async (t) => {
     const ask = await serve(t, populatedNode(generation));
     for (const [target, two, three] of MEMBERS) {
       const { status, body } = await ask(`/api${target}`);
@@ -146,13 +146,13 @@ test('meta repeats the requested page, with the count where clients read it', as
 });
 
 test('a delegate account shows its delegate data in the member order of its generation', async (t) => {
-  const standing = async (generation: Generation) => {
+  const forgingState = async (generation: Generation) => {
     const { body } = await (await serve(t, fakeNode(generation)))('/accounts');
     return firstOf(body)['delegate'];
   };
   const figures = { rewards: '500000000', producedBlocks: 2, missedBlocks: 1 };
   t.is(
-    JSON.stringify(await standing(2)),
+    JSON.stringify(await forgingState(2)),
     JSON.stringify({
       username: 'alice',
       vote: '5000000000',
@@ -164,7 +164,7 @@ test('a delegate account shows its delegate data in the member order of its gene
     }),
   );
   t.is(
-    JSON.stringify(await standing(3)),
+    JSON.stringify(await forgingState(3)),
     JSON.stringify({
       username: 'alice',
       voteWeight: '5000000000',

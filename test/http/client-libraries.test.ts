@@ -3,7 +3,7 @@ import test from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { addressOfPair, ChainMaker, makeNetwork, publicKeyOf } from '../support/chain-maker.ts';
-import { restingNode } from '../support/resting-node.ts';
+import { idleNode } from '../support/idle-node.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const load = createRequire(import.meta.url);
@@ -15,7 +15,7 @@ async function nodeFor(generation: 2 | 3) {
   const chain = openMemoryChainStore({ codec: rules.codec, params: network.params });
   const nowMs = () => network.params.epochMs + (maker.tip.timestamp + 20) * 1000;
   const identity = { version: '1.0.0', protocolVersion: '2.0' };
-  const api = restingNode({ chain, rules, genesis: network.genesis, identity, nowMs });
+  const api = idleNode({ chain, rules, genesis: network.genesis, identity, nowMs });
   const server = createHttpServer(api, { port: 0, address: '127.0.0.1' });
   const { port } = await server.start();
   return { maker, api, server, origin: `http://127.0.0.1:${port}` };

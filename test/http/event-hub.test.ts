@@ -207,7 +207,7 @@ test('events of one moment are written together, up to the limit of a connection
   }
 });
 
-test('a crowd of new peers is reported completely, after several reads of the peer list', async (t) => {
+test('many new peers are reported completely, after several reads of the peer list', async (t) => {
   const { hub, peers, reads } = setUpHub(t, 0);
   const sink = read(hub, {});
   for (let port = 1; port <= 3 * CHANGES_PER_LOOK_MAX; port += 1)

@@ -290,7 +290,7 @@ test('the events read from a log without writers equal those of a stream', async
     subscriber.disconnect();
   }
   const error = t.throws(() => [...keptEvents(fixture.fake.api, 'fromHeight=200')]);
-  t.is(refusalOf(error, fixture.fake.api), 'No block of height 199 is there yet.');
+  t.is(refusalOf(error, fixture.fake.api), 'The chain has no block of height 199 yet.');
 });
 
 test('a stream of final blocks from a height has only final blocks, up to the finalized height', async (t) => {

@@ -108,7 +108,7 @@ test('the health path says that the node is alive, the readiness path why it is 
   t.like((await ask('/readyz')).body, { reason: 'The node is 48 blocks behind most of its peers.' });
 });
 
-test('a node without peers on a chain that stands still is not ready; with a peer it is', async (t) => {
+test('a node without peers on a stalled chain is not ready; with a peer it is ready', async (t) => {
   const fake = fakeNode(3);
   fake.forging = [{ publicKey: 'ab'.repeat(32), forging: true }];
   const ask = await serve(t, fake);

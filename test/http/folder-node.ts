@@ -8,7 +8,7 @@ import type { Generation } from '../../src/protocol/params.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { openFront } from '../support/http-front.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
-import { restingNode } from '../support/resting-node.ts';
+import { idleNode } from '../support/idle-node.ts';
 import { askAt, type Ask } from './fake-node.ts';
 
 const HEIGHT = 30;
@@ -26,8 +26,8 @@ export async function serveFolder(
   const { store: chain, rules, genesis, close } = await openChain(place, false);
   const nowMs = network.params.epochMs + (blocks[HEIGHT - 1]?.timestamp ?? 0) * 1000 + 3000;
   const identity = { version: '3.0.0', protocolVersion: generation === 2 ? '1.1' : '2.0' };
-  const resting = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
-  const api = { ...resting, metricsText: () => Promise.resolve('# none\n') };
+  const idle = idleNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
+  const api = { ...idle, metricsText: () => Promise.resolve('# none\n') };
   const front = await openFront({ api, processes, directory: chainDirectory(place), http });
   t.teardown(async () => {
     await front.close();

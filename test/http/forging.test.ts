@@ -7,7 +7,7 @@ import { ALICE_KEY, fakeNode, serve } from './fake-node.ts';
 const UNTIL_MS = Date.parse('2026-01-02T03:04:05.000Z');
 
 for (const generation of [2, 3] as const) {
-  test(`an enabled delegate of generation ${generation} that does not sign yet says why and until when; others answer as usual`, async (t) => {
+  test(`an enabled delegate of generation ${generation} that does not sign yet has a reason and an end of its wait in answers; other delegates have neither`, async (t) => {
     const fake = fakeNode(generation);
     const api = fake.api as { -readonly [K in keyof NodeApi]: NodeApi[K] };
     const ask = await serve(t, fake);

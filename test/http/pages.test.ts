@@ -51,7 +51,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-test('a command that is no request of the interface is reported, so none is skipped', (t) => {
+test('a command that is not a request of the interface is reported, so no command is skipped', (t) => {
   for (const command of ['wget http://127.0.0.1:4000/api/blocks', "curl 'http://127.0.0.1:5000/api/blocks'", 'curl'])
     t.throws(() => commandsOf(`\`\`\`sh\n${command}\n\`\`\`\n`), {
       message: `not a request of the interface: ${command}`,

@@ -388,7 +388,7 @@ test('a valid value without a match gives an empty list without a query', async 
   t.deepEqual(fake.asked, []);
 });
 
-test('votes and voters need a name of the account, and empty keys are no name', async (t) => {
+test('votes and voters need an account, and an empty key does not name an account', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const sentence = (name: string, others: string) => {
     return { name, message: `${name} is required if ${others} not provided.`, in: 'query', code: 'INVALID_PARAM' };

@@ -158,7 +158,7 @@ test('an empty content type counts as none, and so does an empty content encodin
   t.is((await ask('/api/transactions', { method: 'POST', headers, body: '{}' })).status, 400);
 });
 
-test('a body that is no JSON object or list gets 400 where a body is read, and is ignored elsewhere', async (t) => {
+test('a body that is not a JSON object or list gets 400 on routes that read a body, and is ignored on other routes', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const [path, status] of [
     ['/api/nosuch', 404],
@@ -250,7 +250,7 @@ test('the state digest is shown to this machine only', async (t) => {
 
 const RESERVED = ['/api/node/status/forging', '/api/node/digest', '/api/node/diagnostics', '/api/node/peers'];
 
-test('behind an untrusted proxy nobody counts as this machine, and the log says so once', async (t) => {
+test('behind an untrusted proxy, no client counts as this machine, and the log warns once', async (t) => {
   const codes: string[] = [];
   const observer = { ...SILENT, log: (_level: string, code: string) => void codes.push(code) };
   const ask = await serve(t, fakeNode(3), { observer });
@@ -294,7 +294,7 @@ test('a page of another site cannot read data that is reserved for this machine,
   t.is((await named(RESERVED[0] ?? '', { headers: { origin: 'https://admin.test' } })).status, 200);
 });
 
-test('a foreign host name pointed at this machine opens nothing reserved for this machine', async (t) => {
+test('a request under a foreign host name that resolves to this machine does not count as local', async (t) => {
   const statusOf = await serveBare(t, { hostNames: ['node-1', 'node.example.org'] });
   const foreign = [
     'elsewhere.test',
@@ -324,7 +324,7 @@ test('a foreign host name pointed at this machine opens nothing reserved for thi
   t.is(await statusOf('/api/accounts', { headers: { host: 'elsewhere.test' } }), 200);
 });
 
-test('with a trusted proxy, a page under a foreign name opens nothing reserved either', async (t) => {
+test('with a trusted proxy, a request under a foreign host name does not count as local either', async (t) => {
   const statusOf = await serveBare(t, { trustProxy: true, hostNames: ['node.example.org'] });
   const forwarded = { 'x-forwarded-for': '127.0.0.1' };
   for (const path of RESERVED) {

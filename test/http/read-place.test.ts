@@ -110,7 +110,7 @@ for (const generation of [2, 3] as const) {
       const url = `http://127.0.0.1:${port}/api${path.replace(/\{.*\}/, '294790702008283265L')}`;
       const head = await fetch(url, { method: 'HEAD' });
       if (kind === 'stream') {
-        t.is(head.status, 405, 'a stream has no end that its head could tell');
+        t.is(head.status, 405, 'a stream has no length that a HEAD request could return');
         continue;
       }
       const got = await fetch(url, { headers: { 'accept-encoding': 'identity' } });

@@ -135,7 +135,7 @@ test('only listed clients may send a passphrase; behind a proxy, every address m
   t.is((await untrusting('/api/signatures', put(body))).status, 200);
 });
 
-test('where second signatures are disabled, their paths answer as in a node without them', async (t) => {
+test('if second signatures are disabled, their paths answer as on a node without second signatures', async (t) => {
   const ask = await serve(t, nodeWith(3), { legacySignatures: { enabled: false, whiteList: ['127.0.0.1'] } });
   t.is((await ask('/api/signatures/fee')).status, 404);
   const answer = await ask('/api/signatures', put({ secret: SECRET, secondSecret: SECOND }));

@@ -124,7 +124,7 @@ test('a snapshot does not replace a device, a pipe or a folder', async (t) => {
   mkdirSync(join(folder, 'place'));
   for (const file of [pipe, join(folder, 'place')]) {
     const error = await t.throwsAsync(createSnapshot(place, file), { code: 'SNAPSHOT_UNWRITABLE' });
-    t.regex(error.message, /is no regular file/);
+    t.regex(error.message, /is not a regular file/);
   }
   t.true(statSync(pipe).isFIFO());
   t.deepEqual(readdirSync(folder).sort(), ['data', 'pipe', 'place']);
@@ -231,17 +231,17 @@ test('a backup and a snapshot report their steps in order, with fractions betwee
   const place = placeIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));
   const steps: string[] = [];
-  const note = ({ step, fraction }: CopyProgress): void => {
+  const record = ({ step, fraction }: CopyProgress): void => {
     if (steps.at(-1) !== step) steps.push(step);
     t.true(fraction === undefined || (fraction >= 0 && fraction <= 1), `${fraction}`);
   };
-  await backUp(place, join(folder, 'noted'), note);
+  await backUp(place, join(folder, 'noted'), record);
   t.deepEqual(
     steps.filter((step) => step !== 'copying the chain'),
     ['checking the copy'],
   );
   steps.length = 0;
-  await createSnapshot(place, join(folder, 'noted.snapshot'), note);
+  await createSnapshot(place, join(folder, 'noted.snapshot'), record);
   t.deepEqual(
     steps.filter((step) => step !== 'copying the chain'),
     ['checking the copy', 'writing the snapshot'],

@@ -65,7 +65,7 @@ test('a member that contradicts the bytes is named', (t) => {
   t.is(faultOf('"version":2', '"version":2,"confirmations":7'), undefined);
 });
 
-test('a line that is no block is refused as malformed or of an invalid version', (t) => {
+test('a line that is not a block is refused as malformed or of an invalid version', (t) => {
   for (const text of ['{', '[]', '5', 'null', '{"version":2}', '{"version":9}']) {
     const error = t.throws(() => blockOfLine(text, codec), { instanceOf: BlockRejected });
     t.true(['BLOCK_MALFORMED', 'BLOCK_VERSION_INVALID'].includes(error.code), text);

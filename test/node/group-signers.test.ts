@@ -53,17 +53,17 @@ test('the signers of a group are listed in the order of the group, with the requ
   const { world, ask } = setUpGroup();
   const json = world.transfer(alice, stranger);
   const id = world.submit(json);
-  const standing = async () => (await ask(id))?.members.map(({ hasSigned }) => hasSigned);
+  const signed = async () => (await ask(id))?.members.map(({ hasSigned }) => hasSigned);
   t.is((await ask(id))?.min, 2);
   t.deepEqual(
     (await ask(id))?.members.map(({ publicKey }) => publicKey),
     members.map(({ publicKey }) => publicKey),
   );
-  t.deepEqual(await standing(), [false, false, false]);
+  t.deepEqual(await signed(), [false, false, false]);
   t.true(world.pool.submitSignature(world.signatureOf(mia, json)).accepted);
-  t.deepEqual(await standing(), [false, false, true]);
+  t.deepEqual(await signed(), [false, false, true]);
   t.true(world.pool.submitSignature(world.signatureOf(mary, json)).accepted);
-  t.deepEqual(await standing(), [true, false, true]);
+  t.deepEqual(await signed(), [true, false, true]);
 });
 
 test('a registration needs each member, whatever its transactions will need', async (t) => {
@@ -119,7 +119,7 @@ test('endless requests of strangers use up their budget and are then refused; lo
       );
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
-    // The limit is the initial budget of a crowd, a tenth of the time, and one check that may exceed the budget.
+    // The limit is the initial budget of a group, a tenth of the time, and one check that may exceed the budget.
     t.true(spentMs() <= 300 + nowMs / 10 + CHECK_MS, `${spentMs()} ms after ${nowMs} ms`);
   }
   t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'answered']);

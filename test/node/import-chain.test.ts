@@ -140,7 +140,7 @@ const FLIPS: readonly (readonly [string, number, RegExp, RegExp])[] = [
   ['a fee', 90, /"fee":"[0-9]/, /'\.transactions\[0\]\.fee' should be "10000000"/],
   ["a block's id", 34, /"id":"[0-9](?=[0-9]*"}$)/, /'\.id' should be/],
   ['a name of a member', 36, /"reward/, /'\.rewara' is unknown|BLOCK_/],
-  ['the shape', 119, /"version":2,/, /it is no JSON/],
+  ['the shape', 119, /"version":2,/, /it is not JSON/],
 ];
 
 for (const [what, height, pattern, reason] of FLIPS) {
@@ -263,12 +263,12 @@ test('a file of another network is refused at its genesis block, and a file of a
   const [from, to] = network.accounts;
   const branch = rival.forge({ transactions: [rival.transfer(from!, to!, 7n)] });
   writeFileSync(file, [...lines.slice(0, 5), lineOfBlock(branch, maker.rules.codec)].join('\n'));
-  const parted = await run(place, file);
+  const diverged = await run(place, file);
   t.regex(
-    parted.error?.message ?? '',
+    diverged.error?.message ?? '',
     /line 6: block [0-9]+ at height 6 is refused: the chain has block [0-9]+ at this/,
   );
-  t.is(parted.height, 10);
+  t.is(diverged.height, 10);
 });
 
 /** Three times as many blocks as one commit contains, and more. */
@@ -375,7 +375,7 @@ test("a file of another network is named as such, with a known network's name; a
   };
   t.is(
     await refusalOf({ ...genesis, ...other }),
-    'FILE is a chain of elsewhere, and this one is of here: get a file of here, or say --network elsewhere',
+    'FILE is a chain of elsewhere, and this one is of here: get a file of here, or use --network elsewhere',
   );
   t.regex(
     await refusalOf({ ...genesis, id: '18', payloadHash: 'ef'.repeat(32) }),

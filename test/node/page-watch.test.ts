@@ -30,8 +30,8 @@ function handClock() {
 }
 
 for (const [table, message] of [
-  ['delegates', /its state is not what was written.*Restore it from a backup/],
-  ['undo', /what would revert the block at height \d+ is not what was written.*Restore it from a backup/],
+  ['delegates', /its state does not match its checksum.*Restore it from a backup/],
+  ['undo', /the undo record of the block at height \d+ does not match its checksum.*Restore it from a backup/],
 ] as const) {
   test(`a watch compares ${table} with checksums, a few pages at a time, while blocks come`, async (t) => {
     const { network, blocks } = madeChain(300);

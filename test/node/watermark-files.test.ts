@@ -26,7 +26,7 @@ test('the last written watermark of each delegate and network is read back', (t)
   t.is(statSync(join(folder, readdirSync(folder)[0] ?? '')).mode & 0o777, 0o600);
 });
 
-test('a file that is no watermark gives none', (t) => {
+test('a file that is not a watermark is ignored', (t) => {
   const folder = temporaryFolder(t);
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
   writeFileSync(join(folder, `${NETWORK.slice(0, 16)}-${A}`), 'something else\n');

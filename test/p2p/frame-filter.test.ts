@@ -19,7 +19,7 @@ const answerOf = (transactions: string): string => `{"rid":7,"data":{"data":{"tr
 class FilterFixture {
   nowMs = 1_000_000;
   readonly charges: string[] = [];
-  readonly #crowd = new SharedUnsolicitedBytesBudget();
+  readonly #shared = new SharedUnsolicitedBytesBudget();
 
   peer(role: 'dialer' | 'acceptor' = 'acceptor') {
     const on = {
@@ -27,7 +27,7 @@ class FilterFixture {
       flooded: (detail: string) => this.charges.push(detail),
       overflowed: (detail: string) => this.charges.push(detail),
     };
-    const unsolicited = new UnsolicitedBytesBudget(this.#crowd, role === 'dialer');
+    const unsolicited = new UnsolicitedBytesBudget(this.#shared, role === 'dialer');
     const filter = new FrameFilter(
       role,
       { events: ['remote-message'], generation: 3 },
@@ -89,8 +89,8 @@ test('a requested answer full of lists uses up no budget for blocks', (t) => {
 
 test('few requested answers full of lists are read at a time, but all answers with blocks are', (t) => {
   const fixture = new FilterFixture();
-  const crowd = Array.from({ length: 10 }, () => fixture.peer());
-  const read = crowd.filter(({ unsolicited, reads }) => {
+  const inbound = Array.from({ length: 10 }, () => fixture.peer());
+  const read = inbound.filter(({ unsolicited, reads }) => {
     unsolicited.asked(FRAME_BYTES_MAX, 'other');
     return reads(answerOf(LISTS));
   });
@@ -107,10 +107,10 @@ test('few requested answers full of lists are read at a time, but all answers wi
   t.true(next.reads(answerOf(LISTS)));
 });
 
-test("a crowd of inbound peers that uses the strangers' budget leaves room for a dialled peer's block", (t) => {
+test("inbound peers that use up the strangers' budget leave room for a dialled peer's block", (t) => {
   const fixture = new FilterFixture();
-  const crowd = Array.from({ length: 30 }, () => fixture.peer());
-  t.is(crowd.filter(({ reads }) => reads(blockOf(1, LISTS))).length, 1);
+  const inbound = Array.from({ length: 30 }, () => fixture.peer());
+  t.is(inbound.filter(({ reads }) => reads(blockOf(1, LISTS))).length, 1);
   t.true(fixture.peer('dialer').reads(blockOf(2, LISTS)));
   t.false(fixture.peer().reads(blockOf(3, TEXT)));
   t.true(fixture.peer().reads(NODE_INFO));

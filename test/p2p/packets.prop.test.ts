@@ -94,7 +94,7 @@ test('no input from the wire makes the decoder throw', (t) => {
   );
 });
 
-test('the depth of arrays and objects is limited before they are created, their number is not', (t) => {
+test('before arrays and objects are created, their depth is limited, but not their number', (t) => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   t.not(parseJson(nested(3_421)), undefined);
   t.is(parseJson(nested(3_422)), undefined);
@@ -151,7 +151,7 @@ test('an info, a query and a list entry describe a peer alike', (t) => {
   );
 });
 
-test('unusable entries of a peer list are skipped; a value that is no list is refused', (t) => {
+test('unusable entries of a peer list are skipped; a value that is not a list is refused', (t) => {
   const read = (peers: unknown): string => {
     const verdict = readAnswer({ kind: 'peers' }, { data: { success: true, peers } });
     if (verdict.kind === 'answer') return verdict.answer.map(({ ip, wsPort }) => `${ip}:${String(wsPort)}`).join(' ');

@@ -151,7 +151,7 @@ test('messages arrive unchanged, and this generation never sends whole transacti
   await closeAll(a, b);
 });
 
-test("a node of another network or protocol is refused with the family's code and text", async (t) => {
+test("a node of another network or protocol is refused with the code and text of the reference", async (t) => {
   const a = await startNode();
   const foreign = await startNode({}, { networkIdentifier: OTHER_NETWORK });
   const later = await startNode({}, { protocolVersion: '3.0' });
@@ -233,7 +233,7 @@ test('at the inbound limit one connection is closed for the newcomer', async (t)
   await closeAll(a, b, c, d);
 });
 
-test('when the engine evicts nobody, the newcomer is refused', async (t) => {
+test('when the engine evicts no peer, the new connection is refused', async (t) => {
   const a = await startNode({}, { inboundMax: 1 });
   const [b, c] = [await startNode(), await startNode()];
   await b.transport.connect(a.address);

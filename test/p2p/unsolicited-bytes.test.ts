@@ -29,12 +29,12 @@ test('small frames of a peer are read up to its budget, which refills over time'
   t.is(readsOf(bytes, 100, 1_000), SMALL_OF_PEER.perSecond / SMALL);
 });
 
-test('when all peers together send too many small frames, those of quiet peers are still read', (t) => {
-  const crowd = new SharedUnsolicitedBytesBudget();
-  const loud = Array.from({ length: 6 }, () => new UnsolicitedBytesBudget(crowd));
+test('when all peers together send too many small frames, the frames of quiet peers are still read', (t) => {
+  const shared = new SharedUnsolicitedBytesBudget();
+  const loud = Array.from({ length: 6 }, () => new UnsolicitedBytesBudget(shared));
   const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
   t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
-  t.is(readsOf(new UnsolicitedBytesBudget(crowd), 1), 1);
+  t.is(readsOf(new UnsolicitedBytesBudget(shared), 1), 1);
 });
 
 test('one answer is read for each pending request, whatever was read before', (t) => {
@@ -95,9 +95,9 @@ test('a pending request gives a budget for one answer, and none for other frames
   }
 });
 
-test('a crowd with pending requests has no more small frames read than one without', (t) => {
-  const crowd = new SharedUnsolicitedBytesBudget();
-  const loud = Array.from({ length: 20 }, () => new UnsolicitedBytesBudget(crowd));
+test('pending requests do not raise the number of small frames that are read from many peers', (t) => {
+  const shared = new SharedUnsolicitedBytesBudget();
+  const loud = Array.from({ length: 20 }, () => new UnsolicitedBytesBudget(shared));
   for (const peer of loud) peer.asked(FRAME_BYTES_MAX, 'other');
   const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
   t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
@@ -122,17 +122,17 @@ test('answers of each kind find their budget, in any order of arrival', (t) => {
   t.false(heavy());
 });
 
-test('a crowd that sends small frames is paused like one that sends large ones; a quiet peer is not', (t) => {
-  const crowd = new SharedUnsolicitedBytesBudget();
+test('many peers that send small frames are paused like peers that send large frames; a quiet peer is not paused', (t) => {
+  const shared = new SharedUnsolicitedBytesBudget();
   const lines = Math.ceil((2 * ARRIVING_OF_CROWD.capacity) / ARRIVING_OF_PEER.capacity) + 1;
-  const loud = Array.from({ length: lines }, () => new UnsolicitedBytesBudget(crowd));
+  const loud = Array.from({ length: lines }, () => new UnsolicitedBytesBudget(shared));
   let waiting = 0;
   for (let round = 0; round * SMALL < ARRIVING_OF_PEER.capacity; round += 1) {
     waiting = loud.filter((peer) => peer.arrived(SMALL, 0, false) > 0).length;
   }
   t.is(waiting, lines);
-  t.is(new UnsolicitedBytesBudget(crowd).arrived(SMALL, 0, false), 0);
-  const asked = new UnsolicitedBytesBudget(crowd);
+  t.is(new UnsolicitedBytesBudget(shared).arrived(SMALL, 0, false), 0);
+  const asked = new UnsolicitedBytesBudget(shared);
   asked.asked();
   t.is(asked.arrived(FRAME_BYTES_MAX, 0, true), 0);
   t.true(ARRIVING_SHARE.perSecond * 128 <= ARRIVING_OF_CROWD.perSecond);
@@ -159,19 +159,19 @@ test('excess small frames count as a flood only above what strangers can make an
   t.is(bytes.beyondBytes(FLOOD_WINDOW_MS), 0, 'each minute begins anew');
 });
 
-test('frames without room because of other peers are no flood by their sender', (t) => {
-  const crowd = new SharedUnsolicitedBytesBudget();
-  for (let peer = 0; peer < 6; peer += 1) readsOf(new UnsolicitedBytesBudget(crowd), 100);
-  const modest = new UnsolicitedBytesBudget(crowd);
+test('frames that are dropped because of other peers do not count as a flood of their sender', (t) => {
+  const shared = new SharedUnsolicitedBytesBudget();
+  for (let peer = 0; peer < 6; peer += 1) readsOf(new UnsolicitedBytesBudget(shared), 100);
+  const modest = new UnsolicitedBytesBudget(shared);
   t.true(readsOf(modest, 10) < 10);
   t.is(modest.beyondBytes(0), 0);
 });
 
-test('all frames of a crowd read at once, with reserves and heavy answers, stay within the memory budget', (t) => {
-  const crowd = new SharedUnsolicitedBytesBudget();
+test('all frames of many peers that are read at once, with reserves and heavy answers, stay within the memory budget', (t) => {
+  const shared = new SharedUnsolicitedBytesBudget();
   let read = 0;
   for (let line = 0; line < 184; line += 1) {
-    const bytes = new UnsolicitedBytesBudget(crowd, line < 20);
+    const bytes = new UnsolicitedBytesBudget(shared, line < 20);
     read += SMALL * readsOf(bytes, 30);
     bytes.asked(FRAME_BYTES_MAX, 'other');
     for (const seems of [false, true]) {
@@ -188,10 +188,10 @@ test('all frames of a crowd read at once, with reserves and heavy answers, stay 
  * each connection is closed, and the effects on an honest connection.
  */
 function floodOf(lines: number, secondsMax: number) {
-  const crowd = new SharedUnsolicitedBytesBudget();
+  const shared = new SharedUnsolicitedBytesBudget();
   const frame = 100_000;
-  const flooding = Array.from({ length: lines }, () => ({ bytes: new UnsolicitedBytesBudget(crowd), freeMs: 0 }));
-  const honest = new UnsolicitedBytesBudget(crowd);
+  const flooding = Array.from({ length: lines }, () => ({ bytes: new UnsolicitedBytesBudget(shared), freeMs: 0 }));
+  const honest = new UnsolicitedBytesBudget(shared);
   const closedSeconds: number[] = [];
   let honestWaited = 0;
   const stepMs = 20;
@@ -237,11 +237,11 @@ test('forty connections that flood together, and so pause each other, are closed
 });
 
 test('the heaviest answers are read at most at the stated average rate, whoever sends them', (t) => {
-  const crowd = new SharedUnsolicitedBytesBudget();
+  const shared = new SharedUnsolicitedBytesBudget();
   const heaviest = 15 * MB;
   let weight = 0;
   for (let nowMs = 0; nowMs < 60_000; nowMs += 500) {
-    const bytes = new UnsolicitedBytesBudget(crowd);
+    const bytes = new UnsolicitedBytesBudget(shared);
     bytes.asked(FRAME_BYTES_MAX, 'other');
     if (bytes.mayRead(FRAME_BYTES_MAX, () => heaviest - FRAME_BYTES_MAX, nowMs, true)) weight += heaviest;
   }

@@ -29,7 +29,7 @@ for (const [what, bytes] of [
   ['another method', Buffer.from('POST /rpc/ HTTP/1.1\r\n')],
   ['another path', Buffer.from('GET /api')],
   ['a longer path', Buffer.from('GET /rpc/more')],
-  ['bytes that are no text', Buffer.from([0x16, 0x03, 0x01])],
+  ['bytes that are not text', Buffer.from([0x16, 0x03, 0x01])],
   ['no upgrade', request(without('Upgrade'))],
   ['an upgrade that its connection does not name', request(without('Connection'))],
   ['an upgrade to something else', request([...without('Upgrade'), 'Upgrade: h2c'])],
@@ -46,7 +46,7 @@ for (const [what, bytes] of [
   });
 }
 
-test('a request in chunks is judged like a whole one, and an invalid one as soon as possible', (t) => {
+test('a request in chunks is checked like a whole request, and refused as soon as it is invalid', (t) => {
   const whole = request();
   fc.assert(
     fc.property(fc.integer({ min: 1, max: whole.length - 1 }), fc.integer({ min: 0, max: 255 }), (cut, byte) => {

@@ -383,7 +383,7 @@ test('the members of a query are checked one by one, in the order of the referen
   await node.transport.close();
 });
 
-test('values in a list of transactions that are no objects are skipped, as in the reference, without a penalty', async (t) => {
+test('values in a list of transactions that are not objects are skipped, as in the reference, without a penalty', async (t) => {
   const node = await start();
   const peer = await greeted(node, SMALLEST_QUERY);
   peer.say({ event: 'postTransactions', data: { transactions: ['5', TRANSFER, null, 7, ['x']] } });

@@ -33,7 +33,7 @@ test('only the sixteen digits are accepted, at any position', (t) => {
 });
 
 for (const odd of ['0', '0g', 'abc', '0x00', ' 00']) {
-  test(`"${odd}" is no hexadecimal text`, (t) => {
+  test(`"${odd}" is not a hexadecimal text`, (t) => {
     t.false(isHex(odd));
     t.is(t.throws(() => bytesOfHex(odd), { instanceOf: ProtocolError })?.code, 'HEX_INVALID');
   });

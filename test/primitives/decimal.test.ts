@@ -79,7 +79,7 @@ for (const text of TEXTS)
 
 const number = (text: string): Decimal => {
   const read = decimalOf(text);
-  if (read === undefined) throw new Error(`${text.slice(0, 40)} is no number`);
+  if (read === undefined) throw new Error(`${text.slice(0, 40)} is not a number`);
   return read;
 };
 

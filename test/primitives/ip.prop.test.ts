@@ -23,7 +23,7 @@ test('a text is read as an address exactly when the runtime accepts it', (t) => 
   );
 });
 
-test('numbers with leading zeros are no addresses', (t) => {
+test('numbers with leading zeros are not addresses', (t) => {
   for (const text of ['01.2.3.4', '1.2.3.004', '1.2.3', '1.2.3.4.', '256.1.1.1', '', 1234]) t.false(isIpv4(text));
   t.true(isIpv4('255.0.10.200'));
 });
@@ -63,7 +63,7 @@ test('an address that embeds IPv4 has the scope of the IPv4 address', (t) => {
   );
 });
 
-test('a text that is no address has no scope', (t) => {
+test('a text that is not an address has no scope', (t) => {
   for (const text of ['', 'localhost', '1.2.3', '1.2.3.4.5', ':::', '1::2::3', '12345::', '1:2:3:4:5:6:7:8:9']) {
     t.is(ipScope(text), undefined, text);
   }

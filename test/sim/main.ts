@@ -65,7 +65,7 @@ async function main(flags: Flags): Promise<number> {
   let cpuMs = 0;
   await forEachResult(all, flags.jobs, (result, realMs) => {
     const speedUp = Math.round((flags.hours * 3_600_000) / realMs);
-    tell(result, speedUp, flags);
+    printResult(result, speedUp, flags);
     cpuMs += result.cpuMs;
     if (result.failure !== undefined) failed += 1;
   });
@@ -106,7 +106,7 @@ async function forEachResult(
   }
 }
 
-function tell(result: RunResult, speedUp: number, { nodes, hours, generation, verbose }: Flags): void {
+function printResult(result: RunResult, speedUp: number, { nodes, hours, generation, verbose }: Flags): void {
   const { seed, digest, height, finalized, events, metAfterSlots, failure, plan, counts } = result;
   const verdict = failure === undefined ? `met after ${metAfterSlots} slots` : 'FAILED';
   console.log(

@@ -250,7 +250,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'return void 0;',
   },
   {
-    name: 'a watermark that tells of more is passed over',
+    name: 'a newer watermark is ignored',
     file: 'engine/forge/watermarked-journal.js',
     from: 'if (watermark !== void 0 && isLater(watermark, last)) {',
     to: 'if (false) {',
@@ -268,7 +268,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'false',
   },
   {
-    name: 'a watermark without a record is passed over',
+    name: 'a watermark without a record is ignored',
     file: 'engine/forge/guard.js',
     from: '!this.#isOfThisChain(recalled)',
     to: 'true',

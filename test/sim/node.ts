@@ -248,7 +248,7 @@ export class SimNode {
       ...SILENT,
       module: () => observer,
       log: (level, code, _message, fields = {}) => {
-        if (owner.isAlive) this.#world.note({ node: this.index, level, code, fields });
+        if (owner.isAlive) this.#world.log({ node: this.index, level, code, fields });
       },
     };
     return observer;

@@ -150,7 +150,7 @@ export class World {
     return node;
   }
 
-  note(line: Omit<SimLine, 'atMs'>): void {
+  log(line: Omit<SimLine, 'atMs'>): void {
     if (line.level === 'error') this.error ??= { atMs: this.time.nowMs, ...line };
     if (this.#isWrong(line)) this.wronged ??= { atMs: this.time.nowMs, ...line };
     this.counts.set(line.code, (this.counts.get(line.code) ?? 0) + 1);
@@ -163,7 +163,7 @@ export class World {
   noteRejection(reason: unknown): void {
     // Rejections of a dead process do not count.
     if (reason instanceof ProcessDied) return;
-    this.note({ node: -1, level: 'error', code: 'UNHANDLED_REJECTION', fields: { reason: String(reason) } });
+    this.log({ node: -1, level: 'error', code: 'UNHANDLED_REJECTION', fields: { reason: String(reason) } });
   }
 
   #isWrong({ node, code, fields }: Omit<SimLine, 'atMs'>): boolean {

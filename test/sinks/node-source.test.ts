@@ -130,7 +130,7 @@ async function inFrontOf(t: ExecutionContext, nodeUrl: string, answers: Answerin
 
 const isStream = (request: IncomingMessage): boolean => request.url?.includes('events') === true;
 
-function told(response: ServerResponse, ...events: readonly (readonly [string, unknown])[]): true {
+function send(response: ServerResponse, ...events: readonly (readonly [string, unknown])[]): true {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const [event, data] of events) {
     response.write(`id: 1.1\nevent: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
@@ -148,19 +148,19 @@ const REFUSALS: Readonly<Record<string, readonly [Answering, string, RegExp]>> =
     /no such height/,
   ],
   'an event that is not JSON': [
-    (request, response) => isStream(request) && told(response, ['blocks/new', '{"height":']),
+    (request, response) => isStream(request) && send(response, ['blocks/new', '{"height":']),
     'NODE_ANSWER_MALFORMED',
     /carries no JSON/,
   ],
   'a block without amounts': [
-    (request, response) => isStream(request) && told(response, ['blocks/new', { height: 2, id: '17' }]),
+    (request, response) => isStream(request) && send(response, ['blocks/new', { height: 2, id: '17' }]),
     'NODE_ANSWER_MALFORMED',
     /does not decode/,
   ],
   'a transaction that does not decode': [
     (request, response) =>
       isStream(request) &&
-      told(response, ['blocks/new', header], ['transactions/included', { blockId: '17', type: 99, asset: {} }]),
+      send(response, ['blocks/new', header], ['transactions/included', { blockId: '17', type: 99, asset: {} }]),
     'NODE_ANSWER_MALFORMED',
     /block 2 that does not decode/,
   ],
@@ -172,10 +172,10 @@ for (const [what, [answers, code, message]] of Object.entries(REFUSALS)) {
       const { url } = await serveChain(t, short.maker.rules, short.blocks);
       const front = await inFrontOf(t, url, answers);
       const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: running, pauseMs: 5 });
-      const telling = phase === 'backfill' ? source.blocks(1, 5) : source.changes(1, running);
+      const reading = phase === 'backfill' ? source.blocks(1, 5) : source.changes(1, running);
       const error = await t.throwsAsync(
         (async () => {
-          for await (const _ of telling);
+          for await (const _ of reading);
         })(),
       );
       t.is(codeOf(error), code);
@@ -206,8 +206,8 @@ test('a sink repeats a request to a busy or disconnected node after Retry-After,
     return refusal?.(request, response) ?? false;
   });
   const lines: string[] = [];
-  const say = (line: string): void => void lines.push(line);
-  const options = { depth: 10, signal: running, pauseMs: 5, say };
+  const print = (line: string): void => void lines.push(line);
+  const options = { depth: 10, signal: running, pauseMs: 5, print };
   const source = await openNodeSource(front, networkOf(short.network), options);
   const heights: number[] = [];
   for await (const { height } of source.blocks(1, 12)) heights.push(height);
@@ -218,7 +218,7 @@ test('a sink repeats a request to a busy or disconnected node after Retry-After,
   t.is(askedMs.length, refusals.length + 1);
   t.true((askedMs[1] ?? 0) - (askedMs[0] ?? 0) >= 990, 'it waits for as long as the node says');
   t.is(lines.length, 2, lines.join('; '));
-  t.regex(lines[0] ?? '', /busy; it is asked again until it answers$/);
+  t.regex(lines[0] ?? '', /busy; the command retries until the node answers$/);
   t.regex(lines[1] ?? '', /is back$/);
 });
 
@@ -258,7 +258,7 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
     return true;
   });
   const lines: string[] = [];
-  const options = { depth: 10, signal: running, pauseMs: 5, silenceMs: 500, say: (line: string) => lines.push(line) };
+  const options = { depth: 10, signal: running, pauseMs: 5, silenceMs: 500, print: (line: string) => lines.push(line) };
   const source = await openNodeSource(front, networkOf(short.network), options);
   const startedMs = performance.now();
   const heights: number[] = [];
@@ -266,7 +266,7 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
   t.is(heights.length, 12);
   t.is(asked, 3);
   t.true(performance.now() - startedMs > 500 + 20 * 50 + 500 - 100, 'a heartbeat ends the silence');
-  t.regex(lines[0] ?? '', /was lost \(nothing came for 0\.5 s\); it is asked again/);
+  t.regex(lines[0] ?? '', /was lost \(no data arrived for 0\.5 s\); the command retries/);
 });
 
 /** Starts a proxy that loses one event of the first stream of a node. */
@@ -301,8 +301,8 @@ for (const [what, from, isLost] of [
       const { url } = await serveChain(t, short.maker.rules, short.blocks);
       const front = await losing(t, url, isLost);
       const lines: string[] = [];
-      const say = (line: string): void => void lines.push(line);
-      const options = { depth: 10, signal: running, pauseMs: 5, say };
+      const print = (line: string): void => void lines.push(line);
+      const options = { depth: 10, signal: running, pauseMs: 5, print };
       const source = await openNodeSource(front, networkOf(short.network), options);
       const heights: number[] = [];
       const reading = (async () => {
@@ -346,7 +346,7 @@ test('a sink that gets no blocks from an open stream ends at once on a stop', as
   const front = await inFrontOf(t, url, (request, response) => {
     if (!isStream(request)) return false;
     setTimeout(() => abort.abort(), 50);
-    return told(response);
+    return send(response);
   });
   const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: abort.signal });
   const ended = (async () => {
@@ -381,8 +381,8 @@ test('a sink waits for a node whose chain is shorter than the final part, and sa
   const chain = fullChain(2, 58);
   const served = await serveChain(t, chain.maker.rules, chain.blocks);
   const lines: string[] = [];
-  const say = (line: string): void => void lines.push(line);
-  const options = { depth: 10, signal: running, pauseMs: 5, say };
+  const print = (line: string): void => void lines.push(line);
+  const options = { depth: 10, signal: running, pauseMs: 5, print };
   const source = await openNodeSource(served.url, networkOf(chain.network), options);
   const content = emptyMemorySink();
   const abort = new AbortController();

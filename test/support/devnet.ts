@@ -69,7 +69,7 @@ export interface TestDevnetOptions {
 
 /** Far more than a start needs, because a busy machine makes the start slow. */
 const START_MS_MAX = 150_000;
-/** Long, because a machine may pause for some seconds, which is no fault of the node. */
+/** Long, because a machine may pause for some seconds, which is not a fault of the node. */
 const ANSWER_MS_MAX = 60_000;
 
 /** Starts all nodes except the spectators, and waits until they answer. */

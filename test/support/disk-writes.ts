@@ -1,6 +1,6 @@
 /**
  * Calls a function before each write to files below a folder. So a test can end the work of a folder sink between any
- * two writes, as a kill of its process does. Opening a file is no write, so a file that was opened and not written is
+ * two writes, as a kill of its process does. Opening a file is not a write, so a file that was opened and not written is
  * left empty. Only the functions of `node:fs/promises` are seen: no streams, and no synchronous functions of `node:fs`.
  */
 
@@ -52,7 +52,7 @@ function replaceFunctions(): void {
 
 function afterWatcher(write: AnyFunction): AnyFunction {
   return async (...args) => {
-    await tell(args);
+    await send(args);
     return write(...args);
   };
 }
@@ -62,14 +62,14 @@ function watchedFile(file: FileHandle, path: unknown): FileHandle {
   for (const name of WRITES_OF_OPEN_FILE) {
     const write = (functions[name] as AnyFunction).bind(file);
     functions[name] = async (...args) => {
-      await tell([path]);
+      await send([path]);
       return write(...args);
     };
   }
   return file;
 }
 
-async function tell(args: readonly unknown[]): Promise<void> {
+async function send(args: readonly unknown[]): Promise<void> {
   for (const [folder, before] of watched) {
     const isBelow = (path: unknown): boolean =>
       typeof path === 'string' && (path === folder || path.startsWith(`${folder}${sep}`));

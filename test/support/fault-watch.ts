@@ -100,7 +100,7 @@ export class FaultWatch {
       lookMs = Math.max(lookMs, Date.now() - lookedAtMs);
       const isExpected = (code: FaultCode): boolean => codes.includes(code) || beside.includes(code);
       if (last.some((code) => !isExpected(code) && !this.isOfMachine(code))) return false;
-      for (const code of last) if (missing.delete(code)) this.note(t, code, Date.now() - sinceMs);
+      for (const code of last) if (missing.delete(code)) this.record(t, code, Date.now() - sinceMs);
       return missing.size === 0;
     };
     try {
@@ -116,7 +116,7 @@ export class FaultWatch {
     t.true(tookMs <= limitMs, `${tookMs} ms, where ${unavoidableMs} ms had to pass and a look took ${lookMs} ms`);
   }
 
-  note(t: ExecutionContext, code: FaultCode, tookMs: number): void {
+  record(t: ExecutionContext, code: FaultCode, tookMs: number): void {
     this.#tookMs.set(code, tookMs);
     t.log(`${code} after ${tookMs} ms`);
   }

@@ -13,12 +13,12 @@ export function watchForks(
   began: (child: ChildProcess) => void = () => undefined,
 ): readonly ChildProcess[] {
   const children: ChildProcess[] = [];
-  const note = (message: unknown): void => {
+  const record = (message: unknown): void => {
     const { process: child } = message as { readonly process: ChildProcess };
     children.push(child);
     began(child);
   };
-  subscribe('child_process', note);
-  t.teardown(() => unsubscribe('child_process', note));
+  subscribe('child_process', record);
+  t.teardown(() => unsubscribe('child_process', record));
   return children;
 }

@@ -16,7 +16,7 @@ test('lines are parsed to blocks, on threads and without; block 1 is returned un
   }
 });
 
-test('a line that contradicts itself, is no block or has a wrong signature is returned unparsed', async (t) => {
+test('a line that contradicts itself, is not a block or has a wrong signature is returned unparsed', async (t) => {
   const corrupted = lines.map((line) => line.toString());
   corrupted[10] = (corrupted[10] ?? '').replace(/"blockSignature":"[0-9a-f]{8}/, '"blockSignature":"00000000');
   corrupted[11] = '{';

@@ -41,7 +41,8 @@ export function decode(given: string, flags: DecodeFlags): void {
       : loadNetwork(findNetworkDirectory(flags.network, bloomeryHome(process.env))).params;
   const isHex = /^(?:[0-9a-f]{2})+$/i.test(text);
   const all = isHex ? decodedBytes(Buffer.from(text, 'hex'), network) : [decodedDocument(text, network)];
-  if (all.length === 0) throw usageError('these bytes are no transaction, block header or public key of the family');
+  if (all.length === 0)
+    throw usageError('these bytes are not a transaction, a block header or a public key of the protocol');
   if (flags.json === true) {
     for (const { json } of all) printJson(json);
     return;
@@ -76,7 +77,7 @@ function decodedDocument(text: string, network: SigningNetwork | undefined): Dec
   try {
     transaction = signer.parse(document);
   } catch (error) {
-    throw usageError(`this is no transaction: ${messageOf(error)}`);
+    throw usageError(`this is not a transaction: ${messageOf(error)}`);
   }
   return decodedTransaction(transaction, signer, network);
 }
@@ -101,7 +102,7 @@ function decodedTransaction(
   // A signature of generation 2 does not cover the network.
   const isSigned = network === undefined && generation === 3 ? undefined : signer.faultsOf(transaction).length === 0;
   const bytes = hexOf(signer.toBytes(transaction));
-  const standing = isSigned === undefined ? 'not checked: name a network with --network' : isSigned ? 'valid' : 'false';
+  const verdict = isSigned === undefined ? 'not checked: name a network with --network' : isSigned ? 'valid' : 'false';
   return {
     isSigned,
     rows: [
@@ -109,7 +110,7 @@ function decodedTransaction(
       ['type', `${type}, ${typeName(type)} of generation ${generation}`],
       ['timestamp', `${timestamp} s after the epoch of the network`],
       ['public key', senderPublicKey],
-      ['signature', standing],
+      ['signature', verdict],
       ...(signatures.length === 0 ? [] : [['signatures', `${signatures.length} of members`] as const]),
       ['bytes', bytes],
     ],

@@ -14,7 +14,7 @@ import {
   partsOfText,
   skewMsOfText,
 } from '../devnet/fault-words.ts';
-import type { StandingFaults } from '../devnet/faults.ts';
+import type { ActiveFaults } from '../devnet/faults.ts';
 import { devnetDirectory } from '../devnet/folder.ts';
 import type { MiningMode } from '../devnet/mining.ts';
 import { devnetNetworkName } from '../devnet/network.ts';
@@ -39,7 +39,7 @@ export class DevnetControl {
   async list(): Promise<void> {
     const answer = await this.#ask('list', {}, ANSWERS.list);
     const { mode, clock, time, nodes, faults } = answer;
-    this.#tell(answer, [`blocks ${mode}, clock ${clock} at ${time}`, ...nodes.map(nodeLine), ...faultLines(faults)]);
+    this.#print(answer, [`blocks ${mode}, clock ${clock} at ${time}`, ...nodes.map(nodeLine), ...faultLines(faults)]);
   }
 
   async stop(): Promise<void> {
@@ -51,20 +51,20 @@ export class DevnetControl {
       }
       await sleep(STOP_POLL_MS);
     }
-    this.#tell({}, ['the devnet has ended']);
+    this.#print({}, ['the devnet has ended']);
   }
 
   async node(operation: 'kill' | 'pause' | 'restart', node: number): Promise<void> {
-    this.#tellNode(await this.#ask(operation, { node }, ANSWERS.node));
+    this.#printNode(await this.#ask(operation, { node }, ANSWERS.node));
   }
 
   async resume(node: number | undefined): Promise<void> {
-    if (node === undefined) return this.#time('resume', {}, 'the clock goes on from');
-    this.#tellNode(await this.#ask('resume', { node }, ANSWERS.node));
+    if (node === undefined) return this.#time('resume', {}, 'the clock continues from');
+    this.#printNode(await this.#ask('resume', { node }, ANSWERS.node));
   }
 
   async add(): Promise<void> {
-    this.#tellNode(await this.#ask('add', {}, ANSWERS.node));
+    this.#printNode(await this.#ask('add', {}, ANSWERS.node));
   }
 
   partition(parts: readonly string[]): Promise<void> {
@@ -112,12 +112,12 @@ export class DevnetControl {
     const answer = await this.#ask('mine', { slots }, ANSWERS.mine);
     const { emptySlots, height, blockId, time } = answer;
     const empty = emptySlots === 0 ? '' : `, ${emptySlots} of them stayed empty`;
-    this.#tell(answer, [`${counted(slots, 'slot')}${empty}: height ${height}, block ${blockId}, ${time}`]);
+    this.#print(answer, [`${counted(slots, 'slot')}${empty}: height ${height}, block ${blockId}, ${time}`]);
   }
 
   async mode(mode: MiningMode): Promise<void> {
     const answer = await this.#ask('mode', { mode }, ANSWERS.mode);
-    this.#tell(answer, [`blocks come ${mode}`]);
+    this.#print(answer, [`block mode: ${mode}`]);
   }
 
   warp(to: string): Promise<void> {
@@ -125,34 +125,34 @@ export class DevnetControl {
   }
 
   freeze(): Promise<void> {
-    return this.#time('freeze', {}, 'the clock stands at');
+    return this.#time('freeze', {}, 'the clock is stopped at');
   }
 
   async snapshot(name: string): Promise<void> {
     const answer = await this.#ask('snapshot', { name }, ANSWERS.snapshot);
-    this.#tell(answer, [`kept ${snapshotLine(answer)}`]);
+    this.#print(answer, [`kept ${snapshotLine(answer)}`]);
   }
 
   async revert(name: string): Promise<void> {
     const answer = await this.#ask('revert', { name }, ANSWERS.snapshot);
-    this.#tell(answer, [`back at ${snapshotLine(answer)}`]);
+    this.#print(answer, [`back at ${snapshotLine(answer)}`]);
   }
 
   async snapshots(): Promise<void> {
     const answer = await this.#ask('snapshots', {}, ANSWERS.snapshots);
     const lines = answer.snapshots.map(snapshotLine);
-    this.#tell(answer, lines.length === 0 ? ['no snapshot was made yet'] : lines);
+    this.#print(answer, lines.length === 0 ? ['no snapshot was made yet'] : lines);
   }
 
   async fund(address: string, amount: bigint): Promise<void> {
     const answer = await this.#ask('fund', { address, amount: amount.toString() }, ANSWERS.fund);
     const { balance, height } = answer;
-    this.#tell(answer, [`${address} has ${lskText(BigInt(balance))} LSK at height ${height}`]);
+    this.#print(answer, [`${address} has ${lskText(BigInt(balance))} LSK at height ${height}`]);
   }
 
   async impersonate(address: string): Promise<void> {
     const answer = await this.#ask('impersonate', { address }, ANSWERS.impersonate);
-    this.#tell(answer, [
+    this.#print(answer, [
       `${address}: any 128 hexadecimal digits pass for its signature on the nodes of this devnet`,
       `senderPublicKey ${answer.publicKey}`,
     ]);
@@ -161,19 +161,19 @@ export class DevnetControl {
   async #fault(operation: string, parameters: object): Promise<void> {
     const answer = await this.#ask(operation, parameters, ANSWERS.faults);
     const lines = faultLines(answer);
-    this.#tell(answer, lines.length === 0 ? ['no fault stands'] : lines);
+    this.#print(answer, lines.length === 0 ? ['no fault is active'] : lines);
   }
 
   async #time(operation: string, parameters: object, words: string): Promise<void> {
     const answer = await this.#ask(operation, parameters, ANSWERS.time);
-    this.#tell(answer, [`${words} ${answer.time}`]);
+    this.#print(answer, [`${words} ${answer.time}`]);
   }
 
-  #tellNode(node: ControlNode): void {
-    this.#tell(node, [nodeLine(node)]);
+  #printNode(node: ControlNode): void {
+    this.#print(node, [nodeLine(node)]);
   }
 
-  #tell(answer: object, lines: readonly string[]): void {
+  #print(answer: object, lines: readonly string[]): void {
     if (this.#flags.json === true) printJson(answer);
     else printLines(lines);
   }
@@ -193,7 +193,7 @@ function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): stri
 }
 
 /** Makes one line for the partition of the network, and one line for each node with faults. */
-function faultLines({ parts, nodes }: StandingFaults): readonly string[] {
+function faultLines({ parts, nodes }: ActiveFaults): readonly string[] {
   const cut = parts.length === 0 ? [] : [`partition ${parts.map((part) => part.join(',')).join(' | ')}`];
   const own = nodes.map(({ node, delayMs, loss, skewMs }) => {
     const words = [

@@ -17,7 +17,7 @@ import { runScenario, type StepResult } from '../devnet/scenario/run-scenario.ts
 import type { Scenario } from '../devnet/scenario/scenario.ts';
 import { runSession, type RunningSession } from '../devnet/session.ts';
 import type { ScenarioFlags } from '../flags.ts';
-import { counted, note, printJson, printLine } from '../output.ts';
+import { counted, printStderr, printJson, printLine } from '../output.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
@@ -47,7 +47,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   // If no step failed and no error occurred, an incomplete run was stopped by the user.
   const isStopped = !isWhole && !failed && error === undefined;
   if (hasPassed || isStopped || !hasBegun) rmSync(directory, { recursive: true, force: true });
-  else note(`the logs of the nodes are in ${directory}`);
+  else printStderr(`the logs of the nodes are in ${directory}`);
   if (flags.junit !== undefined) {
     const reason = error === undefined ? (isStopped ? 'the run was stopped' : undefined) : messageOf(error);
     writeFileSync(flags.junit, junitOf({ scenario, results, ...(reason === undefined ? {} : { error: reason }) }));
@@ -60,7 +60,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
     printJson({ scenario: scenario.name, hasPassed, stepCount: scenario.steps.length, steps });
   } else if (hasPassed) printLine(`passed: ${scenario.name}, ${results.length} steps`);
   else if (!isStopped) printLine(`failed: ${scenario.name}, at step ${results.length} of ${scenario.steps.length}`);
-  if (isStopped) note(`stopped after ${results.length} of ${scenario.steps.length} steps`);
+  if (isStopped) printStderr(`stopped after ${results.length} of ${scenario.steps.length} steps`);
   if (!hasPassed) process.exitCode = EXIT.failed;
 }
 
@@ -109,8 +109,8 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
     const lock = lockDevnetFolder(directory);
     try {
       writeDevnetFolder(directory, nodes, chosen.network, placed);
-      const say = flags.json === true ? note : printLine;
-      say(
+      const print = flags.json === true ? printStderr : printLine;
+      print(
         `${scenario.name}: ${counted(devnet.nodes, 'node')} of ${placed.name} ${devnet.nodes === 1 ? 'starts' : 'start'}`,
       );
       begins();
@@ -120,10 +120,10 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
         // A node that ends by itself is a failure of the scenario.
         restart: 'never',
         mode: devnet.mine,
-        screen: { show: () => undefined, note },
+        screen: { show: () => undefined, print: printStderr },
         ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
         onReady: (__, session) => {
-          played = steps(scenario, session, { stop: stop.signal, results, say }).finally(() => stop.abort());
+          played = steps(scenario, session, { stop: stop.signal, results, print }).finally(() => stop.abort());
           // The result is awaited after the devnet has ended. This handler prevents an unhandled rejection before then.
           played.catch(() => undefined);
         },
@@ -143,7 +143,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
 async function steps(
   scenario: Scenario,
   session: RunningSession,
-  { stop, results, say }: { readonly stop: AbortSignal; readonly results: StepResult[]; say(line: string): void },
+  { stop, results, print }: { readonly stop: AbortSignal; readonly results: StepResult[]; print(line: string): void },
 ): Promise<boolean> {
   await runScenario({
     scenario,
@@ -153,8 +153,8 @@ async function steps(
       results.push(result);
       const { step, tookMs, failure } = result;
       const place = `${number} of ${scenario.steps.length}  ${step.text}`;
-      if (failure === undefined) say(`ok      ${place}  (${(tookMs / 1000).toFixed(1)} s)`);
-      else say(`FAILED  ${place}  (line ${step.line}): ${failure}`);
+      if (failure === undefined) print(`ok      ${place}  (${(tookMs / 1000).toFixed(1)} s)`);
+      else print(`FAILED  ${place}  (line ${step.line}): ${failure}`);
     },
   });
   return !stop.aborted;

@@ -28,7 +28,7 @@ import { welcomeLines } from '../devnet/welcome.ts';
 import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import type { DevnetFlags } from '../flags.ts';
-import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '../output.ts';
+import { drawOnTerminal, printStderr, outputIsTerminal, printJson, printLine } from '../output.ts';
 
 const SUMMARY_INTERVAL_MS = 10_000;
 
@@ -98,7 +98,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
-  const say = flags.json === true ? note : printLine;
+  const print = flags.json === true ? printStderr : printLine;
   try {
     if (flags.fresh === true) wipeDevnetFolder(directory);
     const areChainsCopied = source !== undefined && readForkFacts(directory) === undefined;
@@ -108,7 +108,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
     const blockTimeS = (pace.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
     // With machine-readable output, only the first welcome line is shown.
     const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
-    for (const line of flags.json === true ? lines.slice(0, 1) : lines) say(line);
+    for (const line of flags.json === true ? lines.slice(0, 1) : lines) print(line);
     const { untilHeight } = flags;
     const result = await runSession({
       ...{ directory, network, nodes, httpPort, wsPort, stop },
@@ -117,17 +117,17 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
       screen:
         outputIsTerminal() && flags.json !== true
           ? terminalScreen(drawOnTerminal)
-          : plainScreen(say, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
+          : plainScreen(print, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
       ...(fork === undefined ? {} : { fork, areChainsCopied }),
       ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
       ...(untilHeight === undefined ? {} : { untilHeight }),
       ...(flags.json === true && untilHeight === undefined ? { onReady: printJson } : {}),
     });
     if (result !== undefined && flags.json === true) printJson(result);
-    else if (result !== undefined) say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${untilHeight}`);
+    else if (result !== undefined) print(`all nodes hold block ${result.nodes[0]?.blockId} at height ${untilHeight}`);
     else if (untilHeight !== undefined) process.exitCode = EXIT.failed;
     else
-      note(
+      printStderr(
         `devnet stopped; its chain is kept in ${directory}: the same command continues it, and --fresh starts a new chain`,
       );
   } finally {
@@ -140,7 +140,7 @@ function refuseSourceInside(directory: string, { path, chain }: ForkSource): voi
   const place = chain.kind === 'folder' ? chain.dataDirectory : chain.file;
   const folder = existsSync(directory) ? realpathSync(directory) : directory;
   if (relative(folder, realpathSync(place)).startsWith('..')) return;
-  throw usageError(`--fork ${path}: lies in the folder of the devnet, ${directory}: choose another with --data-dir`);
+  throw usageError(`--fork ${path}: is in the folder of the devnet, ${directory}: choose another with --data-dir`);
 }
 
 /** Copies the chain of the source to the nodes, unless an earlier run in this folder has copied the chain. */

@@ -8,7 +8,7 @@ import { eventsIn, type NodeEventJson } from '../event-stream.ts';
 import { eventLine } from '../explore/event-words.ts';
 import { isStopped, withStoppedNode } from '../explore/source.ts';
 import type { EventsFlags } from '../flags.ts';
-import { note, printJson, printLine } from '../output.ts';
+import { printStderr, printJson, printLine } from '../output.ts';
 import { usageError } from '../problems.ts';
 import { isTransient } from '../sink/node-retry.ts';
 
@@ -20,15 +20,15 @@ const BEGINNING = '0.0';
  * @throws ProtocolError like `placeOfData`; an error of the query; `USAGE` for `--follow` with a stopped node
  */
 export async function events(flags: EventsFlags): Promise<void> {
-  const tell = (event: NodeEventJson): void => {
+  const print = (event: NodeEventJson): void => {
     if (flags.json === true) printJson(event);
     else printLine(eventLine(event));
   };
-  if (!isStopped(flags)) return flags.follow === true ? follow(flags, tell) : tellAll(flags, tell);
+  if (!isStopped(flags)) return flags.follow === true ? follow(flags, print) : printAll(flags, print);
   if (flags.follow === true) throw usageError('--follow needs a running node: nothing happens in a folder');
   await withStoppedNode(flags, async (api, base) => {
     try {
-      for (const event of keptEvents(api, queryOf(flags, beginningOf(flags)))) tell(event);
+      for (const event of keptEvents(api, queryOf(flags, beginningOf(flags)))) print(event);
     } catch (error) {
       const refusal = refusalOf(error, api);
       if (refusal === undefined) throw error;
@@ -37,35 +37,35 @@ export async function events(flags: EventsFlags): Promise<void> {
   });
 }
 
-type Tell = (event: NodeEventJson) => void;
+type PrintEvent = (event: NodeEventJson) => void;
 
-async function tellAll(flags: EventsFlags, tell: Tell): Promise<void> {
+async function printAll(flags: EventsFlags, print: PrintEvent): Promise<void> {
   const node = nodeAsker(flags.node, { isOwnKind: true });
   const body = await node.stream(`events?${queryOf(flags, beginningOf(flags))}&follow=false`);
-  for await (const event of eventsIn(body)) tell(event);
+  for await (const event of eventsIn(body)) print(event);
 }
 
-async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
+async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
   const node = nodeAsker(flags.node, { isOwnKind: true });
   let last = flags.since;
   let hasBegun = false;
   for (;;) {
     try {
       const body = await node.stream(`events?${queryOf(flags, last)}`);
-      if (hasBegun) note(`${node.base} is back`);
+      if (hasBegun) printStderr(`${node.base} is back`);
       hasBegun = true;
       for await (const event of eventsIn(body)) {
-        tell(event);
+        print(event);
         last = event.id ?? last;
       }
-      note(`${node.base} ended the stream; it is asked again until it is back`);
+      printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
       // The command connects again after a lost connection, and after the answer of a busy node or of a balancer without
       // a node. A malformed or unreadable answer ends the command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))
-        note(`${node.base} is lost (${messageOf(error)}); it is asked until it is back`);
+        printStderr(`${node.base} is unreachable (${messageOf(error)}); the command retries until the node answers`);
     }
     await sleep(AGAIN_MS);
   }

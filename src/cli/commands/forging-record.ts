@@ -20,11 +20,11 @@ import {
   recordOf,
   recordOfText,
   takeOver,
-  tellsAllOf,
+  knowsAllOf,
   textOfRecord,
   type SigningRecord,
 } from '../../node/signing-record.ts';
-import { TakenRecords, type TakenRecord } from '../../node/taken-records.ts';
+import { ImportedRecords, type ImportedRecord } from '../../node/imported-records.ts';
 import type { Network } from '../../config/network.ts';
 import { WatermarkFiles, watermarkFolderOf } from '../../node/watermark-files.ts';
 import { SILENT } from '../../ports/observer.ts';
@@ -33,7 +33,7 @@ import { epochTimeS } from '../../protocol/slots.ts';
 import { placeOfNetwork } from '../chain-place.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
-import { flushOutput, note, printJson, printLine, printText, report } from '../output.ts';
+import { flushOutput, printStderr, printJson, printLine, printText, report } from '../output.ts';
 
 /** Limit for a file in bytes, several times the size of a record with the maximum number of delegates. */
 const BYTES_MAX = 16 * 1024 * 1024;
@@ -77,13 +77,13 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     if (flags.json === true) {
       const delegates = record.delegates.map(({ publicKey }) => publicKey);
       printJson({ file: resolve(file), network: network.name, delegates, isCopy: record.isCopy });
-    } else note(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
+    } else printStderr(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
   });
 }
 
 /**
  * Imports the record as the complete history of signatures, but only once. After the import, the file is marked as a
- * copy, and this machine notes where the record was imported. A copy can be imported, too. After the import of a copy,
+ * copy, and this machine stores where the record was imported. A copy can be imported, too. After the import of a copy,
  * the node waits before it signs, to make sure that no other node signs.
  *
  * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; after an error nothing was changed
@@ -94,7 +94,7 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const record = recordOfText(readText(file, name), name);
   checkNetwork(record, network.params);
   const into = resolve(dataDirectory);
-  const { taken, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
+  const { imported, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
     importOnce({ journal, record, file, into }, (each) => {
       takeOver(journal, each, network.params, epochTimeS(Date.now(), network.params));
       if (!each.isCopy) markAll(journal, network);
@@ -102,17 +102,17 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
     }),
   );
   const ending =
-    taken !== undefined
-      ? `; it was imported into ${taken.into} at ${new Date(taken.atS * 1000).toISOString()}, so it counts as a copy, and the ` +
-        'node first makes sure that nobody else signs: to move the delegates, export them there'
+    imported !== undefined
+      ? `; it was imported into ${imported.into} at ${new Date(imported.atS * 1000).toISOString()}, so it counts as a copy, and the ` +
+        'node first makes sure that no other node signs: to move the delegates, export them there'
       : record.isCopy
-        ? '; it is a copy, so the node first makes sure that nobody else signs'
+        ? '; it is a copy, so the node first makes sure that no other node signs'
         : '; this node may sign for them now';
-  const advice = isMarked ? '' : `; ${name} could not be marked as taken: remove it, and import it nowhere else`;
-  report('the record was taken over', () => {
+  const advice = isMarked ? '' : `; ${name} could not be marked as imported: remove it, and import it nowhere else`;
+  report('the record was imported', () => {
     if (flags.json === true) {
       const delegates = record.delegates.map(({ publicKey }) => publicKey);
-      const isCopy = record.isCopy || taken !== undefined;
+      const isCopy = record.isCopy || imported !== undefined;
       printJson({ folder: dataDirectory, network: network.name, delegates, isCopy, isMarked });
     } else printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}${advice}`);
   });
@@ -135,28 +135,33 @@ interface Import {
 function importOnce(
   { journal, record, file, into }: Import,
   take: (record: SigningRecord) => void,
-): { readonly taken: TakenRecord | undefined; readonly isMarked: boolean } {
+): { readonly imported: ImportedRecord | undefined; readonly isMarked: boolean } {
   const folder = watermarkFolder();
-  const notes = record.isCopy || folder === undefined ? undefined : new TakenRecords(folder);
-  const before = notes?.find(record);
-  const isOurs = before?.into === into && tellsAllOf(journal, record);
-  const taken = isOurs ? undefined : before;
+  const imports = record.isCopy || folder === undefined ? undefined : new ImportedRecords(folder);
+  const before = imports?.find(record);
+  const isOurs = before?.into === into && knowsAllOf(journal, record);
+  const imported = isOurs ? undefined : before;
   const undo: (() => void)[] = [];
   try {
-    if (before === undefined) noteTaken(notes, record, into, undo);
+    if (before === undefined) recordImport(imports, record, into, undo);
     const isMarked = record.isCopy || markAsCopy(file, record, undo);
-    take(taken === undefined ? record : { ...record, isCopy: true });
-    return { taken, isMarked };
+    take(imported === undefined ? record : { ...record, isCopy: true });
+    return { imported, isMarked };
   } catch (error) {
     for (const back of undo) back();
     throw error;
   }
 }
 
-function noteTaken(notes: TakenRecords | undefined, record: SigningRecord, into: string, undo: (() => void)[]): void {
+function recordImport(
+  imports: ImportedRecords | undefined,
+  record: SigningRecord,
+  into: string,
+  undo: (() => void)[],
+): void {
   try {
-    notes?.note(record, { into, atS: Math.floor(Date.now() / 1000) });
-    undo.push(() => notes?.forget(record));
+    imports?.add(record, { into, atS: Math.floor(Date.now() / 1000) });
+    undo.push(() => imports?.forget(record));
   } catch {
     // Without a writable folder for watermarks, this machine cannot notice a second import of a copy of the file.
   }

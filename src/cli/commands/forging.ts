@@ -106,12 +106,12 @@ function configured(node: NodeAsker): Promise<readonly ForgingState[]> {
 async function chosenKey(publicKey: string | undefined, node: NodeAsker): Promise<string> {
   if (publicKey !== undefined) {
     if (isCanonicalHex(publicKey, 32)) return publicKey;
-    throw usageError(`\`${publicKey}\` is no public key: give 64 lower-case hexadecimal digits`);
+    throw usageError(`\`${publicKey}\` is not a public key: give 64 lower-case hexadecimal digits`);
   }
   const delegates = await configured(node);
   const [only, ...others] = delegates;
   if (only !== undefined && others.length === 0) return only.publicKey;
-  throw usageError(`the node has ${delegates.length} configured delegates: say which by its public key`);
+  throw usageError(`the node has ${delegates.length} configured delegates: name one by its public key`);
 }
 
 function lineOf({ publicKey, forging, waiting, paused }: ForgingState): string {

@@ -9,7 +9,7 @@ import type { ImportFlags } from '../flags.ts';
 import { EXIT } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import { createProgress } from '../progress.ts';
-import { note, printJson, printLine, report } from '../output.ts';
+import { printStderr, printJson, printLine, report } from '../output.ts';
 
 /**
  * @throws ProtocolError `IMPORT_REFUSED` for the first refused block; the blocks before it are kept
@@ -44,13 +44,13 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
     const took = `${done.blocks} blocks and ${done.transactions} transactions taken over`;
     const { name: networkName } = place.network;
     const { height, id: blockId } = header;
-    report('what was imported is kept', () => {
+    report('the imported blocks are kept', () => {
       const { blocks, transactions, wasStopped } = done;
       if (flags.json !== true) printLine(`${networkName}: ${took}; height ${height}, block ${blockId}`);
       else printJson({ network: networkName, blocks, transactions, height, blockId, isComplete: !wasStopped });
     });
     if (done.wasStopped) {
-      note('bloomery: the import was stopped; the same command goes on where it ended');
+      printStderr('bloomery: the import was stopped; the same command continues it');
       process.exitCode = EXIT.failed;
     }
   } finally {

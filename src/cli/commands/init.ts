@@ -6,7 +6,7 @@ import type { InitFlags } from '../flags.ts';
 import { refuseExisting, startArguments, writeFiles } from '../init/files.ts';
 import { Interview } from '../init/interview.ts';
 import { planInit, summaryOf, type InitPlan } from '../init/plan.ts';
-import { noteLines, printJson, printLines, report } from '../output.ts';
+import { printStderrLines, printJson, printLines, report } from '../output.ts';
 
 /**
  * @throws ProtocolError `FILE_EXISTS`, `CANCELLED`, `USAGE`, and errors of `planInit`; after an error nothing was
@@ -18,18 +18,18 @@ export async function init(flags: InitFlags): Promise<void> {
     const plan = await planInit(flags, bloomeryHome(process.env), interview);
     refuseExisting(plan);
     if (interview !== undefined) {
-      noteLines(['', ...summaryOf(plan), '']);
+      printStderrLines(['', ...summaryOf(plan), '']);
       if (!(await interview.isYes('Write this?', true)))
         throw new ProtocolError('CANCELLED', {}, 'nothing was written');
     }
     const written = writeFiles(plan);
-    report(`${written.join(', ')} were written`, () => tell(plan, flags, interview === undefined));
+    report(`${written.join(', ')} were written`, () => printResult(plan, flags, interview === undefined));
   } finally {
     interview?.close();
   }
 }
 
-function tell(plan: InitPlan, flags: InitFlags, isSummaryDue: boolean): void {
+function printResult(plan: InitPlan, flags: InitFlags, isSummaryDue: boolean): void {
   const { network, dataDirectory, configFile, unitFile, delegate } = plan;
   const start = `bloomery ${startArguments(plan).map(shellWord).join(' ')}`;
   if (flags.json === true) {
@@ -61,7 +61,7 @@ function nextSteps({ httpPort, unitFile, delegate }: InitPlan, start: string): r
     ...(unitFile === undefined
       ? []
       : [
-          'or as a service, which comes back after a restart of the machine:',
+          'or as a service, which starts again after a restart of the machine:',
           `  sudo cp ${shellWord(unitFile)} /etc/systemd/system/bloomery.service`,
           '  sudo systemctl daemon-reload && sudo systemctl enable --now bloomery',
         ]),

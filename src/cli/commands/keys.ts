@@ -10,7 +10,7 @@ import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import type { KeysCreateFlags, KeysEncryptFlags, KeysShowFlags, PassphraseFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { readPassphrase, readSecret } from '../wallet/secrets.ts';
-import { flushOutput, note, printJson, printLines, printText, report } from '../output.ts';
+import { flushOutput, printStderr, printJson, printLines, printText, report } from '../output.ts';
 
 /** Bytes of entropy by number of words. */
 const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 16, 24: 32 };
@@ -34,10 +34,10 @@ export function keysCreate({ words, out, json }: KeysCreateFlags): void {
     flushOutput();
   });
   if (json === true) return;
-  note(
+  printStderr(
     out === undefined
-      ? 'The passphrase is the account: write it down now, it is shown once and kept nowhere.'
-      : 'The passphrase is the account: keep a copy of the file where nobody else reads it.',
+      ? 'The passphrase is the account: write it down now, because it is shown once and not stored.'
+      : 'The passphrase is the account: keep a copy of the file that no other person can read.',
   );
 }
 

@@ -49,7 +49,8 @@ async function documentOf(idOrFile: string, { node }: WalletNetwork): Promise<un
     if (document !== undefined && others.length === 0) return document;
     throw usageError(`${idOrFile}: must hold one transaction`);
   }
-  if (node === undefined) throw usageError('--offline needs a file with the transaction: no node is asked for it');
+  if (node === undefined)
+    throw usageError('--offline needs a file with the transaction, because the command queries no node');
   for (const queue of ['pending', 'ready', 'verified']) {
     const [found] = await node.ask<unknown[]>(`node/transactions/${queue}?id=${idOrFile}`);
     if (found !== undefined) return found;

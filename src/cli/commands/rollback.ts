@@ -6,7 +6,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { placeOfData, type NetworkPlace } from '../chain-place.ts';
 import type { RollbackFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
-import { note, printJson, printLine, report } from '../output.ts';
+import { printStderr, printJson, printLine, report } from '../output.ts';
 import { confirmed } from '../wallet/secrets.ts';
 import { overStore } from '../over-store.ts';
 
@@ -46,7 +46,7 @@ async function rollbackAt(place: NetworkPlace, flags: RollbackFlags): Promise<vo
 /** Shows the blocks that will be reverted and asks, unless `--yes` is given. @throws ProtocolError `CANCELLED` */
 async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
   if (yes === true) return;
-  note(what);
+  printStderr(what);
   if (!(await confirmed('Remove them?'))) throw new ProtocolError('CANCELLED', {}, 'nothing was removed');
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from '../../node/system.ts';
 import { hasPassword, openServer } from '../../sinks/clickhouse/server.ts';
 import { ClickHouseSink } from '../../sinks/clickhouse/clickhouse-sink.ts';
 import type { ClickHouseFlags } from '../flags.ts';
-import { note } from '../output.ts';
+import { printStderr } from '../output.ts';
 import { readSecret } from '../wallet/secrets.ts';
 import { fillSink } from '../sink/fill-sink.ts';
 import { thisHolder } from '../sink/sink-lock.ts';
@@ -30,7 +30,7 @@ const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
 async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
   if (hasPassword(url)) {
     const where = `--password-file FILE or ${PASSWORD_VARIABLE}`;
-    note(`warning: every user of this machine can read the password in --url; tell it with ${where}`);
+    printStderr(`warning: every user of this machine can read the password in --url; pass the password with ${where}`);
   }
   if (file === undefined && process.env[PASSWORD_VARIABLE] === undefined) return undefined;
   return readSecret({ name: 'password', file, flag: '--password-file', variable: PASSWORD_VARIABLE });

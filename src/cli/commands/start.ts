@@ -69,8 +69,8 @@ function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Co
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;
   if (!forging.enabled || forging.force) return undefined;
   return (
-    `${name}: no delegate forges here yet and no peer is named, so no block comes: ` +
-    `bloomery devnet --network ${directory} runs all delegates, forging.force: true those of this node`
+    `${name}: no delegate forges here and no peer is configured, so no block is forged: ` +
+    `bloomery devnet --network ${directory} runs all delegates; forging.force: true runs the delegates of this node`
   );
 }
 

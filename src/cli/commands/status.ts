@@ -34,7 +34,7 @@ export async function status(flags: StatusFlags): Promise<void> {
     ['network', constants.nethash],
     ['height', `${state.height}${catchingUp(state)}`],
     ['finalized', `${state.chainMaxHeightFinalized}`],
-    ...standing(state, peers),
+    ...networkRows(state, peers),
     ['transactions', `${state.transactions.confirmed} confirmed, ${state.transactions.total} in all`],
   ];
   if (state.readers !== undefined) rows.push(['readers', readersText(state.readers)]);
@@ -52,7 +52,7 @@ function versionText({ version, build }: { readonly version: string; readonly bu
 }
 
 /** Describes the height of the node relative to its peers. Empty for a node that is configured to have no peers. */
-function standing({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
+function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];
   return [
     ['network height', `${networkHeight}`],

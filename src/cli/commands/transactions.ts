@@ -17,10 +17,10 @@ import { makeTransaction } from '../wallet/send.ts';
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);
-  if (fault !== undefined) throw usageError(`\`${address}\` is no address: ${fault}`);
+  if (fault !== undefined) throw usageError(`\`${address}\` is not an address: ${fault}`);
   const amount = beddowsOfLskText(amountText);
   if (amount === undefined || amount === 0n || amount > AMOUNT_MAX) {
-    throw usageError(`\`${amountText}\` is no amount: give LSK above 0 with at most 8 decimals, such as 1.5`);
+    throw usageError(`\`${amountText}\` is not an amount: give LSK above 0 with at most 8 decimals, such as 1.5`);
   }
   const { data } = flags;
   await makeTransaction(flags, () => ({
@@ -84,6 +84,8 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;
   if (node === undefined)
-    throw usageError(`--offline needs public keys: no node is asked for the key of \`${nameOrKey}\``);
+    throw usageError(
+      `--offline needs public keys, because the command queries no node for the key of \`${nameOrKey}\``,
+    );
   return delegateKey(node, nameOrKey);
 }

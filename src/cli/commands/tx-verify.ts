@@ -14,7 +14,7 @@ import { documentsIn } from '../wallet/documents.ts';
 import { networkAt } from '../wallet/network.ts';
 
 interface Verified extends Examined {
-  /** Undefined when the document is no transaction. */
+  /** Undefined when the document is not a transaction. */
   readonly transaction: Transaction | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function txVerify(file: string, flags: QueryFlags): Promise<void> {
   if (bad.length === 0) return;
   const [first] = bad;
   const what = bad.length === 1 ? `transaction ${first?.transaction?.id ?? ''}` : `${bad.length} transactions`;
-  throw new ProtocolError('TRANSACTION_NOT_VALID', {}, `${what.trim()} would not be taken as it is`);
+  throw new ProtocolError('TRANSACTION_NOT_VALID', {}, `${what.trim()} would not be accepted as it is`);
 }
 
 async function verifyOne(document: unknown, signer: TransactionSigner, source: Source): Promise<Verified> {

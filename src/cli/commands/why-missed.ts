@@ -126,7 +126,7 @@ async function slotsBefore(
   slotsMax: number,
   ask: NodeAsker['ask'],
 ): Promise<readonly number[]> {
-  if (height < 2) throw usageError('nobody forges the genesis block: give a height above 1');
+  if (height < 2) throw usageError('the genesis block has no forger: give a height above 1');
   const [own, before] = await Promise.all([headerAt(height, ask), headerAt(height - 1, ask)]);
   const slotOf = ({ timestamp }: Header): number => Math.floor(timestamp / blockTimeS);
   // The slots between the genesis block and the first forged block are not missed slots. A network may start long after
@@ -179,13 +179,14 @@ function reasonOf(gap: Gap): string {
   if (absence !== undefined)
     return isOthers ? `${absence}; the chain has no block of the slot: ask the delegate` : absence;
   if (Date.parse(report.since) > startMs)
-    return `nothing is recorded: the node has run, or kept its records, since ${momentText(report.since)} only`;
-  if (forger === undefined) return 'no block came here, and whose slot it was is not known any more';
+    return `nothing is recorded: the records of the node begin at ${momentText(report.since)}`;
+  if (forger === undefined) return 'no block arrived here, and the owner of the slot is no longer known';
   const end = `the chain of this node ends at height ${tipHeight}`;
-  if (!forger.isCertain) return `no block came here, and ${end}: another round may have begun since, see other nodes`;
+  if (!forger.isCertain)
+    return `no block arrived here, and ${end}: another round may have begun since, see other nodes`;
   if (!isOwn && forger.height > tipHeight)
-    return `no block has come here, and ${end}: ask the delegate, see other nodes`;
-  return isOwn ? ownReasonOf(forger, gap) : 'no block came here: ask the delegate';
+    return `no block has arrived here, and ${end}: ask the delegate, see other nodes`;
+  return isOwn ? ownReasonOf(forger, gap) : 'no block arrived here: ask the delegate';
 }
 
 /** Reason for a slot in which the node did not check the clock. Earlier versions do not report the reason. */
@@ -233,7 +234,7 @@ function textOf({ time, code, message, fields }: Fact): string {
         : ` for the branch of block ${String(fields['forHeight'])} (${String(fields['forBlockId'])})`;
     return printable(`block${height} (${String(fields['blockId'])}) was reverted at ${at}${forBlock}`);
   }
-  if (code.startsWith('BLOCK_')) return printable(`a block came and was refused${parts.join('')} (${code})`);
+  if (code.startsWith('BLOCK_')) return printable(`a block arrived and was refused${parts.join('')} (${code})`);
   return printable(`${message}${parts.join('')} (${code})`);
 }
 

@@ -13,7 +13,7 @@ import { startNode, type RunningNode } from '../../node/node.ts';
 import { systemClock, systemRandom } from '../../node/system.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { beginNodeProgram } from '../node-program.ts';
-import { note, printLine } from '../output.ts';
+import { printStderr, printLine } from '../output.ts';
 import { EXIT, problemOf, usageError } from '../problems.ts';
 import { nameSourcesInTraces } from '../stack-traces.ts';
 import type { AgentEvent, AgentStart, NumberedAnswer, NumberedRequest } from './messages.ts';
@@ -25,7 +25,7 @@ try {
   process.exit(process.exitCode ?? EXIT.ok);
 } catch (error) {
   const problem = problemOf(error);
-  note(problem.line);
+  printStderr(problem.line);
   process.exit(problem.exitCode);
 }
 
@@ -52,7 +52,7 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
     node = undefined;
   };
   const place = { dataDirectory, open, close };
-  const agent = new NodeAgent({ ...first, clock: systemClock, random: systemRandom, tell, place });
+  const agent = new NodeAgent({ ...first, clock: systemClock, random: systemRandom, emit: send, place });
   process.on('message', (message: NumberedRequest) => {
     void answer(agent, message);
   });
@@ -66,14 +66,14 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
 
 async function answer(agent: NodeAgent, { number, request }: NumberedRequest): Promise<void> {
   try {
-    tell({ number, state: await agent.handle(request) });
+    send({ number, state: await agent.handle(request) });
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : 'DEVNET_NODE_FAILED';
-    tell({ number, error: { code, message: messageOf(error) } });
+    send({ number, error: { code, message: messageOf(error) } });
   }
 }
 
 /** Sends a message to the supervisor. If the supervisor has ended, sending fails and the node ends. */
-function tell(message: NumberedAnswer | AgentEvent): void {
+function send(message: NumberedAnswer | AgentEvent): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);
 }

@@ -5,7 +5,7 @@
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { listOf, members, moment, number, optional, text, uint32, type Shape } from '../answer-shapes.ts';
-import type { StandingFaults } from './faults.ts';
+import type { ActiveFaults } from './faults.ts';
 import type { MiningMode } from './mining.ts';
 import type { FundedAccount, ImpersonatedAccount } from './people.ts';
 import type { SnapshotFacts } from './snapshots.ts';
@@ -27,7 +27,7 @@ export interface ControlList {
   /** ISO 8601. */
   readonly time: string;
   readonly nodes: readonly ControlNode[];
-  readonly faults: StandingFaults;
+  readonly faults: ActiveFaults;
 }
 
 /** Reads an answer. */
@@ -56,7 +56,7 @@ const snapshot = members({ name: text, height: uint32, blockId: text, digest: te
 
 export const ANSWERS = {
   list: answerOf<ControlList>(members({ mode: text, clock: text, time: moment, nodes: listOf(node), faults })),
-  faults: answerOf<StandingFaults>(faults),
+  faults: answerOf<ActiveFaults>(faults),
   stop: answerOf<object>(members({})),
   node: answerOf<ControlNode>(node),
   mine: answerOf<MinedSlots>(

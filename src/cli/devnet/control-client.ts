@@ -47,7 +47,7 @@ function unexpected(directory: string, reason: string): ProtocolError {
   return new ProtocolError(
     'DEVNET_ANSWER_UNEXPECTED',
     { directory },
-    `the program at the control port of ${directory} is no devnet of this version (${reason})`,
+    `the program at the control port of ${directory} is not a devnet of this version (${reason})`,
   );
 }
 

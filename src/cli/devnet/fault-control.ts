@@ -2,7 +2,7 @@
 
 import { usageError } from '../problems.ts';
 import { DELAY_MS_MAX, SKEW_MS_MAX } from './fault-words.ts';
-import { DevnetFaults, type NodeFaults, type StandingFaults } from './faults.ts';
+import { DevnetFaults, type NodeFaults, type ActiveFaults } from './faults.ts';
 import type { AgentLink } from './messages.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 import type { Timekeeper } from './timekeeper.ts';
@@ -26,12 +26,12 @@ export class FaultControl {
    *
    * @throws ProtocolError `USAGE` for an unknown node, a node in two parts, or a single part of all nodes
    */
-  partition(parts: unknown): Promise<StandingFaults> {
+  partition(parts: unknown): Promise<ActiveFaults> {
     const lists: readonly unknown[] = Array.isArray(parts) ? parts : [parts];
     const named = lists.map((part) => this.#checkedNodes(part));
     const all = named.flat();
     const twice = all.find((node, position) => all.indexOf(node) !== position);
-    if (twice !== undefined) throw usageError(`node ${twice} is named twice: it can be of one part only`);
+    if (twice !== undefined) throw usageError(`node ${twice} is listed twice: a node can be in one part only`);
     if (named.length < 2 && all.length === this.#numbers().length) {
       throw usageError('one part of all nodes cuts nothing: name two parts, or end a partition with heal');
     }
@@ -39,33 +39,33 @@ export class FaultControl {
   }
 
   /** @throws ProtocolError `USAGE` */
-  delay(delayMs: unknown, nodes: unknown): Promise<StandingFaults> {
+  delay(delayMs: unknown, nodes: unknown): Promise<ActiveFaults> {
     const ms = within(delayMs, 0, DELAY_MS_MAX, 'the delay must be a number of milliseconds');
     const named = nodes === undefined ? undefined : this.#checkedNodes(nodes);
     return this.#change(() => this.#faults.delay(ms, named));
   }
 
   /** @throws ProtocolError `USAGE` */
-  lose(loss: unknown, nodes: unknown): Promise<StandingFaults> {
+  lose(loss: unknown, nodes: unknown): Promise<ActiveFaults> {
     const share = within(loss, 0, 1, 'the loss must be a share');
     const named = nodes === undefined ? undefined : this.#checkedNodes(nodes);
     return this.#change(() => this.#faults.lose(share, named));
   }
 
   /** @throws ProtocolError `USAGE` */
-  skew(node: unknown, skewMs: unknown): Promise<StandingFaults> {
+  skew(node: unknown, skewMs: unknown): Promise<ActiveFaults> {
     const [index = 0] = this.#checkedNodes([node]);
     const ms = within(skewMs, -SKEW_MS_MAX, SKEW_MS_MAX, 'the distance of the clock must be a number of milliseconds');
     return this.#change(() => this.#faults.skew(index, Math.round(ms)));
   }
 
   /** Ends partition, delays, losses and skews. */
-  heal(): Promise<StandingFaults> {
+  heal(): Promise<ActiveFaults> {
     return this.#change(() => this.#faults.heal());
   }
 
-  standing(): StandingFaults {
-    return this.#faults.standing(this.#numbers());
+  active(): ActiveFaults {
+    return this.#faults.active(this.#numbers());
   }
 
   /** Returns equal values for nodes of one part. A node whose process has ended is in no part. */
@@ -86,7 +86,7 @@ export class FaultControl {
    * Sends the active faults to all running nodes. A node that does not answer gets the faults later, when it answers
    * again.
    */
-  async tell(): Promise<void> {
+  async sendFaults(): Promise<void> {
     await Promise.allSettled(
       this.#parts.nodes().flatMap(({ node, process, stateName }) => {
         const link = stateName === 'running' ? process?.link : undefined;
@@ -96,11 +96,11 @@ export class FaultControl {
   }
 
   /** Changes faults between two blocks, so that no block is being distributed during the change. */
-  #change(change: () => void): Promise<StandingFaults> {
+  #change(change: () => void): Promise<ActiveFaults> {
     return this.#parts.timekeeper.exclusively(async () => {
       change();
-      await this.tell();
-      return this.standing();
+      await this.sendFaults();
+      return this.active();
     });
   }
 

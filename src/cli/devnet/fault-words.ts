@@ -19,7 +19,7 @@ export function partsOfText(texts: readonly string[]): readonly (readonly number
     .map((part) => {
       if (!/^\s*\d{1,2}(\s*,\s*\d{1,2})*\s*$/.test(part)) {
         throw usageError(
-          `\`${part}\` is no part of a network: give the numbers of its nodes, such as 0,1 or '0,1|2,3'`,
+          `\`${part}\` is not part of a network: give the numbers of its nodes, such as 0,1 or '0,1|2,3'`,
         );
       }
       return part.split(',').map(Number);
@@ -46,7 +46,7 @@ export function nodesOfText(texts: readonly string[]): readonly number[] | undef
 export function delayMsOfText(text: string): number {
   const delayMs = durationMsOf(text);
   if (delayMs !== undefined && delayMs <= DELAY_MS_MAX) return delayMs;
-  throw usageError(`\`${text}\` is no delay: give a time from 0ms to ${DELAY_MS_MAX / 1000}s, such as 150ms`);
+  throw usageError(`\`${text}\` is not a delay: give a time from 0ms to ${DELAY_MS_MAX / 1000}s, such as 150ms`);
 }
 
 /**
@@ -56,7 +56,7 @@ export function delayMsOfText(text: string): number {
 export function lossOfText(text: string): number {
   const percent = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text)?.[1];
   if (percent !== undefined && Number(percent) <= 100) return Number(percent) / 100;
-  throw usageError(`\`${text}\` is no share of messages: give one from 0% to 100%, such as 5%`);
+  throw usageError(`\`${text}\` is not a share of messages: give one from 0% to 100%, such as 5%`);
 }
 
 /**
@@ -69,7 +69,7 @@ export function skewMsOfText(text: string): number {
     // Avoids negative zero, which some comparisons distinguish from 0.
     return sign === '-' && skewMs > 0 ? -skewMs : skewMs;
   }
-  throw usageError(`\`${text}\` is no distance of a clock: give +3s, -500ms or 0s, at most a day`);
+  throw usageError(`\`${text}\` is not a clock offset: give +3s, -500ms or 0s, at most a day`);
 }
 
 /** Milliseconds of `150ms`, `1.5s`, `2m` or `1h`; undefined for anything else. */

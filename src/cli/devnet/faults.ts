@@ -23,7 +23,7 @@ export interface NodeFaults {
 export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 
 /** Active faults, in the form in which the user sees them. */
-export interface StandingFaults {
+export interface ActiveFaults {
   /** For each part of the network, the numbers of its nodes; empty while the network is not cut. */
   readonly parts: readonly (readonly number[])[];
   /** Nodes with delays, losses or a wrong clock. */
@@ -117,7 +117,7 @@ export class DevnetFaults {
   }
 
   /** @param nodes numbers of all nodes */
-  standing(nodes: readonly number[]): StandingFaults {
+  active(nodes: readonly number[]): ActiveFaults {
     const rest = nodes.filter((node) => this.partOf(node) === -1);
     const parts = this.#parts.length === 0 || rest.length === 0 ? this.#parts : [...this.#parts, rest];
     const each = nodes.map((node) => ({

@@ -2,7 +2,7 @@
 
 export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
 /**
- * `interval`: a block in each slot, as on other networks. `instant`: a block when a transaction comes. `on-demand`: a
+ * `interval`: a block in each slot, as on other networks. `instant`: a block when a transaction arrives. `on-demand`: a
  * block when a user requests it.
  */
 export type MiningMode = (typeof MINING_MODES)[number];

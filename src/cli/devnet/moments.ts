@@ -28,7 +28,7 @@ export function momentOf(text: string, nowMs: number): number {
   else if (DATE.test(text)) atMs = dateMsOf(text);
   if (atMs <= LATEST_MS) return atMs;
   throw usageError(
-    `\`${text}\` is no time to come: give a duration (30s, 15m, 1h, 2d, 3w, 1y) or a date (2027-01-01, UTC)`,
+    `\`${text}\` is not a time in the future: give a duration (30s, 15m, 1h, 2d, 3w, 1y) or a date (2027-01-01, UTC)`,
   );
 }
 

@@ -31,7 +31,7 @@ export interface AgentOptions extends AgentStart {
   readonly clock: Clock;
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
-  readonly tell: (event: AgentEvent) => void;
+  readonly emit: (event: AgentEvent) => void;
   readonly place?: AgentPlace;
 }
 
@@ -54,7 +54,7 @@ export class NodeAgent implements NodeControl {
   readonly #impersonation: Impersonation;
   readonly #substituteKey: SubstituteKey | undefined;
   readonly #fork: ForkShare | undefined;
-  readonly #tell: (event: AgentEvent) => void;
+  readonly #emit: (event: AgentEvent) => void;
   #isHeld: boolean;
   readonly #place: AgentPlace | undefined;
   readonly #machine: { readonly clock: Clock; readonly random: Random };
@@ -65,8 +65,8 @@ export class NodeAgent implements NodeControl {
   #isChainChecked: boolean;
 
   constructor(options: AgentOptions) {
-    const { clock, random, setting, isHeld, impersonated, faults, fork, isChainChecked = false, tell, place } = options;
-    if (options.hasPageControls === true) this.devnet = new PageControls(tell);
+    const { clock, random, setting, isHeld, impersonated, faults, fork, isChainChecked = false, emit, place } = options;
+    if (options.hasPageControls === true) this.devnet = new PageControls(emit);
     this.#isChainChecked = isChainChecked;
     this.#impersonation = new Impersonation(impersonated);
     this.#fork = fork;
@@ -77,7 +77,7 @@ export class NodeAgent implements NodeControl {
     this.#faults = faults;
     this.chainClock = new MovableClock(clock, skewed(setting, faults.skewMs));
     this.#isHeld = isHeld;
-    this.#tell = tell;
+    this.#emit = emit;
     this.#place = place;
   }
 
@@ -104,7 +104,7 @@ export class NodeAgent implements NodeControl {
     this.#isChainChecked = false;
     if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>
-      this.#tell({ event: 'transaction', id: transaction.id, transaction: this.#json(transaction) });
+      this.#emit({ event: 'transaction', id: transaction.id, transaction: this.#json(transaction) });
     parts.engine.listenToTransactions(arrived);
     parts.engine.listenToCompleted(arrived);
     if (this.#fork === undefined) return;
@@ -115,7 +115,7 @@ export class NodeAgent implements NodeControl {
   /** Must be called when the node runs. */
   ready(): void {
     this.#enableForging();
-    this.#tell({ event: 'ready', state: this.state() });
+    this.#emit({ event: 'ready', state: this.state() });
   }
 
   /**

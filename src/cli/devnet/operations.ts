@@ -19,7 +19,7 @@ export interface OperationParts {
   >;
   readonly snapshots: Pick<Snapshots, 'create' | 'revert' | 'list'>;
   readonly people: Pick<People, 'fund' | 'send' | 'payers' | 'impersonate'>;
-  readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'standing'>;
+  readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'active'>;
   /** Starts an additional node, which follows the other nodes. */
   readonly add: () => Promise<SupervisedNode>;
   /** Called when a paused node continues. */
@@ -154,7 +154,7 @@ function devnetOf({ nodes, timekeeper, faults }: OperationParts) {
     clock: timekeeper.setting.kind,
     time: new Date(timekeeper.nowMs()).toISOString(),
     nodes: nodes().map(rowOf),
-    faults: faults.standing(),
+    faults: faults.active(),
   };
 }
 

@@ -58,13 +58,13 @@ interface Waiting {
 
 /** The part in the node: sends operations to the supervisor, and waits for their outcomes. */
 export class PageControls implements DevnetControls {
-  readonly #tell: (event: AgentEvent) => void;
+  readonly #emit: (event: AgentEvent) => void;
   readonly #answerMsMax: number;
   readonly #waiting = new Map<number, Waiting>();
   #number = 0;
 
-  constructor(tell: (event: AgentEvent) => void, answerMsMax = ANSWER_MS_MAX) {
-    this.#tell = tell;
+  constructor(emit: (event: AgentEvent) => void, answerMsMax = ANSWER_MS_MAX) {
+    this.#emit = emit;
     this.#answerMsMax = answerMsMax;
   }
 
@@ -79,11 +79,11 @@ export class PageControls implements DevnetControls {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(number);
-        const message = `the devnet still works on ${operation}: this page shows the result when it is there`;
+        const message = `the devnet still works on ${operation}: this page shows the result when it is available`;
         reject(new ProtocolError('DEVNET_STILL_WORKING', {}, message));
       }, this.#answerMsMax);
       this.#waiting.set(number, { resolve, reject, timer });
-      this.#tell({ event: 'operation', number, operation, parameters });
+      this.#emit({ event: 'operation', number, operation, parameters });
     });
   }
 

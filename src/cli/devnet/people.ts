@@ -98,7 +98,7 @@ export class People {
   async send({ from, address, amount, data }: Transfer): Promise<{ readonly id: string }> {
     const payer = this.#accountsIfKnown().find(({ name }) => name === from);
     if (payer === undefined)
-      throw usageError(`\`${from}\` is no account of this devnet: bloomery devnet accounts lists them`);
+      throw usageError(`\`${from}\` is not an account of this devnet: bloomery devnet accounts lists them`);
     checkAddress(address);
     if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
     const bytes = Buffer.byteLength(data);
@@ -197,7 +197,7 @@ export class People {
 
 function checkAddress(address: string): void {
   const fault = addressFault(address);
-  if (fault !== undefined) throw usageError(`\`${address}\` is no address: ${fault}`);
+  if (fault !== undefined) throw usageError(`\`${address}\` is not an address: ${fault}`);
 }
 
 function refusal(code: string, address: string, reason: string): ProtocolError {

@@ -120,7 +120,7 @@ class Session {
           stateName === 'running' && process?.link?.isUsable === true ? [process.link] : [],
         ),
       partOf: (link) => this.#faults.partOf(link),
-      note: (line) => options.screen.note(line),
+      print: (line) => options.screen.print(line),
     });
     this.#faults = new FaultControl({ nodes: () => this.#nodes, timekeeper: this.#timekeeper });
     const { directory, network, fork } = options;
@@ -228,10 +228,10 @@ class Session {
     const { directory, screen, stop } = this.#options;
     // Faults may have been set while nodes were starting.
     this.#faults
-      .tell()
+      .sendFaults()
       .then(() => this.#timekeeper.begin(readClock(directory)))
       .catch((error: unknown) => {
-        if (!stop.signal.aborted) screen.note(`the devnet could not begin: ${messageOf(error)}`);
+        if (!stop.signal.aborted) screen.print(`the devnet could not begin: ${messageOf(error)}`);
       });
   }
 
@@ -256,7 +256,7 @@ class Session {
     const { start, client, nowMs } = this.parts;
     const node = new SupervisedNode({ node: plan, client: client(plan), restart, start, nowMs });
     this.#nodes.push(node);
-    await this.#faults.tell();
+    await this.#faults.sendFaults();
     return node;
   }
 

@@ -79,7 +79,7 @@ export class Snapshots {
     }
     const time: TimeState = { setting: timekeeper.setting, mode: timekeeper.mode };
     return timekeeper.standstill(async () => {
-      const nodes = this.#restingNodes();
+      const nodes = this.#stoppedNodes();
       const draft = this.#folderOf(`.draft-${name}`);
       rmSync(draft, { recursive: true, force: true });
       makeFolder(draft);
@@ -127,7 +127,7 @@ export class Snapshots {
       throw unknownSnapshot(name, known);
     }
     return this.#parts.timekeeper.standstill(async () => {
-      const nodes = this.#restingNodes();
+      const nodes = this.#stoppedNodes();
       const running = nodes.flatMap((node) => {
         const link = node.process?.link;
         return link === undefined ? [] : [{ link, kept: join(this.#folderOf(name), nameOf(node)) }];
@@ -148,7 +148,7 @@ export class Snapshots {
       }
       const wrong = states.find((state) => state.tip.id === record.blockId && state.digest !== record.digest);
       if (wrong !== undefined || !states.some((state) => state.digest === record.digest)) {
-        throw new ProtocolError('SNAPSHOT_DIFFERS', { name }, `no node came back to the state of the snapshot ${name}`);
+        throw new ProtocolError('SNAPSHOT_DIFFERS', { name }, `no node returned to the state of the snapshot ${name}`);
       }
       const { setting, mode } = record;
       return { result: factsOf(record), restored: { setting, mode } };
@@ -159,7 +159,7 @@ export class Snapshots {
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a paused node, because a paused process may continue in the middle
    *   of a write
    */
-  #restingNodes(): readonly SupervisedNode[] {
+  #stoppedNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();
     const busy = nodes.find(({ process, stateName }) =>
       stateName === 'running' ? process?.link?.isUsable !== true : stateName === 'paused' || stateName === 'ended',

@@ -152,7 +152,7 @@ async function refuseEnds(nodes: readonly SupervisedNode[]): Promise<void> {
 async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): Promise<void> {
   for (const each of nodes) {
     const line = await each.supervise();
-    if (line !== undefined) screen.note(line);
+    if (line !== undefined) screen.print(line);
   }
   if (nodes.some(({ deathReason }) => deathReason === undefined)) return;
   const reasons = nodes.map(({ node, deathReason }) => `node ${node.index}: ${deathReason}`).join('; ');

@@ -55,7 +55,7 @@ export function summaryLine(rows: readonly NodeRow[]): string {
 export interface Screen {
   show(rows: readonly NodeRow[]): void;
   /** Writes a line that stays on the screen. */
-  note(line: string): void;
+  print(line: string): void;
 }
 
 /** Redraws the table in place. @param draw writes text and control sequences */
@@ -68,7 +68,7 @@ export function terminalScreen(draw: (text: string) => void): Screen {
       draw(`${back}${lines.map((line) => `\x1b[2K${line}\n`).join('')}`);
       drawnLines = lines.length;
     },
-    note(line) {
+    print(line) {
       // The line replaces the table, and the next table is drawn below the line.
       draw(`${drawnLines === 0 ? '' : `\x1b[${drawnLines}A\x1b[J`}${line}\n`);
       drawnLines = 0;
@@ -88,6 +88,6 @@ export function plainScreen(write: (line: string) => void, intervalMs: number, n
       lastMs = nowMs();
       write(line);
     },
-    note: write,
+    print: write,
   };
 }

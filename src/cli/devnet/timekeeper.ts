@@ -31,7 +31,7 @@ export interface TimekeeperOptions extends NodeLinksOptions {
    */
   readonly peersWaitMs?: number;
   /** Shows a line to the user. */
-  readonly note: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 export interface MinedSlots {
@@ -150,9 +150,9 @@ export class Timekeeper {
   warp(toMs: number): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
       // NaN would pass all comparisons below.
-      if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is no moment: the clock stays at ${this.#timeText()}`);
+      if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is not a time: the clock stays at ${this.#timeText()}`);
       if (toMs < this.nowMs()) {
-        const message = `the devnet's clock stands at ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
+        const message = `the devnet's clock is stopped at ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
         throw new ProtocolError('DEVNET_TIME_BACKWARDS', { toMs }, message);
       }
       this.#moveTo(toMs);
@@ -242,7 +242,7 @@ export class Timekeeper {
     if (!this.#relay.learn(id, transaction)) return;
     if (this.#mode === 'interval' || this.#isStopped) return;
     if (!this.#relay.add({ transaction, at })) return;
-    this.#queue.run(() => this.#takeArrived()).catch((error: unknown) => this.#tellFailure(error));
+    this.#queue.run(() => this.#takeArrived()).catch((error: unknown) => this.#reportFailure(error));
   }
 
   /**
@@ -357,13 +357,13 @@ export class Timekeeper {
           const isStill = this.#mode === 'interval' && this.#setting.kind === 'running' && !this.#isStopped;
           if (isStill) await this.#mine(1);
         })
-        .catch((error: unknown) => this.#tellFailure(error))
+        .catch((error: unknown) => this.#reportFailure(error))
         .finally(() => this.#arm());
     });
   }
 
-  #tellFailure(error: unknown): void {
-    if (!this.#isStopped) this.#options.note(`no block could be mined: ${messageOf(error)}`);
+  #reportFailure(error: unknown): void {
+    if (!this.#isStopped) this.#options.print(`no block could be mined: ${messageOf(error)}`);
   }
 
   #timeText(): string {

@@ -24,8 +24,8 @@ export interface WelcomeFacts {
 
 const PACES: Readonly<Record<MiningMode, (blockTimeS: number) => string>> = {
   interval: (blockTimeS) => `a block every ${blockTimeS} s`,
-  instant: () => 'a block when a transaction comes',
-  'on-demand': () => 'a block when one is asked for: bloomery devnet mine',
+  instant: () => 'a block when a transaction arrives',
+  'on-demand': () => 'a block on request: bloomery devnet mine',
 };
 
 export function welcomeLines({ network, nodes, directory, mode, blockTimeS, fork }: WelcomeFacts): readonly string[] {

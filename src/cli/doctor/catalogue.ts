@@ -164,7 +164,7 @@ export const FAULTS = {
     'Read the log of the node from `HTTP_READER_LOST` on. `http.processes: 0` lets the node answer by itself.',
   ),
   FOLDER_TAKEN_OVER: error(
-    'Another node has taken over the data folder, so this node writes and signs nothing more.',
+    'Another node has taken over the data folder, so this node no longer writes or signs.',
     'Stop this node. Start the node again when no other node uses the folder, or with another --data-dir.',
   ),
   WRITES_FAIL: error(

@@ -35,7 +35,7 @@ function judgeTogether(
   if (node.nethash !== undefined && expected !== undefined && node.nethash !== expected)
     return [finding('NODE_OF_OTHER_NETWORK', `the node says ${node.nethash}, the network folder ${expected}`)];
   if (node.isAnswering) return node.findings;
-  const unanswered = `nobody answers at ${shownAddress(url)}`;
+  const unanswered = `no program answers at ${shownAddress(url)}`;
   if (disk.isInUse) return [finding('NODE_SILENT', unanswered)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
   // If a fault that prevents the start was found, the finding `NODE_NOT_RUNNING` adds nothing.

@@ -44,38 +44,38 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
   const own = ownSlots(seen);
   const ownRecent = diagnostics.filter(({ time }) => nowMs - Date.parse(time) < own.recentMs);
   const findings: Finding[] = [];
-  const tell = (code: Finding['code'], found: readonly DiagnosticState[], timesMin: number): void => {
+  const addFinding = (code: Finding['code'], found: readonly DiagnosticState[], timesMin: number): void => {
     const [latest] = found;
     if (latest !== undefined && found.length >= timesMin)
       findings.push(finding(code, evidenceOf(latest, found.length)));
   };
-  tell('FOLDER_TAKEN_OVER', of(isTakenOver), 1);
+  addFinding('FOLDER_TAKEN_OVER', of(isTakenOver), 1);
   const again = recent.find(({ code }) => code === WRITES_AGAIN);
-  tell(
+  addFinding(
     'WRITES_FAIL',
     of((diagnostic) => isWriteFailure(diagnostic) && !isBeforeRecovery(diagnostic, again, seen.blockTimeS)),
     1,
   );
-  tell('CLOCK_BEHIND_TIP', standing(diagnostics, 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP'), 1);
-  tell(
+  addFinding('CLOCK_BEHIND_TIP', unresolved(diagnostics, 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP'), 1);
+  addFinding(
     'CLOCK_SET',
     of(({ code }) => code === 'CLOCK_SET'),
     1,
   );
-  tell(
+  addFinding(
     'MACHINE_TOO_SLOW',
     ownRecent.filter(({ code }) => code === 'FORGING_SLOT_SLEPT'),
     own.timesMin,
   );
-  tell('SLOTS_MISSED', ownRecent.filter(isMissedSlot), own.timesMin);
+  addFinding('SLOTS_MISSED', ownRecent.filter(isMissedSlot), own.timesMin);
   const downloaded = recent.find(isDownloaded)?.number ?? 0;
-  tell(
+  addFinding(
     'SYNC_FAILS',
     of(isFailedDownload).filter(({ number }) => number > downloaded),
     TIMES_MIN,
   );
   const height = looks.at(-1)?.height ?? 0;
-  tell(
+  addFinding(
     'BLOCKS_REFUSED',
     of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded })),
     TIMES_MIN,
@@ -87,7 +87,7 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
  * The diagnostics of conditions that have begun and not ended, newest first. A node reports the beginning and the end
  * of a condition only once each, possibly long ago.
  */
-function standing(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
+function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
   return diagnostics.filter(({ code, number }) => code === begun && number > end);
 }
@@ -100,7 +100,7 @@ export function judgeAlerts({ looks, diagnostics }: NodeAnswers): readonly Findi
   );
   return [...channels].flatMap((channel) => {
     const ofChannel = diagnostics.filter(({ module, fields }) => module === 'notify' && fields['channel'] === channel);
-    const [latest] = standing(ofChannel, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
+    const [latest] = unresolved(ofChannel, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
     if (latest === undefined) return [];
     const { waiting, reason, failingSince, lastDelivered = 'none since the start' } = latest.fields;
     if (nowMs - Date.parse(String(failingSince ?? latest.time)) < UNDELIVERED_MS_MIN) return [];

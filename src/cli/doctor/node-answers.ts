@@ -51,7 +51,7 @@ const LOOKS_MAX = 9;
 const LOOK_AGAIN_MS = 700;
 /** Number of blocks by which a node may be behind most peers. */
 export const LAG_BLOCKS_MAX = 2;
-/** Lowest percentage of peers with the tip of the node that is no fault. */
+/** Lowest percentage of peers with the tip of the node that is not a fault. */
 export const CONSENSUS_MIN = 51;
 
 export async function readAnswers({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<NodeAnswers> {

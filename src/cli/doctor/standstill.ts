@@ -24,7 +24,7 @@ const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;
 /**
- * Minimum of empty slots for very regular networks. Fewer empty slots are no standstill, because a forger may be late,
+ * Minimum of empty slots for very regular networks. Fewer empty slots are not a standstill, because a forger may be late,
  * and two neighbouring forgers may be absent.
  */
 const UNUSED_SLOTS_MIN = 3;

@@ -79,7 +79,7 @@ async function givenPassphrase(flags: InitFlags, interview: Interview | undefine
 function checkPassphrase(given: string): string {
   const passphrase = given.trim();
   if (validateMnemonic(passphrase, wordlist)) return passphrase;
-  throw usageError('that is no passphrase of BIP-39: is a word misspelt?');
+  throw usageError('that is not a passphrase of BIP-39: is a word misspelt?');
 }
 
 async function readPassword(flags: InitFlags, interview: Interview | undefined): Promise<string> {
@@ -94,7 +94,7 @@ async function readPassword(flags: InitFlags, interview: Interview | undefined):
     isSecret: true,
     read: (again) => {
       if (again === password) return again;
-      throw usageError('the two differ: say the first one again');
+      throw usageError('the two differ: enter the first one again');
     },
   });
 }

@@ -43,7 +43,7 @@ export function refuseExisting({ configFile, unitFile, delegate }: InitPlan): vo
 }
 
 function fileExists(file: string): ProtocolError {
-  return new ProtocolError('FILE_EXISTS', { file }, `${file} is there already: move it away, or name another place`);
+  return new ProtocolError('FILE_EXISTS', { file }, `${file} already exists: move it away, or name another place`);
 }
 
 /**
@@ -148,7 +148,7 @@ const OWN_LINES =
 export function unitText(plan: InitPlan): string {
   const source = join(packageDirectory(), 'docs', 'deploy', 'bloomery.service');
   if (!existsSync(source)) {
-    const message = `${source}: this copy of the package has no systemd unit: say --no-unit`;
+    const message = `${source}: this copy of the package has no systemd unit: use --no-unit`;
     throw new ProtocolError('INIT_UNWRITABLE', { file: source }, message);
   }
   const template = readFileSync(source, 'utf8');

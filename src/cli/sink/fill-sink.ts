@@ -9,7 +9,7 @@ import { runSink, type SinkProgress } from '../../sinks/run.ts';
 import type { ChainSource } from '../../sinks/source.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SinkFlags } from '../flags.ts';
-import { note, printJson, printLine } from '../output.ts';
+import { printStderr, printJson, printLine } from '../output.ts';
 import { usageError } from '../problems.ts';
 import { stopRequest } from '../stop-request.ts';
 import { openNodeSource } from './node-source.ts';
@@ -27,19 +27,19 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
   const source = await sourceOf(flags, abort.signal);
   const stop = stopRequest(() => undefined);
   void stop.then(() => abort.abort());
-  const teller = progressTeller(flags);
+  const printer = progressPrinter(flags);
   try {
     const { rangeBlocks, once } = flags;
-    const onProgress = teller.tell;
+    const onProgress = printer.print;
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
   } catch (error) {
-    // When the user stops the command, a wait for a node throws the reason of the abort. The reason is no failure.
+    // When the user stops the command, a wait for a node throws the reason of the abort. The reason is not a failure.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();
     await source.close();
   }
-  teller.end();
+  printer.end();
   if (abort.signal.aborted) process.exitCode = (await stop).exitCode;
 }
 
@@ -54,11 +54,11 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
 }
 
 /** With `--json`, prints a line for each step. Without `--json`, prints at most one line per `LINE_MS`. */
-function progressTeller({ json, once }: SinkFlags): { tell(progress: SinkProgress): void; end(): void } {
+function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgress): void; end(): void } {
   let last: string | undefined;
   let shownMs = performance.now();
   return {
-    tell(progress) {
+    print(progress) {
       const line = json === true ? JSON.stringify(progress) : lineOf(progress);
       // The last step of a sink may write nothing, and then repeats the line before it.
       if (line === last) return;
@@ -70,7 +70,7 @@ function progressTeller({ json, once }: SinkFlags): { tell(progress: SinkProgres
       const shown = once === true ? before : line;
       if (shown === undefined) return;
       shownMs = performance.now();
-      note(shown);
+      printStderr(shown);
     },
     end() {
       if (json !== true && last !== undefined) printLine(last);

@@ -19,7 +19,7 @@ export interface NodeRetryOptions {
   /** First pause in milliseconds; the pause doubles after each failure. */
   readonly pauseMs: number;
   /** Shows a line to the user. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 export class NodeRetry {
@@ -38,7 +38,7 @@ export class NodeRetry {
 
   /** Call it after a useful answer of the node. */
   succeeded(): void {
-    if (this.#failures > 0) this.#options.say(`${this.#options.base} is back`);
+    if (this.#failures > 0) this.#options.print(`${this.#options.base} is back`);
     this.#failures = 0;
   }
 
@@ -49,12 +49,12 @@ export class NodeRetry {
    * @throws `error` itself when a further attempt is useless; the reason of the signal after an abort
    */
   async wait(error: unknown): Promise<void> {
-    const { signal, pauseMs, say } = this.#options;
+    const { signal, pauseMs, print } = this.#options;
     signal.throwIfAborted();
     if (!isTransient(error)) throw error;
     const isBehind = codeOf(error) === 'NODE_BEHIND';
     if (this.#failures === 0 || (isBehind && !this.#wasBehind))
-      say(`${messageOf(error)}; it is asked again until it answers`);
+      print(`${messageOf(error)}; the command retries until the node answers`);
     this.#wasBehind = isBehind;
     const waitMs = retryAfterMs(error) ?? Math.min(PAUSE_MS_MAX, pauseMs * 2 ** Math.min(this.#failures, 16));
     this.#failures += 1;
@@ -106,7 +106,7 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
   try {
     for (;;) {
       const next = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`nothing came for ${silenceMs / 1000} s`)), silenceMs);
+        const timer = setTimeout(() => reject(new Error(`no data arrived for ${silenceMs / 1000} s`)), silenceMs);
         void iterator
           .next()
           .then(resolve, reject)

@@ -11,10 +11,10 @@ import type { ChainChange, ChainSource } from '../../sinks/source.ts';
 import { FULL_STATUS } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import { eventsIn, type NodeEventJson } from '../event-stream.ts';
-import { note } from '../output.ts';
+import { printStderr } from '../output.ts';
 import { BlockReader, malformed } from './block-reader.ts';
 import { bodyOf, connectionLost, nodeBehind, NodeRetry } from './node-retry.ts';
-import { ToldChain } from './told-chain.ts';
+import { StreamedChain } from './streamed-chain.ts';
 
 /** Pause in milliseconds before the first new request to a lost node. */
 const PAUSE_MS = 1000;
@@ -38,7 +38,7 @@ export interface NodeSourceOptions {
   /** Time without a byte after which a stream counts as lost, in milliseconds. */
   readonly silenceMs?: number;
   /** Shows a line to the user. */
-  readonly say?: (line: string) => void;
+  readonly print?: (line: string) => void;
 }
 
 type SourceNetwork = Pick<Network, 'name' | 'params' | 'genesisJson'>;
@@ -49,13 +49,13 @@ type SourceNetwork = Pick<Network, 'name' | 'params' | 'genesisJson'>;
 export async function openNodeSource(
   url: string,
   network: SourceNetwork,
-  { depth, signal: whole, pauseMs = PAUSE_MS, silenceMs = SILENCE_MS, say = note }: NodeSourceOptions,
+  { depth, signal: whole, pauseMs = PAUSE_MS, silenceMs = SILENCE_MS, print = printStderr }: NodeSourceOptions,
 ): Promise<ChainSource> {
   const node = nodeAsker(url, { isOwnKind: true });
   const rules = createRules(network.params);
   await refuseOtherNetwork(node, network);
   const genesis = rules.codec.genesisFromJson(network.genesisJson);
-  const retry = new NodeRetry({ base: node.base, signal: whole, pauseMs, say });
+  const retry = new NodeRetry({ base: node.base, signal: whole, pauseMs, print });
   const readerOf = (): BlockReader => new BlockReader(rules.codec, genesis, node.base);
   const status = (): Promise<NodeStatus> => retry.until(() => node.ask('node/status', FULL_STATUS));
   const finalOf = ({ height, chainMaxHeightFinalized }: NodeStatus): number =>
@@ -102,23 +102,23 @@ export async function openNodeSource(
       }
     },
     async *changes(fromHeight, signal) {
-      const told = new ToldChain(fromHeight, rules.params.generation === 2 ? depth : undefined);
+      const chain = new StreamedChain(fromHeight, rules.params.generation === 2 ? depth : undefined);
       let caughtUpAt: number | undefined = (await status()).height;
       while (!signal.aborted) {
         try {
           if (retry.isFailing) await refuseOtherNetwork(node, network);
-          if (told.height() >= (caughtUpAt ?? Infinity)) {
+          if (chain.height() >= (caughtUpAt ?? Infinity)) {
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
           // Behind a balancer, another node may answer that has not reached this height yet.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
-          if (height < told.firstOpen() - 1) throw nodeBehind(node.base, height, told.firstOpen() - 1);
-          const stream = events(`${CHANGES}&fromHeight=${told.firstOpen()}`);
-          const changes = changesIn(abortable(stream, signal), readerOf(), told);
+          if (height < chain.resumeHeight() - 1) throw nodeBehind(node.base, height, chain.resumeHeight() - 1);
+          const stream = events(`${CHANGES}&fromHeight=${chain.resumeHeight()}`);
+          const changes = changesIn(abortable(stream, signal), readerOf(), chain);
           for await (const change of changes) {
             yield change;
-            if (caughtUpAt === undefined || told.height() < caughtUpAt) continue;
+            if (caughtUpAt === undefined || chain.height() < caughtUpAt) continue;
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
@@ -136,7 +136,7 @@ export async function openNodeSource(
 async function* changesIn(
   events: AsyncIterable<NodeEventJson>,
   reader: BlockReader,
-  told: ToldChain,
+  chain: StreamedChain,
 ): AsyncIterable<ChainChange> {
   for await (const event of events) {
     // After `log/gap`, events are missing in this stream. The caller opens a new stream, which sends all blocks of the
@@ -144,17 +144,17 @@ async function* changesIn(
     if (event.event === 'log/gap') return;
     const { id, height } = (event.data ?? {}) as { readonly id?: unknown; readonly height?: unknown };
     if (event.event === 'blocks/delete') {
-      if (typeof id !== 'string' || typeof height !== 'number') throw malformed('no block is named that went');
-      yield* told.reverted({ id, height });
+      if (typeof id !== 'string' || typeof height !== 'number') throw malformed('the reverted block is not named');
+      yield* chain.reverted({ id, height });
     } else if (event.event === 'finalized/change') {
-      if (typeof height !== 'number') throw malformed('no height is named that is final');
-      yield* told.finalized(height);
+      if (typeof height !== 'number') throw malformed('the final height is missing');
+      yield* chain.finalized(height);
     } else {
       const block = reader.read(event);
       if (block === undefined) continue;
       // Events before this block were lost, for example by a proxy. A new stream sends them again.
-      if (block.height > told.height() + 1) return;
-      yield* told.applied(block);
+      if (block.height > chain.height() + 1) return;
+      yield* chain.applied(block);
     }
   }
 }
@@ -192,6 +192,6 @@ async function refuseOtherNetwork(node: NodeAsker, { name, params }: SourceNetwo
   throw new ProtocolError(
     'SINK_OF_OTHER_CHAIN',
     { node: node.base, genesisBlockId: genesis?.id },
-    `${node.base} is no node of ${name}: its genesis block is ${genesis?.id ?? 'unknown'}, not ${params.genesisBlockId}`,
+    `${node.base} is not a node of ${name}: its genesis block is ${genesis?.id ?? 'unknown'}, not ${params.genesisBlockId}`,
   );
 }

@@ -42,7 +42,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
       : loadNetwork(findNetworkDirectory(flags.network, bloomeryHome(process.env)));
   if (flags.offline === true) {
     if (folder === undefined)
-      throw usageError('--offline needs --network NAME|DIR: no node is asked which network it is');
+      throw usageError('--offline needs --network NAME|DIR, because the command queries no node for its network');
     const { generation, networkIdentifier, epochMs } = folder.params;
     const nowS = (): Promise<number> => Promise.resolve(Math.floor((Date.now() - epochMs) / 1000));
     return { name: folder.name, generation, networkIdentifier, node: undefined, nowS };

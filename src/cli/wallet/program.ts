@@ -98,7 +98,7 @@ function addKeyCommands(program: Command): void {
     .option('--json', 'print the same members on one line')
     .addHelpText(
       'after',
-      `\nPrints {"publicKey","encryptedPassphrase"} as configurations of the family have it.\n${SECRETS}\n${EXIT_CODES}`,
+      `\nPrints {"publicKey","encryptedPassphrase"} in the form of lisk-core configurations.\n${SECRETS}\n${EXIT_CODES}`,
     )
     .action(async (options: KeysEncryptFlags) => (await import('../commands/keys.ts')).keysEncrypt(options));
   passphraseOption(command(keys, 'show', 'show public key and address of a passphrase'))
@@ -114,7 +114,7 @@ function addMessageCommands(program: Command): void {
   passphraseOption(command(message, 'sign', 'sign a message, to prove that an account is yours'))
     .argument('<message>', 'text')
     .option('--json', 'print {"message","publicKey","signature"}')
-    .addHelpText('after', `\nWallets of the family sign and check the same way.\n${SECRETS}\n${EXIT_CODES}`)
+    .addHelpText('after', `\nLisk wallets sign and verify messages in the same way.\n${SECRETS}\n${EXIT_CODES}`)
     .action(async (text: string, options: MessageSignFlags) =>
       (await import('../commands/message.ts')).messageSign(text, options),
     );

@@ -89,7 +89,8 @@ export async function readPassphrase(source: PassphraseSource, terminal: Termina
 
 /** Asks for confirmation. Only the answer yes confirms. @throws ProtocolError `USAGE` without a terminal */
 export async function confirmed(question: string, terminal: Terminal = PROCESS_TERMINAL): Promise<boolean> {
-  if (terminal.input.isTTY !== true) throw usageError('there is no terminal to ask on: say --yes to go on without');
+  if (terminal.input.isTTY !== true)
+    throw usageError('there is no terminal for a confirmation: use --yes to continue without one');
   const answer = await answerTo(`${question} [y/N] `, terminal, true);
   return /^y(es)?$/i.test(answer.trim());
 }

@@ -14,7 +14,7 @@ import { accountFacts, heightOfTransaction } from './node-accounts.ts';
 import { confirmed, misspeltBy, readPassphrase } from './secrets.ts';
 import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
-import { noteLines, printJson, printLines, report } from '../output.ts';
+import { printStderrLines, printJson, printLines, report } from '../output.ts';
 
 /** Makes the payload of a transaction for a network and a sender. */
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
@@ -77,7 +77,7 @@ export async function askFirst(
 ): Promise<void> {
   if (flags.yes === true) return;
   for (const transaction of transactions) {
-    noteLines(describe(transaction, `${network.name}, generation ${network.generation}`));
+    printStderrLines(describe(transaction, `${network.name}, generation ${network.generation}`));
   }
   if (!(await confirmed('Send it?'))) throw new ProtocolError('CANCELLED', {}, 'not sent');
 }

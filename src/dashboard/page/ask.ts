@@ -41,7 +41,7 @@ export async function ask<Data, Meta = ListMeta>(path: string, origin = ''): Pro
  * @param path as for `ask`
  * @throws AskFailed
  */
-export async function tell<Data>(
+export async function sendRequest<Data>(
   method: 'PUT' | 'POST',
   path: string,
   body: unknown,

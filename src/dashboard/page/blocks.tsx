@@ -16,7 +16,7 @@ import {
   DelegateLink,
   Facts,
   Id,
-  Moment,
+  DateTime,
   Table,
   type Column,
   type Sorting,
@@ -142,7 +142,7 @@ function BlockFacts({ block }: { block: Block }) {
         facts={[
           ['State', <ConfirmationState key="state" height={height} />],
           ['Id', <Copied key="id" text={block.id} />],
-          ['Forged', <Moment key="moment" timestamp={block.timestamp} />],
+          ['Forged', <DateTime key="moment" timestamp={block.timestamp} />],
           [
             'Delegate',
             <DelegateLink key="delegate" publicKey={block.generatorPublicKey} address={block.generatorAddress} />,

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { Account } from '../answers.ts';
 import { transferOf, type KnownAccount } from '../devnet.ts';
 import { amountText } from '../format.ts';
-import { tell } from './ask.ts';
+import { sendRequest } from './ask.ts';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { ChoiceField, operate, Operation, TextField, useOperations } from './operations.tsx';
 import { BlockLink, Id } from './parts.tsx';
@@ -46,7 +46,11 @@ export function Faucet({ changed }: { changed: () => void }) {
 }
 
 export function Send({ changed }: { changed: () => void }) {
-  const asked = useAsked(() => tell<{ accounts: KnownAccount[] }>('POST', 'devnet/accounts', {}), 'accounts', '');
+  const asked = useAsked(
+    () => sendRequest<{ accounts: KnownAccount[] }>('POST', 'devnet/accounts', {}),
+    'accounts',
+    '',
+  );
   const accounts = asked.kind === 'answered' ? asked.answer.data.accounts : [];
   if (asked.kind === 'failed') return <p class="problem">{asked.reason}</p>;
   return accounts.length === 0 ? null : <SendForm accounts={accounts} changed={changed} />;

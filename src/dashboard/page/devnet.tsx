@@ -77,7 +77,7 @@ function Time({ devnet: { clock, time, mode }, changed }: PartProps) {
   const mine = (): void => {
     const count = Number(slots);
     if (!/^\d{1,4}$/.test(slots.trim()) || count < 1 || count > 1000)
-      return refuse(`“${slots}” is no number of slots: write one from 1 to 1000.`);
+      return refuse(`“${slots}” is not a number of slots: write one from 1 to 1000.`);
     run(async () => {
       const { emptySlots, height } = await operate<Mined>('mine', { slots: count });
       const empty = emptySlots === 0 ? '' : `, ${countText(emptySlots)} of them empty`;

@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Delegate, Earnings, ForgingDelegate } from '../answers.ts';
 import { countText, dateText, productivityOf, resultText, sinceText, timeText, untilText } from '../format.ts';
 import { nextSlotsOf, roundOf } from '../round.ts';
-import { ask, AskFailed, tell, type Answer } from './ask.ts';
+import { ask, AskFailed, sendRequest, type Answer } from './ask.ts';
 import { useAsked, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { Amount, DelegateLink, Table } from './parts.tsx';
 
@@ -158,7 +158,7 @@ function SwitchDialog({ delegate, onClose }: { delegate: ForgingDelegate; onClos
     setWaiting(true);
     setProblem('');
     try {
-      await tell('PUT', 'node/status/forging', { publicKey, password, forging: !forging });
+      await sendRequest('PUT', 'node/status/forging', { publicKey, password, forging: !forging });
       dialog.current?.close();
     } catch (error) {
       setProblem(error instanceof AskFailed ? error.message : 'The node gave no answer that can be read.');

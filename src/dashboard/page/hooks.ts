@@ -82,7 +82,7 @@ export type RequestState<Data> =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'failed'; readonly reason: string; readonly status: number | undefined }
   /** No request was sent, because a field of the form is wrong. The form says so. */
-  | { readonly kind: 'unasked' }
+  | { readonly kind: 'notSent' }
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 
 /**
@@ -99,7 +99,7 @@ export function useAnswer<Data>(path: string, version: string | number = ''): Re
 export function useRequest<Data>(request: ListRequest, version: string | number = ''): RequestState<Data> {
   const path = 'path' in request ? request.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
-  return 'problem' in request ? { kind: 'unasked' } : asked;
+  return 'problem' in request ? { kind: 'notSent' } : asked;
 }
 
 /** Number of parts of the page that wait for the first answer to their request. */

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Devnet } from '../devnet.ts';
-import { AskFailed, tell } from './ask.ts';
+import { AskFailed, sendRequest } from './ask.ts';
 
 /** Properties of each part of the page. */
 export interface PartProps {
@@ -17,7 +17,7 @@ const OPERATION_MS_MAX = 18_000;
 
 /** @throws AskFailed with the refusal */
 export async function operate<Result>(operation: string, parameters: object = {}): Promise<Result> {
-  return (await tell<Result>('POST', `devnet/${operation}`, parameters, OPERATION_MS_MAX)).data;
+  return (await sendRequest<Result>('POST', `devnet/${operation}`, parameters, OPERATION_MS_MAX)).data;
 }
 
 interface Operations {

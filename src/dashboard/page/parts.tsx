@@ -114,7 +114,7 @@ export function Age({ timestamp }: { timestamp: number }) {
 }
 
 /** Shows a time, and the time that has passed since then. */
-export function Moment({ timestamp }: { timestamp: number }) {
+export function DateTime({ timestamp }: { timestamp: number }) {
   const { constants } = useLive();
   if (constants === undefined) return null;
   return (
@@ -150,7 +150,7 @@ export function Answered<Data>({
   asked: RequestState<Data>;
   children: (data: Data, meta: ListMeta) => ComponentChildren;
 }) {
-  if (asked.kind === 'unasked') return null;
+  if (asked.kind === 'notSent') return null;
   if (asked.kind === 'waiting') return <p class="quiet">Asking the node…</p>;
   if (asked.kind === 'failed')
     return (

@@ -33,12 +33,12 @@ export function useScrollMemory(): void {
     history.scrollRestoration = 'manual';
     let noting: ReturnType<typeof setTimeout> | undefined;
     let stop = (): void => undefined;
-    const note = (): void => {
+    const record = (): void => {
       clearTimeout(noting);
       noting = setTimeout(() => history.replaceState({ scrollY } satisfies Kept, ''), NOTE_MS);
     };
     const arrived = (event: PopStateEvent): void => {
-      // A pending note is dropped, because its scroll position belongs to the history entry that the user left.
+      // A pending record is dropped, because its scroll position belongs to the history entry that the user left.
       clearTimeout(noting);
       stop();
       const target = (event.state as Kept | null)?.scrollY ?? 0;
@@ -46,11 +46,11 @@ export function useScrollMemory(): void {
       // A position at the top needs no further work, because later content does not move the top.
       if (target > 0) stop = scrollWhenThere(target);
     };
-    addEventListener('scroll', note, { passive: true });
+    addEventListener('scroll', record, { passive: true });
     addEventListener('popstate', arrived);
     return () => {
       stop();
-      removeEventListener('scroll', note);
+      removeEventListener('scroll', record);
       removeEventListener('popstate', arrived);
     };
   }, []);

@@ -90,7 +90,7 @@ export class ClockWatch {
     const sleptMs = isBootKnown ? Math.max(0, Number(now.bootMs) - Number(last.bootMs) - ranMs) : undefined;
     const setMs = now.wallMs - last.wallMs - ranMs - (sleptMs ?? 0);
     const passage = { ranMs, processorMs: now.processorMs - last.processorMs, sleptMs, setMs };
-    this.#tell(passage);
+    this.#report(passage);
     return passage;
   }
 
@@ -109,7 +109,7 @@ export class ClockWatch {
     return undefined;
   }
 
-  #tell({ sleptMs, setMs }: Passage): void {
+  #report({ sleptMs, setMs }: Passage): void {
     const { observer } = this.#dependencies;
     if (sleptMs !== undefined && sleptMs >= SLEPT_MS_MIN)
       observer.log('warn', 'MACHINE_SLEPT', 'the machine was asleep', { seconds: seconds(sleptMs) });

@@ -19,7 +19,7 @@ export interface GuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
   /** Checks that our tip is the tip of the network. */
-  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'hasNobodyGoneOn'>;
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'isTipSurelyNewest'>;
   /**
    * If true, a delegate signs whenever the journal allows it. The node then ignores signatures that the delegate made
    * on other nodes.
@@ -150,8 +150,8 @@ export class SigningGuard {
     }
     const untilS = this.#endOfNextTurnS(publicKey);
     const reason =
-      `the data folder has no record of the delegate, and the watermark tells of block ${last.height}: one slot of the ` +
-      'delegate must pass unused, in case another data folder of this machine signs';
+      `the data folder has no record of the delegate, but the watermark records block ${last.height}: the delegate must ` +
+      'leave one slot unused, in case another data folder of this machine signs';
     return { code: 'FORGING_WATCH', reason, ...(untilS === undefined ? {} : { untilS }) };
   }
 
@@ -185,7 +185,7 @@ export class SigningGuard {
       const reason = `${ahead} peers have a chain, and this node has the genesis block alone`;
       return { code: 'FORGING_OLD_TIP', reason };
     }
-    return tipCheck.hasNobodyGoneOn() ? undefined : this.#watch(publicKey);
+    return tipCheck.isTipSurelyNewest() ? undefined : this.#watch(publicKey);
   }
 
   #watch(publicKey: PublicKey): Waiting | undefined {
@@ -201,14 +201,14 @@ export class SigningGuard {
       const foreignSlot = slotAt(foreign.timestamp, params);
       const hasPassedUnused = watched > foreignSlot && tipSlot > watched;
       if (hasPassedUnused || tipSlot - foreignSlot > slotsWithEveryTurn(params)) return undefined;
-      const reason = `block ${foreign.height} of the delegate was not signed here: one of its slots must pass unused first`;
+      const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     // A chain gives no evidence about signatures on other nodes if it has not begun or gets no new blocks. If the
     // journal is also incomplete, the node must watch one slot.
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
-    const isSettled = this.#dependencies.tipCheck.hasNobodyGoneOn();
+    const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
     const hasWatched = watched > Number.NEGATIVE_INFINITY && chain.currentSlot() > watched;
     if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
       return undefined;

@@ -59,7 +59,7 @@ export class NewestBlocks {
       if (lowest !== undefined && lowest.timestamp <= sinceS) break;
       if (read >= HEADERS_PER_LOOK) return 'unknown';
       this.#searchedTo -= 1;
-      note(this.#below, state, this.#searchedTo);
+      addNewest(this.#below, state, this.#searchedTo);
     }
     return known();
   }
@@ -81,11 +81,11 @@ export class NewestBlocks {
     // The loop goes from the newest block down. The first block of a delegate that the loop finds is therefore the
     // delegate's newest block.
     const risen = new Map<PublicKey, BlockHeader>();
-    for (let each = anchorHeight; each > searchedBefore; each -= 1) note(risen, state, each);
+    for (let each = anchorHeight; each > searchedBefore; each -= 1) addNewest(risen, state, each);
     for (const [publicKey, header] of risen) this.#below.set(publicKey, header);
     if (!isAnchored || anchorHeight > searchedBefore) this.#anchor = state.header(anchorHeight);
     const headers = new Map<PublicKey, BlockHeader>();
-    for (let each = height; each > (this.#anchor?.height ?? GENESIS_HEIGHT); each -= 1) note(headers, state, each);
+    for (let each = height; each > (this.#anchor?.height ?? GENESIS_HEIGHT); each -= 1) addNewest(headers, state, each);
     this.#above = { tipId: id, headers };
   }
 }
@@ -94,7 +94,7 @@ export class NewestBlocks {
  * Adds the header at a height to the map, unless the map has a newer header of its delegate. The genesis block has no
  * delegate.
  */
-function note(headers: Map<PublicKey, BlockHeader>, state: SearchedChain['state'], height: number): void {
+function addNewest(headers: Map<PublicKey, BlockHeader>, state: SearchedChain['state'], height: number): void {
   const header = height > GENESIS_HEIGHT ? state.header(height) : undefined;
   if (header !== undefined && !headers.has(header.generatorPublicKey)) headers.set(header.generatorPublicKey, header);
 }

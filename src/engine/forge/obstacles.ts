@@ -51,7 +51,7 @@ export class ForgingObstacles {
     const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
     // The network may be far ahead of our tip. A block on an old tip would only create a fork.
     if (expectsPeers && isFresh && transport.connections().length === 0)
-      return { reason: 'no peer has said yet where the network is' };
+      return { reason: 'no peer has reported its tip yet' };
     const reason = networkView.consensusObstacle(consensusMin);
     return reason === undefined ? undefined : { reason };
   }

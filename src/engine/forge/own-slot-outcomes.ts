@@ -72,7 +72,7 @@ export class OwnSlotOutcomes implements ChainListener {
       if (isOwn(block.generatorPublicKey)) observer.count('own_slots_total', 1, { result: 'forged' });
       for (const { slot, delegate } of this.#emptyBefore(block)) missed.add(delegate, slot);
     }
-    this.#tell('missed', missed, blocks);
+    this.#report('missed', missed, blocks);
   }
 
   reverted(blocks: readonly Block[]): void {
@@ -81,7 +81,7 @@ export class OwnSlotOutcomes implements ChainListener {
     for (const { generatorPublicKey, timestamp } of [...blocks].reverse()) {
       if (isOwn(generatorPublicKey)) reverted.add(generatorPublicKey, slotAt(timestamp, rules.params));
     }
-    this.#tell('reverted', reverted, blocks);
+    this.#report('reverted', reverted, blocks);
   }
 
   /** Slots of our delegates between a block and its parent. */
@@ -102,13 +102,15 @@ export class OwnSlotOutcomes implements ChainListener {
     });
   }
 
-  #tell(kind: OwnSlotsEvent['kind'], byDelegate: SlotsByDelegate, blocks: readonly Block[]): void {
+  #report(kind: OwnSlotsEvent['kind'], byDelegate: SlotsByDelegate, blocks: readonly Block[]): void {
     const { observer } = this.#dependencies;
     const height = Math.max(...blocks.map((block) => block.height));
     for (const [delegate, slots] of byDelegate) {
       observer.count('own_slots_total', slots.length, { result: kind });
       const message =
-        kind === 'missed' ? 'slots of ours have no block in the chain' : 'blocks of ours gave way to another branch';
+        kind === 'missed'
+          ? 'slots of our delegates have no block in the chain'
+          : 'blocks of our delegates were reverted for another branch';
       const named = slots.slice(-SLOTS_NAMED_MAX).join(' ');
       observer.log('warn', SLOT_CODES[kind], message, { delegate, count: slots.length, slots: named, height });
       for (const listener of this.#listeners) listener({ kind, delegate, slots, height });

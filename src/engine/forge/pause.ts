@@ -38,7 +38,7 @@ export class Pause {
    * @param hasDelegates whether forging of a delegate is switched on
    */
   look(hasDelegates: boolean): void {
-    this.#tellClock();
+    this.#logClock();
     if (hasDelegates) this.now();
   }
 
@@ -76,7 +76,7 @@ export class Pause {
     return { reason, cause: 'CLOCK_BEHIND_TIP' };
   }
 
-  #tellClock(): void {
+  #logClock(): void {
     const { chain, clock, observer } = this.#dependencies;
     const obstacle = this.#clockObstacle();
     const { height, timestamp } = chain.tip.header;
@@ -84,11 +84,11 @@ export class Pause {
       this.#behindSinceMs = clock.nowMs();
       const blockTime = new Date(momentMs(timestamp, chain.rules.params)).toISOString();
       const message =
-        'the clock is behind the newest block: nothing is forged and no new block taken until it is right';
+        'the clock is behind the newest block: the node neither forges nor accepts blocks until the clock is right';
       observer.log('warn', 'CLOCK_BEHIND_TIP', message, { height, blockTime, reason: obstacle.reason });
     } else if (this.#behindSinceMs !== undefined && this.#behindMs() <= 0) {
       this.#behindSinceMs = undefined;
-      observer.log('info', 'CLOCK_REACHED_TIP', 'the clock has reached the newest block again: the node goes on', {
+      observer.log('info', 'CLOCK_REACHED_TIP', 'the clock has reached the newest block again: the node continues', {
         height,
       });
     }

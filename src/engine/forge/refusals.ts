@@ -43,7 +43,12 @@ export class Refusals {
    * Stores a reason. For each slot, only the first reason is stored, because later reasons may be consequences of the
    * first reason.
    */
-  note({ slot, keyPair }: ForgingSlot, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
+  record(
+    { slot, keyPair }: ForgingSlot,
+    code: string,
+    message: string,
+    fields: Readonly<Record<string, unknown>>,
+  ): void {
     if (slot === this.#loggedSlot || slot === this.#pending?.slot) return;
     const { chain } = this.#dependencies;
     const { header } = chain.tip;
@@ -62,9 +67,9 @@ export class Refusals {
   /**
    * Logs a failure in the current slot at once, because the failure matters even if the delegate uses the slot later.
    */
-  tellFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
+  logFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
     const slot = this.#dependencies.chain.currentSlot();
-    this.#tell({ slot, code, level: 'error', message: 'could not forge', fields });
+    this.#log({ slot, code, level: 'error', message: 'could not forge', fields });
   }
 
   /** Drops the pending reason. Called when the delegate has forged in the slot. */
@@ -74,24 +79,23 @@ export class Refusals {
 
   /** Logs the pending reason if its slot is over. */
   look(): void {
-    if (this.#pending !== undefined && this.#pending.slot !== this.#dependencies.chain.currentSlot())
-      this.tellPending();
+    if (this.#pending !== undefined && this.#pending.slot !== this.#dependencies.chain.currentSlot()) this.logPending();
   }
 
   /**
    * Logs the pending reason. Logs nothing if another delegate has used the slot, because the slot then was not ours.
    */
-  tellPending(): void {
+  logPending(): void {
     const pending = this.#pending;
     this.#pending = undefined;
     if (pending === undefined) return;
     const { rules, tip } = this.#dependencies.chain;
     const { timestamp, generatorPublicKey } = tip.header;
     const isOthers = generatorPublicKey !== pending.fields['delegate'];
-    if (slotAt(timestamp, rules.params) !== pending.slot || !isOthers) this.#tell(pending);
+    if (slotAt(timestamp, rules.params) !== pending.slot || !isOthers) this.#log(pending);
   }
 
-  #tell({ slot, level, code, message, fields }: Refusal): void {
+  #log({ slot, level, code, message, fields }: Refusal): void {
     if (slot === this.#loggedSlot) return;
     this.#loggedSlot = slot;
     if (this.#pending?.slot === slot) this.#pending = undefined;

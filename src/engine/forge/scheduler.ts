@@ -109,7 +109,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(keyPair.publicKey);
     this.#guard.hold(publicKey);
     this.#keys.set(publicKey, keyPair);
-    this.#tellSwitched(publicKey, true);
+    this.#logSwitch(publicKey, true);
     const waiting = this.waiting(publicKey);
     if (waiting === undefined) return;
     const fields = { delegate: publicKey, ...fieldsOf(waiting) };
@@ -131,7 +131,7 @@ export class ForgingScheduler {
   }
 
   disable(publicKey: PublicKey): void {
-    if (this.#keys.delete(publicKey)) this.#tellSwitched(publicKey, false);
+    if (this.#keys.delete(publicKey)) this.#logSwitch(publicKey, false);
   }
 
   isEnabled(publicKey: PublicKey): boolean {
@@ -181,7 +181,7 @@ export class ForgingScheduler {
     this.#timer?.cancel();
     await this.#attempt;
     // No delegate of this node will use the current slot, so the scheduler can log the reason now.
-    this.#refusals.tellPending();
+    this.#refusals.logPending();
   }
 
   #wake(): void {
@@ -194,7 +194,7 @@ export class ForgingScheduler {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
         const found = this.#dependencies.chain.disk.checkWritable();
         const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
-        this.#refusals.tellFailure(code, { reason: messageOf(error), ...since });
+        this.#refusals.logFailure(code, { reason: messageOf(error), ...since });
       })
       .finally(() => {
         this.#attempt = undefined;
@@ -248,8 +248,8 @@ export class ForgingScheduler {
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Before the network has begun, a slot without a block counts as missed only if something failed on this node.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#refusals.note(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
-      else this.#refusals.note(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
+      if (isBeginning) this.#refusals.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
+      else this.#refusals.record(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
       return;
     }
     await this.#forge(false);
@@ -296,7 +296,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
     if (!clearance.granted) {
-      this.#refusals.note(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
+      this.#refusals.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
       return undefined;
     }
     const timestamp = slotStartS(forgingSlot.slot, rules.params);
@@ -322,7 +322,7 @@ export class ForgingScheduler {
       if (!(error instanceof ProtocolError)) throw error;
       const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
       if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
-      this.#refusals.note(forgingSlot, error.code, 'did not sign', {
+      this.#refusals.record(forgingSlot, error.code, 'did not sign', {
         reason: error.message,
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });
@@ -330,7 +330,7 @@ export class ForgingScheduler {
     }
   }
 
-  #tellSwitched(delegate: PublicKey, on: boolean): void {
+  #logSwitch(delegate: PublicKey, on: boolean): void {
     this.#dependencies.observer.log('debug', 'FORGING_SWITCHED', 'a delegate was switched', { delegate, on });
   }
 

@@ -127,7 +127,7 @@ export class TipCheck {
    * Whether certainly no delegate signed a block after the tip. The result is true if two conditions hold. All slots
    * since the tip belong to delegates of this node. This node knows the last signature of each of these delegates.
    */
-  hasNobodyGoneOn(): boolean {
+  isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
     const { rules, state, tip } = chain;
     const forgers = rules.forgers(state, tip.header.height + 1);
@@ -159,7 +159,7 @@ export class TipCheck {
     const lost = this.#signedBeyondTip();
     if (lost === undefined) {
       if (tips.length === 0 && !areExpected) return undefined;
-      if (ahead === 0 && this.hasNobodyGoneOn()) return undefined;
+      if (ahead === 0 && this.isTipSurelyNewest()) return undefined;
       const isSettled = namedHeard === named && named > 0 ? true : clock.nowMs() >= this.#startedMs + SETTLE_MS;
       if (2 * ahead < tips.length && 2 * namedHeard >= named && isSettled) return undefined;
       if (tips.length > 0 && isLate) return undefined;
@@ -172,19 +172,19 @@ export class TipCheck {
     if (lost !== undefined) {
       const reason =
         `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
-        'the rest must come from peers, or from a newer backup';
+        'the missing blocks must come from peers or from a newer backup';
       // The message names the option that waives the check only in two cases. Either the peers sent no missing block
       // within one round, or the node expects no peers.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
     if (tips.length > 0) {
-      const reason = `${namedHeard} of ${named} named peers have said where the network is: most of them are waited for`;
+      const reason = `${namedHeard} of ${named} named peers have reported their tip: the node waits for most of them`;
       return { reason, ...until };
     }
     const reason =
-      'no peer has said yet where the network is, and others may have forged since the newest block here: ' +
-      'see `bloomery peers` and connect one';
+      'no peer has reported its tip yet, and other nodes may have forged newer blocks: ' +
+      'see `bloomery peers` and connect a peer';
     return { reason: isLate ? `${reason}; if no other node is left, ${WAIVER}` : reason };
   }
 

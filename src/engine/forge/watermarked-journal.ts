@@ -56,11 +56,11 @@ export class WatermarkedJournal implements SigningJournal {
       if (watermark !== undefined && isLater(watermark, last)) {
         this.#later.set(delegate, watermark);
         const fields = { delegate, journalHeight: last?.height, signedHeight: watermark.last?.height };
-        const message = 'the data folder is older than what was signed: what the watermark tells holds';
+        const message = 'the data folder is older than the last signature: the node uses the watermark';
         observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
       } else if (journal.isCopied && this.outside(delegate) === 'unknown' && !(areKept && last === undefined)) {
         journal.hold(delegate, nowS);
-        const message = 'the signing journal was copied here and may be out of date: signing waits as without one';
+        const message = 'the signing journal is a copy and may be out of date: the node waits as if it had no journal';
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
       }
     }

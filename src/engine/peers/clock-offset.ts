@@ -68,14 +68,14 @@ export class ClockOffset {
    */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
   /** The current kind of verdict, and the Unix time in milliseconds since which the verdict has had this kind. */
-  #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
+  #verdictSince: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
   /** Unix time in milliseconds of the last log line with each code. */
   readonly #loggedMs = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'nowMs'>, observer: Observer) {
     this.#clock = clock;
     this.#observer = observer;
-    this.#standing = { kind: undefined, sinceMs: clock.nowMs() };
+    this.#verdictSince = { kind: undefined, sinceMs: clock.nowMs() };
   }
 
   /**
@@ -85,7 +85,7 @@ export class ClockOffset {
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds
    */
-  note(peerId: PeerId, slotStartMs: number, receivedMs: number): void {
+  addSample(peerId: PeerId, slotStartMs: number, receivedMs: number): void {
     this.#recent.set(peerId, true);
     const before = this.#samples.get(peerId) ?? [];
     const sample = { offsetMs: slotStartMs - receivedMs, atMs: receivedMs };
@@ -132,9 +132,9 @@ export class ClockOffset {
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
     const nowMs = this.#clock.nowMs();
-    if (this.#standing.kind !== verdict?.kind || nowMs < this.#standing.sinceMs)
-      this.#standing = { kind: verdict?.kind, sinceMs: nowMs };
-    return verdict?.kind === 'own' || nowMs - this.#standing.sinceMs >= LASTING_MS ? verdict : undefined;
+    if (this.#verdictSince.kind !== verdict?.kind || nowMs < this.#verdictSince.sinceMs)
+      this.#verdictSince = { kind: verdict?.kind, sinceMs: nowMs };
+    return verdict?.kind === 'own' || nowMs - this.#verdictSince.sinceMs >= LASTING_MS ? verdict : undefined;
   }
 
   #judge(): ClockVerdict | undefined {
@@ -210,22 +210,22 @@ export class ClockOffset {
     const where = offsetMs > 0 ? 'ahead of' : 'behind';
     if (kind === 'own') {
       const message = `The clocks of the peers are ${where} this node's: correct its clock`;
-      this.#tell('warn', 'CLOCK_OFFSET', message, { offsetMs });
+      this.#log('warn', 'CLOCK_OFFSET', message, { offsetMs });
       return;
     }
     // If a peer's clock seems to be behind, its blocks may also be late for other reasons.
-    const late = offsetMs > 0 ? '' : ', or its blocks come late';
+    const late = offsetMs > 0 ? '' : ', or its blocks arrive late';
     const fields = { peer: verdict.peerId, offsetMs };
     if (kind === 'peer') {
       const message = `the clock of a peer is ${where} this node's and most others${late}`;
-      this.#tell('info', 'PEER_CLOCK_OFF', message, fields);
+      this.#log('info', 'PEER_CLOCK_OFF', message, fields);
     } else {
       const message = `the clock of a peer is ${where} this node's, and one of the two is wrong${late}: check both`;
-      this.#tell('warn', 'CLOCKS_DIFFER', message, fields);
+      this.#log('warn', 'CLOCKS_DIFFER', message, fields);
     }
   }
 
-  #tell(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
+  #log(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
     const nowMs = this.#clock.nowMs();
     const loggedMs = this.#loggedMs.get(code) ?? Number.NEGATIVE_INFINITY;
     // If the clock was set back, the last log line may lie in the future.

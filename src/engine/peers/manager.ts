@@ -29,7 +29,7 @@ import { PeerScoring, FORBIDDEN } from './peer-scoring.ts';
 import { Dialler, type PeerIntervals } from './dialler.ts';
 import { NamedPeers, type NamedPeersOptions } from './named-peers.ts';
 import { SavedBook } from './saved-book.ts';
-import { selectToEvict, selectToList, selectToTell } from './selection.ts';
+import { selectToEvict, selectToList, selectForGossip } from './selection.ts';
 import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
 export interface PeerManagerOptions extends NamedPeersOptions {
@@ -229,7 +229,7 @@ export class PeerManager {
    * Chooses the peers for a message that does not go to all peers. The choice of inbound and outbound peers is random.
    */
   gossipTargets(): readonly PeerId[] {
-    return selectToTell(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
+    return selectForGossip(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
 
   /** Whether the operator named this peer as a fixed peer, a seed or a whitelisted peer. */
@@ -314,7 +314,7 @@ export class PeerManager {
     if (direction === 'outbound') {
       if (!this.#named.seeds.has(peerId)) this.#book.promote(info);
       this.#dialler.connected(connection);
-    } else if (this.#mayTell(info)) this.#book.add(info);
+    } else if (this.#mayShare(info)) this.#book.add(info);
   }
 
   #disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', close: CloseReason): void {
@@ -338,7 +338,7 @@ export class PeerManager {
    * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
    * or to no machine. The node therefore sends a special address to peers only if the operator named the address.
    */
-  #mayTell(info: PeerAddress): boolean {
+  #mayShare(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));
   }
 
@@ -352,7 +352,10 @@ export class PeerManager {
     return selectToList(
       infos.filter(
         (info) =>
-          info.advertiseAddress !== false && this.#admits(info.ip) && !this.#dialler.isOwn(info) && this.#mayTell(info),
+          info.advertiseAddress !== false &&
+          this.#admits(info.ip) &&
+          !this.#dialler.isOwn(info) &&
+          this.#mayShare(info),
       ),
       this.#random,
     );

@@ -86,7 +86,7 @@ export class PeerScoring {
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;
     if (named().includes(peerId)) return;
-    observer.log('warn', 'PEER_WASTEFUL', 'A peer brought signatures of nobody and nothing else', { peer: peerId });
+    observer.log('warn', 'PEER_WASTEFUL', 'A peer sent only signatures that no member made', { peer: peerId });
     transport.disconnect(peerId, WASTEFUL);
   }
 

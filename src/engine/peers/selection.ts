@@ -109,8 +109,8 @@ export function selectToExchange<C>(
 ): C | undefined {
   const places = new GroupPlaces(outbound.map(groupOf));
   const most = Math.max(0, ...outbound.map((connection) => places.of(groupOf(connection))));
-  const crowded = most > 1 ? outbound.filter((connection) => places.of(groupOf(connection)) === most) : outbound;
-  return crowded[random.below(Math.max(1, crowded.length))];
+  const candidates = most > 1 ? outbound.filter((connection) => places.of(groupOf(connection)) === most) : outbound;
+  return candidates[random.below(Math.max(1, candidates.length))];
 }
 
 /**
@@ -118,7 +118,7 @@ export function selectToExchange<C>(
  * direction (inbound or outbound) with fewer connections, the rest from the other direction. A large number of inbound
  * connections therefore cannot displace the peers that this node chose.
  */
-export function selectToTell(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
+export function selectForGossip(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
   const inbound = mixed.filter((connection) => connection.direction === 'inbound');
   const outbound = mixed.filter((connection) => connection.direction === 'outbound');
@@ -164,8 +164,8 @@ export function selectToEvict(
   const bestAnswered = answered.sort((a, b) => (b.responsiveness ?? 0) - (a.responsiveness ?? 0)).slice(0, some);
   rest = rest.filter((connection) => !bestAnswered.includes(connection));
   rest = rest.sort((a, b) => a.sinceMs - b.sinceMs).slice(Math.ceil(rest.length / 2));
-  const crowd = largestGroup(inbound, rest, netgroupOf);
-  const victim = crowd.length > 0 ? crowd[random.below(crowd.length)] : byAge.at(-1);
+  const largest = largestGroup(inbound, rest, netgroupOf);
+  const victim = largest.length > 0 ? largest[random.below(largest.length)] : byAge.at(-1);
   return victim?.peerId;
 }
 

@@ -58,7 +58,7 @@ export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
     return {
       ip,
       wsPort: Number(port),
-      ...standing(sources, peerId, connection, dropped.get(peerId), bans.get(ip)),
+      ...connectionState(sources, peerId, connection, dropped.get(peerId), bans.get(ip)),
       roles: sources.rolesOf(peerId),
       ...(peer === undefined ? {} : { list: peer.list }),
       reputation: sources.reputationOf(peerId),
@@ -74,15 +74,15 @@ export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
   );
 }
 
-type Standing = Pick<PeerVerdict, 'verdict' | 'direction' | 'sinceMs' | 'untilMs' | 'code' | 'reason'>;
+type ConnectionState = Pick<PeerVerdict, 'verdict' | 'direction' | 'sinceMs' | 'untilMs' | 'code' | 'reason'>;
 
-function standing(
+function connectionState(
   { isDialling, dialDueMs, dialFailureOf, nowMs }: VerdictSources,
   peerId: PeerId,
   connection: Connection | undefined,
   drop: DroppedPeer | undefined,
   ban: Ban | undefined,
-): Standing {
+): ConnectionState {
   if (connection !== undefined) {
     return { verdict: 'connected', direction: connection.direction, sinceMs: connection.sinceMs };
   }
@@ -98,6 +98,6 @@ function standing(
   return dueMs > nowMs ? { verdict: 'waiting', ...until, ...dialFailureOf(peerId) } : { verdict: 'known' };
 }
 
-function banned({ untilMs, reason }: Ban): Standing {
+function banned({ untilMs, reason }: Ban): ConnectionState {
   return { verdict: 'banned', untilMs, reason };
 }

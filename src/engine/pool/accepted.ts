@@ -45,14 +45,14 @@ const SLICE_COUNT = 25;
 /** Time in milliseconds after which the node again checks a transaction that was not valid in the state. */
 const RETRY_MS = 10_000;
 /** Time in milliseconds over which the node collects dropped transactions into one log line. */
-const TELL_MS = 1_000;
+const DROPPED_LOG_MS = 1_000;
 /** Maximum number of ids in the log line about dropped transactions. */
 const REPORTED_IDS_MAX = 10;
 /**
  * Time in milliseconds between two log lines while writes to the disk fail. Each line has the number of refused
  * transactions.
  */
-const TELL_FAILURE_MS = 600_000;
+const FAILURE_LOG_MS = 600_000;
 /** Codes of refusals after which a later attempt may succeed. The transaction then stays in the journal. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
@@ -66,7 +66,7 @@ export class AcceptedTransactions {
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
   #timer: Timer | undefined;
-  #tellTimer: Timer | undefined;
+  #logTimer: Timer | undefined;
   #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
   #droppedCount = 0;
   #stopped = true;
@@ -90,8 +90,8 @@ export class AcceptedTransactions {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
-    this.#tellTimer?.cancel();
-    this.#tellDropped();
+    this.#logTimer?.cancel();
+    this.#logDropped();
   }
 
   /**
@@ -113,7 +113,7 @@ export class AcceptedTransactions {
       // A transaction that is already in a block counts as accepted.
       if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
     }
-    pool.tell(transaction.id);
+    pool.announce(transaction.id);
     return result;
   }
 
@@ -213,19 +213,19 @@ export class AcceptedTransactions {
   async #flush(): Promise<unknown> {
     try {
       await this.#dependencies.journal.flush();
-      this.#tellWorks();
+      this.#logRecovery();
       return undefined;
     } catch (error) {
-      this.#tellFailure(messageOf(error));
+      this.#logFailure(messageOf(error));
       return error;
     }
   }
 
   /**
-   * Logs the first failed write, then at most one line per `TELL_FAILURE_MS`. Without this limit, each refused
+   * Logs the first failed write, then at most one line per `FAILURE_LOG_MS`. Without this limit, each refused
    * transaction would cause a line.
    */
-  #tellFailure(reason: string): void {
+  #logFailure(reason: string): void {
     const { clock, observer } = this.#dependencies;
     const nowMs = clock.nowMs();
     const message = 'accepted transactions cannot be written to the disk';
@@ -236,13 +236,13 @@ export class AcceptedTransactions {
     }
     const { sinceMs, loggedMs, refused } = this.#failure;
     // If the clock was set back, the time of the last log line may lie in the future.
-    if (nowMs >= loggedMs && nowMs < loggedMs + TELL_FAILURE_MS) return;
+    if (nowMs >= loggedMs && nowMs < loggedMs + FAILURE_LOG_MS) return;
     this.#failure.loggedMs = nowMs;
     const fields = { reason, refused, since: new Date(sinceMs).toISOString() };
     observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, fields);
   }
 
-  #tellWorks(): void {
+  #logRecovery(): void {
     if (this.#failure === undefined) return;
     const { sinceMs, refused } = this.#failure;
     this.#failure = undefined;
@@ -328,7 +328,7 @@ export class AcceptedTransactions {
       // In a damaged file, an entry may have a stored id that differs from the id of its transaction.
       if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
-      pool.tell(result.transaction.id);
+      pool.announce(result.transaction.id);
     } else if (isCaughtUp() && !PASSING_REFUSALS.has(result.code)) {
       this.#drop(id, result.errors[0]?.message ?? result.message);
     }
@@ -344,11 +344,11 @@ export class AcceptedTransactions {
     observer.count('pool_accepted_dropped_total');
     this.#droppedCount += 1;
     if (this.#dropped.length < REPORTED_IDS_MAX) this.#dropped.push({ id, reason });
-    this.#tellTimer ??= clock.after(TELL_MS, () => this.#tellDropped());
+    this.#logTimer ??= clock.after(DROPPED_LOG_MS, () => this.#logDropped());
   }
 
-  #tellDropped(): void {
-    this.#tellTimer = undefined;
+  #logDropped(): void {
+    this.#logTimer = undefined;
     const [first] = this.#dropped;
     if (first === undefined) return;
     const message = 'dropped transactions that had been accepted';

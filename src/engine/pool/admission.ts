@@ -38,7 +38,7 @@ export function admitFromClient(
  * The later steps charge no verification budget. This function therefore verifies a transaction with members'
  * signatures at once, so that it can charge the budget of the sender.
  *
- * @throws TransactionRejected; `isFaultOfSender` tells whether the sender is at fault
+ * @throws TransactionRejected; `isFaultOfSender` states whether the sender is at fault
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);

@@ -114,12 +114,12 @@ export class TransactionPool {
   /** Verifies a client's transaction at once, adds it to the pool, and announces it. */
   submit(json: unknown, payer = NO_PAYER): SubmitResult {
     const result = this.admit(json, payer);
-    if (result.accepted) this.tell(result.transaction.id);
+    if (result.accepted) this.announce(result.transaction.id);
     return result;
   }
 
   /**
-   * Verifies a client's transaction at once, and adds it to the pool. Call `tell` afterwards to announce the
+   * Verifies a client's transaction at once, and adds it to the pool. Call `announce` afterwards to announce the
    * transaction.
    *
    * @param receivedAtMs time of arrival; Unix time in milliseconds, now by default
@@ -133,7 +133,7 @@ export class TransactionPool {
   }
 
   /** Announces an admitted transaction if it is still in the pool. */
-  tell(id: TransactionId): void {
+  announce(id: TransactionId): void {
     const pooled = this.#queues.get(id);
     if (pooled !== undefined) this.#events.verified(pooled.transaction);
   }
@@ -162,7 +162,7 @@ export class TransactionPool {
         this.#events.received?.(transaction);
       } catch (error) {
         if (!(error instanceof TransactionRejected)) throw error;
-        this.#noteRefusal(error);
+        this.#recordRefusal(error);
         if (isFaultOfSender(error)) return { accepted, refused, fault: error };
         refused.push(error);
       }
@@ -366,7 +366,7 @@ export class TransactionPool {
       return { accepted: true, transaction, receivedAtMs };
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#noteRefusal(error);
+      this.#recordRefusal(error);
       return { accepted: false, code: error.code, message, errors: errorsOf(error) };
     }
   }
@@ -380,9 +380,9 @@ export class TransactionPool {
     this.#events.dropped?.(transaction, errors[0]?.message ?? '');
   }
 
-  #noteRefusal(error: ProtocolError): void {
+  #recordRefusal(error: ProtocolError): void {
     this.#observer.count('pool_refusals_total', 1, { code: error.code });
-    this.#observer.log('debug', error.code, 'Refused what was handed in', { reason: error.message });
+    this.#observer.log('debug', error.code, 'Refused a transaction or signature', { reason: error.message });
   }
 }
 

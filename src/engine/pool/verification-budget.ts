@@ -2,7 +2,7 @@
  * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
  * signatures without work, but the node needs processor time to check each signature. The node therefore charges the
  * check of a signature to the budget of the sender's address, even if the signature is valid. Each group of addresses
- * (`Crowd`) also has a budget. An attacker with many addresses therefore cannot use up the time that the node needs for
+ * (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that the node needs for
  * blocks.
  *
  * Costs are counted in milliseconds as in `Verifier.spentMs`, so the same limits hold for a fast and a slow
@@ -17,7 +17,7 @@ import { LruMap } from '../../primitives/bounded.ts';
  * and clients on this machine form the group `localClients`. Other peers and clients cannot use up the budgets of these
  * two groups.
  */
-export type Crowd = 'peers' | 'namedPeers' | 'clients' | 'localClients';
+export type BudgetGroup = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
 /** Charges work to the budgets of one address and of its group. */
 export interface Payer {
@@ -38,13 +38,13 @@ export interface Payer {
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address (`SOURCE`) and of a group of addresses (`CROWD`). An address may use 5 % of a processor core. A
+ * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core. A
  * share of 5 % is enough for forty signatures per second in JavaScript, or eight hundred with the native library. The
  * capacity of an address is enough for several blocks of transactions with one signature each, even in JavaScript. A
  * group may use 10 % of a core, so the four groups together use less than half of a core.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
-const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
+const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
  * The last part of a group's budget is reserved for addresses that have used little time. For each address, a bucket of
  * size `MODEST` measures the used time. The budget of a group refills by 100 ms per second, but a hundred addresses
@@ -83,26 +83,26 @@ interface Source {
 export class VerificationBudget {
   readonly #dependencies: VerificationBudgetDependencies;
   readonly #sources = new LruMap<string, Source>(SOURCES_MAX);
-  readonly #crowds: Readonly<Record<Crowd, CostBucket>>;
+  readonly #groups: Readonly<Record<BudgetGroup, CostBucket>>;
 
   constructor(dependencies: VerificationBudgetDependencies) {
     this.#dependencies = dependencies;
     const nowMs = dependencies.clock.nowMs();
-    const crowd = (): CostBucket => new CostBucket(CROWD, nowMs);
-    this.#crowds = { peers: crowd(), namedPeers: crowd(), clients: crowd(), localClients: crowd() };
+    const group = (): CostBucket => new CostBucket(GROUP, nowMs);
+    this.#groups = { peers: group(), namedPeers: group(), clients: group(), localClients: group() };
   }
 
   /** @param address the address that sent the transaction or signature, always in the same spelling */
-  payer(address: string, crowd: Crowd): Payer {
+  payer(address: string, group: BudgetGroup): Payer {
     const { clock, spentMs } = this.#dependencies;
     return {
-      mayAsk: () => this.#mayAsk(address, crowd),
+      mayAsk: () => this.#mayAsk(address, group),
       charge: (work, handlingMs = 0) => {
         const beforeMs = spentMs();
         try {
           return work();
         } finally {
-          this.#take(address, crowd, spentMs() - beforeMs, handlingMs);
+          this.#take(address, group, spentMs() - beforeMs, handlingMs);
         }
       },
       wasUseful: () => {
@@ -117,22 +117,22 @@ export class VerificationBudget {
     return source !== undefined && source.waste.level(this.#dependencies.clock.nowMs()) <= 0;
   }
 
-  #take(address: string, crowd: Crowd, checksMs: number, handlingMs: number): void {
+  #take(address: string, group: BudgetGroup, checksMs: number, handlingMs: number): void {
     const costMs = checksMs + handlingMs;
     if (costMs <= 0) return;
     const nowMs = this.#dependencies.clock.nowMs();
     const { bucket, modest, waste } = this.#source(address);
-    for (const each of [bucket, modest, this.#crowds[crowd]]) each.take(costMs, nowMs);
+    for (const each of [bucket, modest, this.#groups[group]]) each.take(costMs, nowMs);
     waste.take(checksMs, nowMs);
   }
 
-  #mayAsk(address: string, crowd: Crowd): boolean {
+  #mayAsk(address: string, group: BudgetGroup): boolean {
     const nowMs = this.#dependencies.clock.nowMs();
     const { bucket, modest, waste } = this.#source(address);
     const ownMs = Math.min(bucket.level(nowMs), waste.level(nowMs));
     const floorMs = modest.level(nowMs) > 0 ? 0 : CROWD_RESERVE_MS;
-    const crowdMs = this.#crowds[crowd].level(nowMs);
-    return ownMs > 0 && crowdMs > floorMs;
+    const groupMs = this.#groups[group].level(nowMs);
+    return ownMs > 0 && groupMs > floorMs;
   }
 
   #source(address: string): Source {

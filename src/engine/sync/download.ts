@@ -2,7 +2,7 @@
  * Downloads the blocks of one peer's chain in batches, before the caller needs them. This peer is the leader. A request
  * for a batch names the id of the block before the batch, so the node asks for one batch after another. Any peer that
  * announces the same tip may send a batch. The node first asks the peer that has answered fastest so far. If this peer
- * does not answer within `PATIENCE_MS`, the node also asks another peer.
+ * does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -25,7 +25,7 @@ export const BATCHES_AHEAD_MAX = 6;
  * Time in milliseconds without an answer after which the node also asks another peer. The usual time of an answer is
  * several times shorter.
  */
-const PATIENCE_MS = 1500;
+const SECOND_REQUEST_MS = 1500;
 /** Weight of the newest answer in the estimate of a peer's answering time. */
 const NEWEST_WEIGHT = 0.3;
 
@@ -136,7 +136,8 @@ class Download {
       const answer = await this.#first([...open.values()], this.#choose(asked) !== undefined);
       if (this.#isStopped) break;
       if (answer === undefined) {
-        for (const peerId of open.keys()) this.#expectedMs.set(peerId, Math.max(this.#expected(peerId), PATIENCE_MS));
+        for (const peerId of open.keys())
+          this.#expectedMs.set(peerId, Math.max(this.#expected(peerId), SECOND_REQUEST_MS));
         continue;
       }
       open.delete(answer.peerId);
@@ -162,7 +163,7 @@ class Download {
     // A helper sent the parent of the requested blocks. If that helper is on another branch, the leader may not know
     // the parent, and the helper is at fault.
     if (parentFrom !== undefined && parentFrom !== leader) {
-      this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_PARTED', { height: parent.height }));
+      this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }
     throw leaderError instanceof Error ? leaderError : new Error(messageOf(leaderError));
   }
@@ -202,7 +203,7 @@ class Download {
   }
 
   /**
-   * Returns the first answer. The result is undefined if no answer comes within `PATIENCE_MS` and another peer can
+   * Returns the first answer. The result is undefined if no answer comes within `SECOND_REQUEST_MS` and another peer can
    * still be asked.
    */
   async #first(open: readonly Promise<Answer>[], isOtherLeft: boolean): Promise<Answer | undefined> {
@@ -211,7 +212,7 @@ class Download {
     const late = new Promise<undefined>((resolve) => {
       overtake = () => resolve(undefined);
     });
-    const timer = this.#source.clock.after(PATIENCE_MS, overtake);
+    const timer = this.#source.clock.after(SECOND_REQUEST_MS, overtake);
     try {
       return await Promise.race([...open, late]);
     } finally {

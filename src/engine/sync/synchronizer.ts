@@ -242,7 +242,7 @@ export class Synchronizer {
     if (this.#stopped) return;
     this.#timer = this.#clock.after(CHECK_INTERVAL_MS, () => {
       this.#check();
-      this.#tellProgress();
+      this.#logProgress();
       this.#arm();
     });
   }
@@ -254,7 +254,7 @@ export class Synchronizer {
     if (unchanged && this.#run === undefined && this.#candidates.exist) this.trigger();
   }
 
-  #tellProgress(): void {
+  #logProgress(): void {
     const { progress } = this;
     const nowMs = this.#clock.nowMs();
     if (progress === undefined || nowMs - this.#progressLoggedMs < PROGRESS_INTERVAL_MS) return;

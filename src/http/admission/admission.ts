@@ -83,7 +83,7 @@ export class Admission implements ConnectionHost {
     this.#fullAnswers = {
       address_connections: tooManyConnectionsAnswer(`Too many connections: ${ofAddress}.`),
       connections: tooManyConnectionsAnswer('Too many connections: the node serves no more at once.'),
-      uncounted: tooManyConnectionsAnswer('The node is busy with something else: come back later.'),
+      uncounted: tooManyConnectionsAnswer('The node is busy: try again later.'),
     };
     options.shared?.listen({
       shutOut: (key) => {
@@ -101,11 +101,11 @@ export class Admission implements ConnectionHost {
   /**
    * Handles an accepted connection.
    *
-   * @param canTell true when the client can read an answer without TLS
+   * @param isPlaintext true when the client can read an answer without TLS
    * @param admitted called when the connection may stay: at once, or after the answer of the process that counts the
    *   connections of all processes
    */
-  accept(socket: Socket, canTell: boolean, admitted: (connection: ClientConnection) => void): void {
+  accept(socket: Socket, isPlaintext: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
     if (address === undefined || this.#isClosed) return void socket.destroy();
     const isTrusted = this.#options.isTrusted(address);
@@ -114,7 +114,7 @@ export class Admission implements ConnectionHost {
     const key = isTrusted ? `trusted ${address}` : clientKey(address);
     const obstacle =
       (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.obstacle(key, isTrusted);
-    if (obstacle !== undefined) return this.#turnAway(socket, obstacle, canTell);
+    if (obstacle !== undefined) return this.#turnAway(socket, obstacle, isPlaintext);
     const connection = new ClientConnection(socket, key, isTrusted, this);
     this.#connections.add(connection);
     this.#bySocket.set(socket, connection);
@@ -129,7 +129,7 @@ export class Admission implements ConnectionHost {
       shared.trustedCame();
       socket.on('close', () => shared.trustedLeft());
       admitted(connection);
-    } else void this.#acceptTogether(shared, socket, connection, { canTell, admitted });
+    } else void this.#acceptTogether(shared, socket, connection, { isPlaintext, admitted });
   }
 
   /**
@@ -140,7 +140,7 @@ export class Admission implements ConnectionHost {
     shared: SharedLimits,
     socket: Socket,
     connection: ClientConnection,
-    { canTell, admitted }: { canTell: boolean; admitted: (connection: ClientConnection) => void },
+    { isPlaintext, admitted }: { isPlaintext: boolean; admitted: (connection: ClientConnection) => void },
   ): Promise<void> {
     const { key } = connection;
     const ask = async (): Promise<Obstacle | undefined> => {
@@ -161,12 +161,12 @@ export class Admission implements ConnectionHost {
     if (socket.destroyed) return;
     if (obstacle === undefined) return connection.contain(() => admitted(connection));
     if (obstacle === 'shut_out') this.#penalties.shutOut(key);
-    this.#turnAway(socket, obstacle, canTell);
+    this.#turnAway(socket, obstacle, isPlaintext);
   }
 
-  #turnAway(socket: Socket, obstacle: Obstacle, canTell: boolean): void {
+  #turnAway(socket: Socket, obstacle: Obstacle, isPlaintext: boolean): void {
     this.#refusals.count(obstacle);
-    const answer = canTell && !this.scheduler.isPressed ? this.#fullAnswers[obstacle] : undefined;
+    const answer = isPlaintext && !this.scheduler.isPressed ? this.#fullAnswers[obstacle] : undefined;
     if (answer === undefined) socket.destroy();
     else closeWith(socket, answer);
   }
@@ -225,7 +225,7 @@ export class Admission implements ConnectionHost {
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#connections.all()) connection.destroy();
-    this.#tell();
+    this.#report();
   }
 
   #closeAll(key: string): void {
@@ -244,14 +244,14 @@ export class Admission implements ConnectionHost {
       const wasStill = nowMs - this.#sweptMs > STILL_MS;
       this.#sweptMs = nowMs;
       if (!wasStill) for (const connection of this.#connections.all()) connection.checkTime(nowMs);
-      this.#tell();
+      this.#report();
       this.#sweepLater();
     });
   }
 
-  #tell(): void {
+  #report(): void {
     const { observer } = this.#options;
-    this.#refusals.tell();
+    this.#refusals.report();
     observer.gauge('http_connections', this.#connections.strangers, { client: 'stranger' });
     observer.gauge('http_connections', this.#connections.size - this.#connections.strangers, { client: 'trusted' });
     observer.gauge('http_buffered_bytes', this.buffers.bytes);

@@ -25,6 +25,7 @@ import {
 import type { RefusalReason } from './refusals.ts';
 import { REQUEST_TIMEOUT_ANSWER } from './refused-answers.ts';
 import { RequestGate } from './request-gate.ts';
+import { destroyOnEnd, interceptParser, suspendTimeout, type Parse } from './socket-parser.ts';
 import type { FairScheduler } from './fair-scheduler.ts';
 
 /** The part of the admission that a connection uses. */
@@ -69,7 +70,7 @@ export class ClientConnection implements Place, Holder {
   #isPaused = true;
   #isPassing = false;
   #lingeredBytes = 0;
-  #parse: (chunk: Buffer) => void = () => undefined;
+  #parse: Parse = () => undefined;
 
   /** @param socket paused socket from which nothing was read */
   constructor(socket: Socket, key: string, isTrusted: boolean, host: ConnectionHost) {
@@ -102,7 +103,7 @@ export class ClientConnection implements Place, Holder {
       this.#guard(takeOver);
       return this.#settle();
     }
-    const forget = this.#destroyOnEnd();
+    const forget = destroyOnEnd(socket);
     this.#readFirst(() => {
       this.#enter('arriving');
       this.#guard(takeOver);
@@ -115,7 +116,7 @@ export class ClientConnection implements Place, Holder {
   /** Answers the first bytes with a refusal, regardless of their content, and ends the connection. */
   refuseAll(socket: Socket, answer: Buffer, reason: RefusalReason): void {
     this.#socket = socket;
-    this.#destroyOnEnd();
+    destroyOnEnd(socket);
     this.#readFirst(() => {
       socket.on('data', (chunk: Buffer) => this.#discard(chunk));
       this.end(answer);
@@ -223,38 +224,13 @@ export class ClientConnection implements Place, Holder {
   /** Puts the gate between the socket and its parser. */
   #guard(takeOver: (socket: Socket) => void): void {
     const socket = this.#socket;
-    socket.setNoDelay(true);
-    // Adding a listener must not start reading.
-    socket.pause();
-    takeOver(socket);
-    // The parser has the only listener. A second listener would make node:http read through listeners instead of
-    // reading the handle directly.
-    const [parse] = socket.listeners('data') as ((chunk: Buffer) => void)[];
-    if (parse === undefined) throw new Error('node:http does not listen to its socket');
-    this.#parse = parse;
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-    socket.removeListener('data', parse);
+    this.#parse = interceptParser(socket, takeOver, (chunk) => this.#receive(chunk));
     // When node:http ends the connection after an answer, bytes of the request may be unread. The system would then
     // reset the connection.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       if (this.#gate.heldBytes > 0 || this.#gate.isIncomplete) this.#linger();
       else destroySoon();
-    };
-  }
-
-  /**
-   * Destroys the socket on end or error, while no server listens to the socket. @returns a function that removes the
-   * listeners for end and error
-   */
-  #destroyOnEnd(): () => void {
-    const socket = this.#socket;
-    const leave = (): void => void socket.destroy();
-    socket.on('error', leave);
-    socket.on('end', leave);
-    return () => {
-      socket.off('error', leave);
-      socket.off('end', leave);
     };
   }
 
@@ -314,23 +290,14 @@ export class ClientConnection implements Place, Holder {
     if (this.isTrusted) return this.#letThrough();
     const before = this.#phase;
     this.#phase = 'waiting';
-    const restoreTimeout = this.#stopTimeout();
+    // The parser would close the connection as idle while input waits for its turn. `checkTime` limits this wait instead.
+    const restoreTimeout = suspendTimeout(this.#socket);
     this.#schedule(() => {
       this.#phase = before;
       restoreTimeout();
       this.#letThrough();
     });
     this.#settle();
-  }
-
-  /**
-   * Switches the parser's timeout off. While input waits for its turn, the parser would close the connection as idle;
-   * `checkTime` limits the wait instead.
-   */
-  #stopTimeout(): () => void {
-    const { timeout = 0 } = this.#socket;
-    this.#socket.setTimeout(0);
-    return () => this.#socket.setTimeout(timeout);
   }
 
   #schedule(work: () => void): void {

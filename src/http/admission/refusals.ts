@@ -8,22 +8,22 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
 
 /** Reasons of refusals, each with a description. */
 const REFUSAL_REASONS = {
-  access: 'the address may not ask',
-  rate: 'the address asked more than the rate limit allows',
+  access: 'the address has no access',
+  rate: 'the address sent more requests than the rate limit allows',
   route: 'there is no such path',
-  body: 'the body is too large, compressed, or the path takes none',
-  malformed: 'what came is no HTTP, or expects what no server does',
-  pipelined: 'the client sent more on top of a request under way than may wait',
-  address_connections: 'the address has as many connections as one may have',
-  connections: 'there are as many connections as may be',
-  uncounted: 'the process that counts the connections of all did not answer in time',
+  body: 'the body is too large or compressed, or the path accepts no body',
+  malformed: 'the received bytes are not HTTP, or expect an unsupported feature',
+  pipelined: 'the client sent too many bytes during an unfinished request',
+  address_connections: 'the address has the maximum number of connections',
+  connections: 'the maximum number of connections is open',
+  uncounted: 'the process that counts all connections did not answer in time',
   arrivals: 'the address opens connections too fast',
-  shut_out: 'the address went on after it was refused',
-  buffers: 'the connection held most of the bytes that all may hold',
-  headers_time: 'the headers did not come in time',
-  request_time: 'the request did not come in time',
+  shut_out: 'the address sent more requests after it was refused',
+  buffers: 'the connection held most of the buffer limit of all connections',
+  headers_time: 'the headers did not arrive in time',
+  request_time: 'the request did not arrive in time',
   reading_time: 'the answer was not read in time',
-  failed: 'the node failed at what came, which is a fault of the node',
+  failed: 'an error of the node ended the request',
 } as const;
 
 export type RefusalReason = keyof typeof REFUSAL_REASONS;
@@ -65,7 +65,7 @@ export class Refusals {
   }
 
   /** Reports to metrics and log. A timer calls this method, because a refusal itself must take almost no time. */
-  tell(): void {
+  report(): void {
     for (const [reason, count] of this.#unreported) {
       this.#observer.count('http_refused_total', count, { reason });
       this.#sinceLine[reason] = (this.#sinceLine[reason] ?? 0) + count;

@@ -98,7 +98,7 @@ export function eventShapes(
   return {
     'blocks/new': { summary: 'A block was applied; the events of its transactions follow.', data: blockShape(dialect) },
     'blocks/delete': {
-      summary: 'A block was reverted; the events of its transactions came before this event.',
+      summary: 'A block was reverted; the events of its transactions were sent before this event.',
       data: blockShape(dialect),
     },
     'transactions/new': {

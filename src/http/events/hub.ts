@@ -16,7 +16,7 @@ import type { EventPlace } from './event.ts';
 import { partiesOf, type Finality } from './expand.ts';
 import { isWanted, wantsRecords, type EventFilter } from './filter.ts';
 import { LogFeed, RECORDS_CACHED_MAX, type FedSubscriber } from './log-feed.ts';
-import { Moments, type Moment } from './moments.ts';
+import { EventBatcher, type BatchedEvent } from './event-batcher.ts';
 import { PeerChanges } from './peer-changes.ts';
 import { withLive } from '../with-live.ts';
 import { Replays, type LiveReplays } from './replays.ts';
@@ -104,7 +104,7 @@ class Hub implements EventHub {
   readonly #replays: LiveReplays;
   /** Subscribers for which there may be new events, by the client that waits for a turn. */
   readonly #waiting = new Map<string, Set<Subscriber>>();
-  readonly #moments = new Moments((gathered) => this.#sendMoments(gathered));
+  readonly #batcher = new EventBatcher((batch) => this.#sendBatch(batch));
   readonly #peers = new PeerChanges();
   #timers: readonly NodeJS.Timeout[] = [];
   #stopListening: (() => void) | undefined;
@@ -227,10 +227,10 @@ class Hub implements EventHub {
   }
 
   /** Sends events that are not in the log to all subscribers that can take data now. */
-  #sendMoments(gathered: readonly Moment[]): void {
+  #sendBatch(batch: readonly BatchedEvent[]): void {
     const startMs = performance.now();
     for (const subscriber of this.#subscribers) {
-      const text = subscriber.isFull ? '' : wantedText(gathered, subscriber.filter);
+      const text = subscriber.isFull ? '' : wantedText(batch, subscriber.filter);
       if (text !== '') this.#send(subscriber, text);
     }
     this.#options.scheduler.spend(performance.now() - startMs);
@@ -246,7 +246,7 @@ class Hub implements EventHub {
 
   #lookAtPeers(entries: readonly PeerEntry[]): void {
     for (const entry of this.#peers.look(entries))
-      this.#moments.add({
+      this.#batcher.add({
         name: entry.state === 'connected' ? 'peers/connected' : 'peers/disconnected',
         data: () => peerView(entry, this.#dialect, this.#api.params),
       });
@@ -257,7 +257,7 @@ class Hub implements EventHub {
     for (const [publicKey, delegate] of forgingNow)
       if (this.#forging.get(publicKey)?.forging !== delegate.forging) {
         const data = { publicKey, forging: delegate.forging };
-        this.#moments.add({ name: 'forging/change', data: () => data, delegates: [publicKey] });
+        this.#batcher.add({ name: 'forging/change', data: () => data, delegates: [publicKey] });
       }
     this.#forging = forgingNow;
   }
@@ -278,7 +278,7 @@ class Hub implements EventHub {
       },
       transactionReceived: (transaction) => {
         const data = (): unknown => receivedView(transaction, this.#api, this.#dialect);
-        this.#moments.add({ name: 'transactions/new', data, ...partiesOf(transaction) });
+        this.#batcher.add({ name: 'transactions/new', data, ...partiesOf(transaction) });
       },
     });
   }
@@ -288,7 +288,7 @@ class Hub implements EventHub {
     this.#timers = [];
     this.#stopListening?.();
     this.#stopListening = undefined;
-    this.#moments.flush();
+    this.#batcher.flush();
   }
 
   #subscriberOf(
@@ -323,6 +323,6 @@ function waitingKeyOf({ client }: Subscriber): string {
   return client.isTrusted ? TRUSTED : client.key;
 }
 
-function wantedText(moments: readonly Moment[], filter: EventFilter): string {
-  return moments.flatMap(({ event, text }) => (isWanted(event, filter) ? [text] : [])).join('');
+function wantedText(events: readonly BatchedEvent[], filter: EventFilter): string {
+  return events.flatMap(({ event, text }) => (isWanted(event, filter) ? [text] : [])).join('');
 }

@@ -47,7 +47,7 @@ const BODY: Schema = {
       format: 'publicKey',
       description: 'Key that must belong to the secret; may be empty.',
     },
-    secondSecret: { ...SECRET, description: 'Passphrase of the second signature; also taken as `secondsecret`.' },
+    secondSecret: { ...SECRET, description: 'Passphrase of the second signature; also accepted as `secondsecret`.' },
     secret: { ...SECRET, description: 'Passphrase of the account.' },
   },
 };

@@ -83,7 +83,7 @@ export function command([program = '', ...args]: readonly string[]): Channel {
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',
       });
-      // A program may end without reading its input, which is no error here.
+      // A program may end without reading its input, which is not an error here.
       child.stdin.on('error', () => undefined);
       child.stdin.end(`${JSON.stringify(notice)}\n`);
       const [code, by] = (await once(child, 'exit').catch((error: unknown) => {

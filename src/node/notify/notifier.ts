@@ -31,7 +31,7 @@ const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 const HEIGHTS_UNSAVED_MAX = 100;
 /** Time between two warnings about an unreachable receiver. */
-const TELL_AGAIN_MS = 3_600_000;
+const FAILURE_LOG_MS = 3_600_000;
 
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -68,17 +68,17 @@ export class Notifier {
     if (!this.#isSubscribed(code)) return;
     const timeMs = this.#options.clock.nowMs();
     for (const delivery of this.#deliveries) {
-      const { toldSlots } = delivery.outbox.place;
+      const { reportedSlots } = delivery.outbox.place;
       const key = `${kind} ${delegate}`;
-      const fresh = slots.filter((slot) => slot > (toldSlots[key] ?? -1));
+      const fresh = slots.filter((slot) => slot > (reportedSlots[key] ?? -1));
       const last = fresh.at(-1);
       if (last === undefined) continue;
       const count = fresh.length;
       const message =
         kind === 'missed'
           ? `${name} missed ${count === 1 ? `slot ${last}` : `${count} slots up to ${last}`}`
-          : `${count === 1 ? 'a block' : `${count} blocks`} of ${name} gave way to another branch`;
-      delivery.outbox.moveTo({ ...delivery.outbox.place, toldSlots: { ...toldSlots, [key]: last } });
+          : `reverted for another branch: ${count === 1 ? 'a block' : `${count} blocks`} of ${name}`;
+      delivery.outbox.moveTo({ ...delivery.outbox.place, reportedSlots: { ...reportedSlots, [key]: last } });
       const fields = { delegate, username: name, count, firstSlot: fresh[0] ?? last, lastSlot: last, height };
       delivery.add({ id: `${code}-${delegate}-${last}`, code, time: new Date(timeMs).toISOString(), message, fields });
     }
@@ -174,7 +174,7 @@ class Delivery {
         if (this.#ending.signal.aborted) return;
         this.#failures += 1;
         observer.count('notify_failures_total', 1, { channel: channel.name });
-        this.#tellFailure(messageOf(error));
+        this.#logFailure(messageOf(error));
         this.#wait(this.#backoffMs());
         return;
       }
@@ -188,13 +188,13 @@ class Delivery {
     }
   }
 
-  /** Reports the first failure, and later failures at intervals of `TELL_AGAIN_MS`. */
-  #tellFailure(reason: string): void {
+  /** Reports the first failure, and later failures at intervals of `FAILURE_LOG_MS`. */
+  #logFailure(reason: string): void {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();
     if (this.#failures === 1) this.#failingSinceMs = nowMs;
     // When the clock was set back, the time of the last report may be in the future.
-    else if (nowMs >= this.#loggedMs && nowMs < this.#loggedMs + TELL_AGAIN_MS) return;
+    else if (nowMs >= this.#loggedMs && nowMs < this.#loggedMs + FAILURE_LOG_MS) return;
     this.#loggedMs = nowMs;
     observer.log('warn', 'NOTIFY_FAILED', 'an event could not be delivered; it is tried again', {
       ...{ channel: channel.name, waiting: this.outbox.waiting().length, reason },

@@ -46,7 +46,7 @@ export interface OutboxPlace {
   /** All blocks up to this height were examined. */
   readonly height: number;
   /** Last slot that was reported, by kind of event and delegate. */
-  readonly toldSlots: Readonly<Record<string, number>>;
+  readonly reportedSlots: Readonly<Record<string, number>>;
 }
 
 export class Outbox {
@@ -181,7 +181,7 @@ interface Loaded {
   readonly isDamaged: boolean;
 }
 
-const NO_PLACE: OutboxPlace = { height: 0, toldSlots: {} };
+const NO_PLACE: OutboxPlace = { height: 0, reportedSlots: {} };
 
 function load(file: string, observer: Observer): Loaded {
   const waiting = new Map<string, OutboxEvent>();
@@ -206,8 +206,11 @@ function load(file: string, observer: Observer): Loaded {
     const { event, delivered, place: newer } = (contentOf(line) ?? {}) as Readonly<Record<string, unknown>>;
     if (isEvent(event)) waiting.set(event.id, event);
     else if (typeof delivered === 'string') waiting.delete(delivered);
-    else if (isPlace(newer)) place = newer;
-    else damaged += 1;
+    else {
+      const read = placeOf(newer);
+      if (read === undefined) damaged += 1;
+      else place = read;
+    }
   }
   if (damaged > 0) {
     const message = 'lines of events of an earlier run are damaged and were passed over';
@@ -222,9 +225,12 @@ function isEvent(value: unknown): value is OutboxEvent {
   return [id, time, code, message].every((each) => typeof each === 'string') && typeof fields === 'object';
 }
 
-function isPlace(value: unknown): value is OutboxPlace {
-  if (typeof value !== 'object' || value === null) return false;
-  const { height, toldSlots } = value as Readonly<Record<string, unknown>>;
-  if (!Number.isSafeInteger(height) || typeof toldSlots !== 'object' || toldSlots === null) return false;
-  return Object.values(toldSlots).every((slot) => Number.isSafeInteger(slot));
+function placeOf(value: unknown): OutboxPlace | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  // Earlier versions of the node wrote `toldSlots`.
+  const { height, toldSlots, reportedSlots = toldSlots } = value as Readonly<Record<string, unknown>>;
+  if (typeof height !== 'number' || !Number.isSafeInteger(height)) return undefined;
+  if (typeof reportedSlots !== 'object' || reportedSlots === null) return undefined;
+  if (!Object.values(reportedSlots).every((slot) => Number.isSafeInteger(slot))) return undefined;
+  return { height, reportedSlots: reportedSlots as OutboxPlace['reportedSlots'] };
 }

@@ -73,33 +73,33 @@ export class LimitChannel implements SharedLimits {
 
   replayEnded(key: string): void {
     this.#replaysEnded.set(key, (this.#replaysEnded.get(key) ?? 0) + 1);
-    this.#tell();
+    this.#sendReport();
   }
 
   trustedCame(): void {
     this.#trusted += 1;
-    this.#tell();
+    this.#sendReport();
   }
 
   trustedLeft(): void {
     this.#trusted -= 1;
-    this.#tell();
+    this.#sendReport();
   }
 
   left(key: string): void {
     this.#left.set(key, (this.#left.get(key) ?? 0) + 1);
-    this.#tell();
+    this.#sendReport();
   }
 
   refused(key: string): void {
     const times = this.#refused.get(key) ?? 0;
     if (times > 0 || this.#refused.size < LIMIT_REPORTED_MAX) this.#refused.set(key, times + 1);
-    this.#tell();
+    this.#sendReport();
   }
 
   shutOut(key: string): void {
     if (this.#shutOut.size < LIMIT_REPORTED_MAX) this.#shutOut.add(key);
-    this.#tell();
+    this.#sendReport();
   }
 
   listen(listener: SharedLimitsListener): void {
@@ -124,7 +124,7 @@ export class LimitChannel implements SharedLimits {
     }
     this.#clock.after(REST_MS, () => {
       this.#isPausing = false;
-      this.#tell();
+      this.#sendReport();
     });
   }
 
@@ -145,7 +145,7 @@ export class LimitChannel implements SharedLimits {
       });
       const waiting: Waiting = { ask, timer, settle: resolve, isGivenUp: false };
       this.#waiting.add(waiting);
-      this.#tell();
+      this.#sendReport();
     });
   }
 
@@ -155,7 +155,7 @@ export class LimitChannel implements SharedLimits {
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }
 
-  #tell(): void {
+  #sendReport(): void {
     if (this.#isPausing || this.#asked !== undefined) return;
     const reports = this.#left.size + this.#replaysEnded.size + this.#refused.size + this.#shutOut.size;
     if (this.#waiting.size + reports === 0 && this.#trusted === 0) return;

@@ -1,5 +1,5 @@
 /**
- * The node's end of the limits that readers share. The node counts for all readers. The node tells all readers which
+ * The node's end of the limits that readers share. The node counts for all readers. The node informs all readers which
  * addresses are shut out, and whether the connections of all readers together reach their maximum.
  */
 
@@ -19,22 +19,22 @@ export class LimitEnd {
   #isFull = false;
 
   /**
-   * @param tell sends a message to a reader
-   * @param tellAll sends a message to all readers
+   * @param send sends a message to a reader
+   * @param sendAll sends a message to all readers
    */
   constructor(
     http: ReaderSettings['http'],
-    tell: (reader: number, message: ToReader) => void,
-    tellAll: (message: ToReader) => void,
+    send: (reader: number, message: ToReader) => void,
+    sendAll: (message: ToReader) => void,
   ) {
     this.#ledger = new LimitLedger({
       http,
-      shutOut: (key) => tellAll({ kind: 'shutOut', key }),
+      shutOut: (key) => sendAll({ kind: 'shutOut', key }),
       full: (isFull) => {
         this.#isFull = isFull;
-        tellAll({ kind: 'full', isFull });
+        sendAll({ kind: 'full', isFull });
       },
-      makeRoom: (reader, key) => tell(reader, { kind: 'makeRoom', key }),
+      makeRoom: (reader, key) => send(reader, { kind: 'makeRoom', key }),
     });
   }
 

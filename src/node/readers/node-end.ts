@@ -39,19 +39,19 @@ export class NodeEnd {
     this.#times.push(...times);
     // The transaction pool has the same limit on kept times.
     if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
-    this.#tell();
+    this.#sendNews();
   }
 
   received(transaction: Transaction): void {
     this.#received.push(transaction);
     if (this.#received.length > NEWS_WAITING_MAX) this.#received.shift();
-    this.#tell();
+    this.#sendNews();
   }
 
   /** Called when the reader is open, or when it has confirmed the last news. */
   taken(): void {
     this.#hasNews = false;
-    this.#tell();
+    this.#sendNews();
   }
 
   async reads(calls: readonly Call<string>[]): Promise<void> {
@@ -85,7 +85,7 @@ export class NodeEnd {
     });
   }
 
-  #tell(): void {
+  #sendNews(): void {
     if (this.#hasNews || (!this.#isChainChanged && this.#received.length === 0)) return;
     this.#hasNews = true;
     this.#send({ kind: 'news', chain: this.#isChainChanged, times: this.#times, received: this.#received });

@@ -26,7 +26,7 @@ import type { SlotReport } from '../../ports/slot-report.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import { createChainLog } from '../../store/chain/chain-log.ts';
 import type { StoredChain } from '../../store/chain/chain-store.ts';
-import type { ChainReader, Moment } from '../../store/chain/reader.ts';
+import type { ChainReader, ReaderSnapshot } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
 import { yieldToEventLoop } from '../system.ts';
@@ -46,9 +46,9 @@ export interface ReaderApi {
   news(news: News): void;
 }
 
-/** The chain at one moment, with its queries and log. */
+/** The chain at one snapshot, with its queries and log. */
 interface View {
-  readonly moment: Moment;
+  readonly snapshot: ReaderSnapshot;
   readonly chain: ChainQueries;
   readonly log: ChainLog;
 }
@@ -60,10 +60,10 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
-  const viewOf = (moment: Moment): View => ({
-    moment,
-    chain: heldQueries(createQueries(moment.store, rules.params, { pause: yieldToEventLoop }), moment),
-    log: logOf(moment.store),
+  const viewOf = (snapshot: ReaderSnapshot): View => ({
+    snapshot,
+    chain: heldQueries(createQueries(snapshot.store, rules.params, { pause: yieldToEventLoop }), snapshot),
+    log: logOf(snapshot.store),
   });
   let view = viewOf(reader.current);
 
@@ -91,7 +91,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     readyOf,
     receivedAtOf: (id) => receivedAtMs.get(id),
     stateDigest() {
-      const { store } = view.moment;
+      const { store } = view.snapshot;
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
@@ -131,12 +131,12 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
  * A query that takes more than one iteration of the event loop keeps its view of the store open until the query is
  * answered.
  */
-function heldQueries(queries: ChainQueries, moment: Moment): ChainQueries {
+function heldQueries(queries: ChainQueries, snapshot: ReaderSnapshot): ChainQueries {
   return {
     ...queries,
-    blocks: (query) => moment.hold(() => queries.blocks(query)),
-    transactions: (query) => moment.hold(() => queries.transactions(query)),
-    voters: (publicKey, query) => moment.hold(() => queries.voters(publicKey, query)),
-    roundForgingStatistics: (...args) => moment.hold(() => queries.roundForgingStatistics(...args)),
+    blocks: (query) => snapshot.hold(() => queries.blocks(query)),
+    transactions: (query) => snapshot.hold(() => queries.transactions(query)),
+    voters: (publicKey, query) => snapshot.hold(() => queries.voters(publicKey, query)),
+    roundForgingStatistics: (...args) => snapshot.hold(() => queries.roundForgingStatistics(...args)),
   };
 }

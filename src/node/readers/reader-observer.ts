@@ -81,7 +81,7 @@ export class ReaderGauges {
     this.#observer = observer;
   }
 
-  tell(reader: number, { logs, counts, gauges, observations }: ReaderReport): void {
+  add(reader: number, { logs, counts, gauges, observations }: ReaderReport): void {
     for (const { level, code, message, fields } of logs) {
       this.#observer.log(level, code, message, { ...fields, reader });
     }

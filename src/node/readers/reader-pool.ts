@@ -69,7 +69,7 @@ interface Reader {
   /** Id that no later reader gets. The `number` of a reader is not unique: a later reader can get the same `number`. */
   readonly id: number;
   readonly end: NodeEnd;
-  readonly tell: (message: ToReader) => void;
+  readonly send: (message: ToReader) => void;
   readonly beganMs: number;
   /** Number of the reader, as in `ReaderStatus`. */
   readonly number: number;
@@ -102,9 +102,9 @@ export function createReaderPool({
   const gauges = new ReaderGauges(observer);
   const limits = new LimitEnd(
     settings.http,
-    (id, message) => readers.get(id)?.tell(message),
+    (id, message) => readers.get(id)?.send(message),
     (message) => {
-      for (const { tell } of readers.values()) tell(message);
+      for (const { send } of readers.values()) send(message);
     },
   );
   const held = new Map<SocketName, ListeningSocket>();
@@ -130,7 +130,7 @@ export function createReaderPool({
     const reader: Reader = {
       ...{ process: child, id },
       end: new NodeEnd(api, send),
-      tell: send,
+      send,
       ...{ beganMs: clock.nowMs(), number: freeNumber([...readers.values()]), memoryBytes: 0, requests: 0 },
       ...{ silentPings: 0, isReady: false, isReplaced: false },
     };
@@ -154,7 +154,7 @@ export function createReaderPool({
             return resolve(found);
           }
           case 'failed':
-            reject(errorOf(message.outcome) ?? new Error('it does not say why'));
+            reject(errorOf(message.outcome) ?? new Error('without a reason'));
             return void child.kill('SIGKILL');
           case 'reads':
             return void reader.end.reads(message.calls);
@@ -165,7 +165,7 @@ export function createReaderPool({
           case 'taken':
             return reader.end.taken();
           case 'report':
-            gauges.tell(id, message.report);
+            gauges.add(id, message.report);
             return send({ kind: 'reportTaken' });
           case 'pong':
             return onPong(reader, message);
@@ -190,7 +190,7 @@ export function createReaderPool({
       how,
     });
     const [other] = [...readers.values()].filter(({ isReady }) => isReady);
-    other?.tell({ kind: 'sweep' });
+    other?.send({ kind: 'sweep' });
     if (reader.isReplaced) return;
     const isShort = clock.nowMs() - reader.beganMs < SHORT_LIFE_MS;
     shortLives = isShort ? shortLives + 1 : 0;
@@ -256,7 +256,7 @@ export function createReaderPool({
       }
       // A replaced reader that answers pings continues to answer until enough other readers answer.
       if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
-      reader.tell({ kind: 'ping' });
+      reader.send({ kind: 'ping' });
     }
     pinging = clock.after(PING_MS, ping);
   };
@@ -265,7 +265,7 @@ export function createReaderPool({
   const drainOne = (reader: Reader): void => {
     if (!reader.process.connected) return;
     reader.isReady = false;
-    reader.tell({ kind: 'drain' });
+    reader.send({ kind: 'drain' });
     const timer = clock.after(DRAIN_MS_MAX, () => reader.process.kill('SIGKILL'));
     timers.add(timer);
     reader.process.on('exit', () => {
@@ -361,7 +361,7 @@ function notStarted(why: string): ProtocolError {
   );
 }
 
-async function ended({ process: child, tell }: Reader, clock: Clock): Promise<void> {
+async function ended({ process: child, send }: Reader, clock: Clock): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   await new Promise<void>((resolve) => {
     const timer = clock.after(CLOSE_MS_MAX, () => child.kill('SIGKILL'));
@@ -369,6 +369,6 @@ async function ended({ process: child, tell }: Reader, clock: Clock): Promise<vo
       timer.cancel();
       resolve();
     });
-    tell({ kind: 'close' });
+    send({ kind: 'close' });
   });
 }

@@ -18,7 +18,7 @@ import { createReaderApi, type ReaderApi } from './reader-api.ts';
 import { ReaderObserver } from './reader-observer.ts';
 
 /** Interval at which log lines and metrics are sent. */
-const TELL_MS = 200;
+const REPORT_MS = 200;
 
 /** Answers requests until the process ends. @param rulesOf creates the rules of a network */
 export function runReader(rulesOf: (params: ChainParams) => Rules): void {
@@ -62,7 +62,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
     }
   };
 
-  const tell = (): void => {
+  const sendReport = (): void => {
     const report = isReportTaken ? observer.take() : undefined;
     if (report === undefined) return;
     isReportTaken = false;
@@ -71,7 +71,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
 
   const close = async (): Promise<void> => {
     await http?.close();
-    tell();
+    sendReport();
     await reader?.close();
     process.exit(0);
   };
@@ -110,6 +110,6 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
         return void close();
     }
   });
-  setInterval(tell, TELL_MS);
+  setInterval(sendReport, REPORT_MS);
   send({ kind: 'loaded' });
 }

@@ -148,7 +148,7 @@ export class Health {
     const { blockedMsMax } = this.#limits;
     const standingMs = this.#nowMs - this.#beatMs;
     if (blockedMsMax === 0 || standingMs < blockedMsMax) return undefined;
-    const reason = `the event loop stood still for ${seconds(standingMs)} s (watchdog.blockedMaxS)`;
+    const reason = `the event loop was blocked for ${seconds(standingMs)} s (watchdog.blockedMaxS)`;
     return { kind: 'end', code: 'EVENT_LOOP_BLOCKED', reason };
   }
 

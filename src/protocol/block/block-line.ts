@@ -64,7 +64,7 @@ function jsonOf(line: string): unknown {
     // members of assets then stay numbers.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch (error) {
-    throw new BlockRejected('BLOCK_MALFORMED', `it is no JSON: ${messageOf(error)}`);
+    throw new BlockRejected('BLOCK_MALFORMED', `it is not JSON: ${messageOf(error)}`);
   }
 }
 

@@ -50,22 +50,22 @@ export function handOver(
   if (bound === undefined && !isYoung && distanceS > STANDING_TIMES * finalityBlocks(limits) * params.blockTimeS) {
     const minutes = Math.floor(distanceS / 60);
     const reason =
-      `the chain has made nothing final for ${minutes} minutes, and the delegate waits for that; where a third of all delegates ` +
-      'wait it never comes, and only their signing records end the wait';
+      `no block became final for ${minutes} minutes, and the delegate waits for a final block; if a third of all delegates ` +
+      'wait, no block becomes final, and only an import of their signing records ends the wait';
     return { ready: false, reason };
   }
   if (bound === undefined) {
     const untilS = Math.max(dueS, tip.timestamp) + params.blockTimeS;
     if (nowS > untilS) {
       const reason =
-        'no block is final yet that is newer than what the delegate may have signed, and none has come since height ' +
-        `${tip.height}; where a third of all delegates wait, finality never comes: import their signing records, or waive this ` +
-        'with --risk-double-forging';
+        'no final block is newer than the possible signatures of the delegate, and no block has arrived since height ' +
+        `${tip.height}; if a third of all delegates wait, no block becomes final: import their signing records, or skip the ` +
+        'wait with --risk-double-forging';
       return { ready: false, reason };
     }
     return {
       ready: false,
-      reason: 'no block is final yet that is newer than what the delegate may have signed',
+      reason: 'no final block is newer than the possible signatures of the delegate',
       untilS,
     };
   }

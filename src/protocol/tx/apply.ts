@@ -9,7 +9,7 @@ import { applyDelegate } from './delegate.ts';
 import { settleVerdict } from './exceptions.ts';
 import { applyMultisignature } from './multisignature.ts';
 import { applySecondSignature } from './second-signature.ts';
-import { groupStanding, secondSignatureErrors } from './signatures.ts';
+import { groupSignatureStatus, secondSignatureErrors } from './signatures.ts';
 import { keyAsWritten } from './written.ts';
 import { applyTransfer, balanceError } from './transfer.ts';
 import { applyVote } from './vote.ts';
@@ -32,13 +32,13 @@ export function applyTransaction(
 ): TransactionVerdict {
   const sender = state.account(transaction.senderId) ?? emptyAccount(transaction.senderId);
   const errors = senderErrors(transaction, sender, context);
-  const standing = groupStanding(transaction, sender, context);
-  errors.push(...standing.errors);
+  const signatures = groupSignatureStatus(transaction, sender, context);
+  errors.push(...signatures.errors);
   const publicKey = sender.publicKey ?? keyAsWritten(transaction);
   state.setAccount(withBalance(sender, sender.balance - transaction.fee, publicKey));
   errors.push(...applyPayload(state, transaction, context));
   if (errors.length === 0) return OK;
-  const pending = standing.status === 'pending' && errors.length === 1;
+  const pending = signatures.status === 'pending' && errors.length === 1;
   const verdict: TransactionVerdict = { status: pending ? 'pending' : 'fail', errors };
   return settleVerdict(verdict, transaction, context.exceptions, context.dialect);
 }

@@ -5,7 +5,7 @@ import type { MemberSignature, PublicKey, Transaction } from '../types.ts';
 import { transactionError, type MemberSignatureRefusal, type TransactionError } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
 import { membersOf } from './multisignature.ts';
-import { firstUnmatchedSignature, groupStanding, isSignedBy } from './signatures.ts';
+import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './signatures.ts';
 
 /**
  * Adds a member's signature.
@@ -39,7 +39,7 @@ export function addMemberSignature(
   // The loop removes one false signature at a time, and stops when there are too few signatures. Each added signature
   // therefore leads to the removal of at most one false signature.
   for (;;) {
-    const { status } = groupStanding(signed, sender, context);
+    const { status } = groupSignatureStatus(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;
     if (unmatched === undefined) return { transaction: signed, complete: status === 'ready' };
     signed = { ...signed, signatures: signed.signatures.filter((each) => each !== unmatched) };

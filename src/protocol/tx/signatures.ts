@@ -7,15 +7,15 @@ import { transactionError, type TransactionError } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
 import { membersOf } from './multisignature.ts';
 
-/** Tells whether a transaction has enough signatures of group members. */
-export interface GroupStanding {
+/** States whether a transaction has enough signatures of group members. */
+export interface GroupSignatureStatus {
   /** `none`: the transaction needs no members' signatures. */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
 }
 
-const NONE: GroupStanding = { status: 'none', errors: [] };
-const READY: GroupStanding = { status: 'ready', errors: [] };
+const NONE: GroupSignatureStatus = { status: 'none', errors: [] };
+const READY: GroupSignatureStatus = { status: 'ready', errors: [] };
 
 /** @param digest 32 bytes that the holder of `publicKey` should have signed */
 export function isSignedBy(
@@ -48,16 +48,16 @@ export function secondSignatureErrors(
 }
 
 /**
- * Tells whether a transaction has enough valid signatures of group members. The registration of a group needs the
+ * Returns whether a transaction has enough valid signatures of group members. The registration of a group needs the
  * signatures of all members. A transaction of a group needs the signatures of `min` members.
  *
  * @param sender the account before the transaction; undefined if the account does not exist
  */
-export function groupStanding(
+export function groupSignatureStatus(
   transaction: Transaction,
   sender: Account | undefined,
   context: ApplyTransactionContext,
-): GroupStanding {
+): GroupSignatureStatus {
   const group = groupConcerned(transaction, sender);
   if (group !== undefined) return memberStanding(transaction, group.members, group.min, context);
   if (transaction.signatures.length === 0) return NONE;
@@ -85,7 +85,7 @@ function memberStanding(
   members: readonly PublicKey[],
   min: number,
   context: ApplyTransactionContext,
-): GroupStanding {
+): GroupSignatureStatus {
   const { id, signatures } = transaction;
   const excepted = context.exceptions.duplicatedSignatures.get(id) ?? [];
   const compared = signatures.filter((signature) => !excepted.includes(signature));

@@ -30,7 +30,7 @@ export function spendingErrors(
     const balance = state.account(senderId)?.balance ?? 0n;
     const amount = countedAmount(transaction);
     if (amount === undefined) {
-      errors.set(transaction, transactionError(transaction.id, 'Unknown member is no amount', '.asset.amount'));
+      errors.set(transaction, transactionError(transaction.id, 'Unknown member is not an amount', '.asset.amount'));
       continue;
     }
     const spending = spent.get(senderId) ?? new DecimalSum();

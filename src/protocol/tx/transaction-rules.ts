@@ -14,7 +14,7 @@ import type { ApplyTransactionContext, TransactionDialect } from './apply-contex
 import { applyTransaction } from './apply.ts';
 import { isExcepted } from './exceptions.ts';
 import { addMemberSignature } from './member-signature.ts';
-import { groupStanding, searchSigners } from './signatures.ts';
+import { groupSignatureStatus, searchSigners } from './signatures.ts';
 import { spendingErrors } from './spending.ts';
 import type { TransactionBytes } from './transaction-bytes.ts';
 import { amountOf } from './amounts.ts';
@@ -233,7 +233,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     addMemberSignature: (state, transaction, signature, verify) =>
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
-      const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
+      const { status } = groupSignatureStatus(transaction, state.account(transaction.senderId), contextFor(verify));
       // A group may have been registered after the signatures were added. Some of these signatures may then belong to
       // keys outside the group. Signatures of keys outside the group count as missing until they are removed.
       return status === 'fail' ? 'pending' : status;

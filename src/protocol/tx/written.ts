@@ -116,7 +116,7 @@ export function poolFault(transaction: Transaction): TransactionError | undefine
   }
   const counted = countedAmount(transaction);
   if (typeof counted !== 'bigint' && !couldExist(counted)) {
-    return transactionError(id, 'Unknown member is no amount of beddows that could exist', '.asset.amount');
+    return transactionError(id, 'Unknown member is not an amount of beddows that could exist', '.asset.amount');
   }
   if (nestingOf(written.asset) > POOLED_NESTING_MAX) return tooDeep(id, POOLED_NESTING_MAX);
   return storageFault(transaction);

@@ -114,7 +114,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly #undo: UndoRecords;
   readonly #directory: string;
   readonly damaged: Promise<ProtocolError>;
-  readonly #tellDamage: (error: ProtocolError) => void;
+  readonly #reportDamage: (error: ProtocolError) => void;
 
   /** @param directory folder of the store, for error messages about damage */
   constructor(keyValue: CountedKeySets, codec: Codec, shortListMax: number, directory: string) {
@@ -127,9 +127,9 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.#checksum = new KeptChecksum(keyValue);
     this.#undo = new UndoRecords(keyValue);
     this.#directory = directory;
-    let tell: (error: ProtocolError) => void = () => undefined;
-    this.damaged = new Promise((resolve) => (tell = resolve));
-    this.#tellDamage = tell;
+    let report: (error: ProtocolError) => void = () => undefined;
+    this.damaged = new Promise((resolve) => (report = resolve));
+    this.#reportDamage = report;
     this.#tip = this.#lastHeader();
   }
 
@@ -257,7 +257,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   }
 
   snapshot(): StoredChain {
-    assert(this.#overlay === undefined, 'a snapshot is of what was committed');
+    assert(this.#overlay === undefined, 'a snapshot has only committed data');
     return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax, this.#directory);
   }
 
@@ -385,7 +385,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
 
   #damage(why: string): ProtocolError {
     const error = storeDamaged(this.#directory, why);
-    this.#tellDamage(error);
+    this.#reportDamage(error);
     return error;
   }
 

@@ -13,7 +13,7 @@ const KEY = TABLES.notes.key(FINALIZED_NOTE);
 const UNSEALED_BYTES = 4;
 
 /** Text of the error for a note of the finalized height that does not match its checksum. */
-export const FINALITY_CHANGED = 'the note of the height that is final is not what was written, as its checksum shows';
+export const FINALITY_CHANGED = 'the note of the final height does not match its checksum';
 
 /** Stored form of the note. */
 export function finalizedRecord(note: Uint8Array): Buffer {

@@ -147,7 +147,7 @@ export function refuseChangedState(store: StoredChain, directory: string): void 
 
 /** Text of the error for a state that does not match its checksum. */
 export const STATE_CHANGED =
-  'its state is not what was written, as the checksum shows: bytes of an account, a delegate, a round or of finality were changed ' +
+  'its state does not match its checksum: bytes of an account, a delegate, a round or of finality were changed ' +
   'on the disk (`bloomery verify` names the first)';
 
 /** Creates a store in memory, which is lost with its object. */

@@ -1,6 +1,6 @@
 /**
  * Opens the chain store of a folder read-only, for a process beside the node. All reads use one read transaction of the
- * database, so they see the chain at one moment. The process moves to a newer moment on request.
+ * database, so they see the chain at one moment. The process moves to a newer snapshot on request.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -9,15 +9,15 @@ import type { StoredChain } from './chain-store.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
- * Longest time for which an old moment stays open for the queries that began in that moment. After this time, these
- * queries fail, and the database can reuse the pages of the old moment.
+ * Longest time for which an old snapshot stays open for the queries that began in that snapshot. After this time, these
+ * queries fail, and the database can reuse the pages of the old snapshot.
  */
-const MOMENT_MS_MAX = 30_000;
+const SNAPSHOT_MS_MAX = 30_000;
 
 /** The chain at one moment. */
-export interface Moment {
+export interface ReaderSnapshot {
   readonly store: StoredChain;
-  /** Keeps this moment open until the query is answered. */
+  /** Keeps this snapshot open until the query is answered. */
   hold<T>(query: () => Promise<T>): Promise<T>;
 }
 
@@ -25,7 +25,7 @@ export class ChainReader {
   readonly #options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>;
   readonly #clock: Clock;
   readonly #disk: LmdbReader;
-  #current: HeldMoment;
+  #current: HeldSnapshot;
 
   /** @throws ProtocolError like `openChainSnapshot` */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
@@ -33,22 +33,22 @@ export class ChainReader {
     this.#clock = clock;
     this.#disk = openLmdbReader(options.directory, clock);
     try {
-      this.#current = new HeldMoment(readChainStore(this.#disk.snapshot(), options), clock);
+      this.#current = new HeldSnapshot(readChainStore(this.#disk.snapshot(), options), clock);
     } catch (error) {
       void this.#disk.close();
       throw error;
     }
   }
 
-  get current(): Moment {
+  get current(): ReaderSnapshot {
     return this.#current;
   }
 
   /**
-   * Moves this reader to the last commit of the node. While an old moment has open queries, the moment stays open and
+   * Moves this reader to the last commit of the node. While an old snapshot has open queries, the snapshot stays open and
    * occupies pages. If untrusted clients can trigger the call, the caller must therefore pass a condition.
    *
-   * @param isWanted decides whether to move to the new moment; by default always
+   * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved
    */
   move(isWanted: (store: StoredChain) => boolean = () => true): boolean {
@@ -58,12 +58,12 @@ export class ChainReader {
     try {
       isTaken = isWanted(store);
     } finally {
-      // The reader closes the new moment if `isWanted` returns false or throws. An open moment keeps its pages from
+      // The reader closes the new snapshot if `isWanted` returns false or throws. An open snapshot keeps its pages from
       // being reused.
       if (!isTaken) void store.close();
     }
     if (!isTaken) return false;
-    this.#current = new HeldMoment(store, this.#clock);
+    this.#current = new HeldSnapshot(store, this.#clock);
     before.retire();
     return true;
   }
@@ -82,7 +82,7 @@ export class ChainReader {
   }
 }
 
-class HeldMoment implements Moment {
+class HeldSnapshot implements ReaderSnapshot {
   readonly store: StoredChain;
   readonly #clock: Pick<Clock, 'after'>;
   #queries = 0;
@@ -107,7 +107,7 @@ class HeldMoment implements Moment {
   retire(): void {
     this.#isOver = true;
     if (this.#queries === 0) this.#close();
-    else this.#timer = this.#clock.after(MOMENT_MS_MAX, () => this.#close());
+    else this.#timer = this.#clock.after(SNAPSHOT_MS_MAX, () => this.#close());
   }
 
   #close(): void {

@@ -83,5 +83,5 @@ export class UndoRecords {
 
 /** Text of the error for an undo record that does not match its checksum. */
 export function undoChanged(height: number): string {
-  return `what would revert the block at height ${height} is not what was written, as its checksum shows`;
+  return `the undo record of the block at height ${height} does not match its checksum`;
 }

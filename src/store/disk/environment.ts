@@ -257,7 +257,7 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
       if (isReadOnlyMedium(error)) continue;
       throw storeNotAllowed(directory, 'write to', path, error);
     }
-    if (!statSync(path).isFile()) throw storeUnreadable(directory, `${name} is no file`);
+    if (!statSync(path).isFile()) throw storeUnreadable(directory, `${name} is not a file`);
   }
 }
 
@@ -325,9 +325,9 @@ function refuseOwner(directory: string, clock: Clock | undefined): void {
   throw new ProtocolError(
     'STORE_IN_USE_ELSEWHERE',
     { directory, owner },
-    `The chain store in ${directory} is in use by ${owner}, and its files cannot be written to from here: what is read could ` +
-      'not be noted in them, and would be written over. Run the command where they can be written to, or when that process ' +
-      'has ended.',
+    `The chain store in ${directory} is in use by ${owner}, and its files cannot be written from here, so ` +
+      'that process could overwrite pages during the read. Run the command in a place where the files can be written, or ' +
+      'after that process has ended.',
   );
 }
 

@@ -172,7 +172,7 @@ class LmdbKeyValue implements KeyValue {
   }
 
   snapshot(): KeyValue {
-    assert(!this.#writing, 'a snapshot is of what was committed');
+    assert(!this.#writing, 'a snapshot has only committed data');
     const snapshot = new LmdbSnapshot(this.#database, async () => {
       this.#snapshots.delete(snapshot);
     });
@@ -212,9 +212,9 @@ function takenOver(directory: string): ProtocolError {
   return new ProtocolError(
     'STORE_TAKEN_OVER',
     { directory },
-    `The chain store in ${directory} is written to no more: the claim of this process is gone. Another process took the folder ` +
-      'over while this one stood still, or somebody removed it. Stop this process; it may be started again when no other has ' +
-      'the folder.',
+    `The chain store in ${directory} is no longer written: the claim of this process is gone. Another process took over the folder ` +
+      'while this process was suspended, or a user removed the claim. Stop this process, and start it again when no other ' +
+      'process uses the folder.',
   );
 }
 

@@ -139,7 +139,7 @@ class Walk {
     const lower = page.readUInt16LE(LOWER_AT);
     const upper = page.readUInt16LE(UPPER_AT);
     if (lower % 2 !== 0 || lower > upper || PAGE_HEADER_BYTES + upper > this.#pageBytes)
-      throw damaged(number, `its free room is from ${lower} to ${upper}`);
+      throw damaged(number, `its free space is from ${lower} to ${upper}`);
     const count = lower / 2;
     if (count === 0 || (height > 0 && count < 2)) throw damaged(number, `it has ${count} entries`);
     if (height === 0) this.#leaf(page, number, count, between, isMain);
@@ -213,7 +213,7 @@ class Walk {
   #largeValue(first: bigint, valueBytes: number, ofPage: number): void {
     const pages = Math.floor((PAGE_HEADER_BYTES - 1 + valueBytes) / this.#pageBytes) + 1;
     if (first + BigInt(pages) > BigInt(this.#pages))
-      throw damaged(ofPage, 'a value of it lies behind the end of the file');
+      throw damaged(ofPage, 'one of its values is beyond the end of the file');
     const number = Number(first);
     const head = Buffer.alloc(PAGE_HEADER_BYTES);
     readSync(this.#file, head, 0, PAGE_HEADER_BYTES, number * this.#pageBytes);
@@ -239,12 +239,12 @@ class Walk {
   }
 
   #read(number: number, height: number): Buffer {
-    if (number < 2 || number >= this.#pages) throw damaged(number, 'it lies behind the end of the file');
+    if (number < 2 || number >= this.#pages) throw damaged(number, 'it is beyond the end of the file');
     const page = (this.#buffers[height] ??= Buffer.alloc(this.#pageBytes));
     const count = readSync(this.#file, page, 0, this.#pageBytes, number * this.#pageBytes);
     this.#left -= 1;
     if (count < this.#pageBytes) throw damaged(number, 'it is cut off');
-    if (page.readBigUInt64LE(0) !== BigInt(number)) throw damaged(number, 'another stands in its place');
+    if (page.readBigUInt64LE(0) !== BigInt(number)) throw damaged(number, 'another page is in its place');
     return page;
   }
 }

@@ -110,7 +110,7 @@ export class DeferredIndexes {
     if (!this.#isDeferring) this.backfillWithin(keys);
     else if (this.#watermark === undefined) {
       const first = this.#lists.firstPending;
-      assert(first !== undefined, 'what is pending begins somewhere');
+      assert(first !== undefined, 'pending transactions have a first height');
       this.#mark(keys, first.height - 1);
       this.#isLoaded = true;
     }
@@ -153,7 +153,7 @@ export class DeferredIndexes {
     for (let isDone = false; !isDone;) {
       // If a transaction failed between two steps, the transaction has dropped the pending entries. If pending entries
       // were dropped, the backfill must not end as if all entries were written.
-      assert(this.#isLoaded, 'what indexes lack is in memory until the backfill ends');
+      assert(this.#isLoaded, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
           const chunk = chunks.next();
@@ -181,7 +181,7 @@ export class DeferredIndexes {
 
   /** @param to height of the last block to load, if it is not the tip; the caller adds later blocks one by one */
   #loadAllPending(to?: number): void {
-    assert(this.#partEnd === undefined, 'nobody asks for ids during a backfill in chunks');
+    assert(this.#partEnd === undefined, 'no id is queried during a backfill in chunks');
     if (!this.#isLoaded) this.#loadPending(to ?? tipHeight(this.#keys), Infinity);
   }
 
@@ -191,7 +191,7 @@ export class DeferredIndexes {
    */
   #loadPending(to: number, transactionsMax: number): void {
     const from = this.#watermark;
-    assert(from !== undefined && this.#lists.pending === 0, 'what indexes lack is loaded once');
+    assert(from !== undefined && this.#lists.pending === 0, 'the pending entries are loaded once');
     this.#isLoaded = true;
     let height: number | undefined = from;
     while ((height = heightWithTransactions(this.#keys, height, to)) !== undefined) {

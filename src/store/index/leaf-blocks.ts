@@ -202,7 +202,7 @@ export class LeafBlocks {
 
   #cut(place: LeafPlace, keys: KeyBlock): void {
     const [first, ...others] = keys.split(this.#sizes.leafBytesCut);
-    assert(first !== undefined, 'what grew too large holds keys');
+    assert(first !== undefined, 'a leaf block that is too large has keys');
     this.#latest = undefined;
     this.#changed.set(textOf(place.start), first);
     const leaves = others.map((chunk) => ({ start: chunk.key(0), size: chunk.size, chunk }));

@@ -195,7 +195,7 @@ export class OrderStatisticTree {
 
   #insert(path: LeafPath, start: Buffer, size: number): void {
     const [step, ...above] = path;
-    assert(step !== undefined, 'what is inserted comes behind something');
+    assert(step !== undefined, 'an inserted block has a predecessor');
     const { block, child } = step;
     block.insert(start, size, child + 1);
     this.#change(block);
@@ -208,7 +208,7 @@ export class OrderStatisticTree {
 
   #cut(block: InnerBlock, above: LeafPath): void {
     const [first, ...others] = block.split(this.#sizes.innerBytesCut);
-    assert(first !== undefined, 'what grew too large has children');
+    assert(first !== undefined, 'an inner block that is too large has children');
     this.#change(first);
     for (const other of others) this.#change(other);
     const [parent, ...rest] = above;
@@ -297,7 +297,7 @@ export class OrderStatisticTree {
 
 function placeOf(path: LeafPath): LeafPlace {
   const [step] = path;
-  assert(step !== undefined, 'each key lies in a leaf');
+  assert(step !== undefined, 'each key is in a leaf');
   return { path, start: step.block.starts.key(step.child), size: step.block.sizes[step.child] ?? 0 };
 }
 

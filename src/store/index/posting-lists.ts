@@ -8,7 +8,7 @@ import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
 
-/** Tells which lists are long, by type and by address. */
+/** States which lists are long, by type and by address. */
 export interface LongLists {
   readonly isLongType: (type: number) => boolean;
   readonly isLongAddress: (address: Address) => boolean;

@@ -236,7 +236,7 @@ function entryOf(
   transaction: Transaction = transactionAt(store, place),
 ): TransactionEntry {
   const header = store.header(place.height);
-  assert(header !== undefined, 'a transaction stands in a block');
+  assert(header !== undefined, 'a transaction is in a block');
   const recipientId = recipientOf(transaction);
   const recipient = recipientId === undefined ? undefined : store.account(recipientId);
   const sender = store.account(transaction.senderId);

@@ -62,7 +62,7 @@ export interface Explained {
 }
 
 /** The answer of a node about a slot whose delegate forges on another node. The test accepts the answer as correct. */
-const NOT_OURS = 'no block came here: ask the delegate';
+const NOT_OURS = 'no block arrived here: ask the delegate';
 /** The answer of a node that got no processor time for a whole slot on a busy machine. */
 const ABSENT = 'this node did nothing in the slot';
 const NOTHING_RECORDED = 'nothing is recorded';
@@ -80,23 +80,23 @@ export async function explain(devnet: HostDevnet, slot: number, events: readonly
       return { node: plan.index, reason: missed?.reason ?? '' };
     }),
   );
-  const telling = outcomes.filter(({ reason }) => reason !== NOT_OURS && !reason.startsWith(ABSENT));
+  const relevant = outcomes.filter(({ reason }) => reason !== NOT_OURS && !reason.startsWith(ABSENT));
   // A cut separates the nodes into two sides, and either side may have the branch that loses.
   const isOfEvent = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'cut' || nodes.includes(node));
   const isOfKill = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'killed' && nodes.includes(node));
   // A killed node has no record of the time before its last start, and its answer says so.
   const wasDown = (node: number): boolean =>
     events.some(({ kind, nodes, toMs }) => kind === 'killed' && nodes.includes(node) && startMs < toMs);
-  const isCaused = telling.some(({ node, reason }) =>
+  const isCaused = relevant.some(({ node, reason }) =>
     reason.startsWith(NOTHING_RECORDED) ? isOfKill(node) : isOfEvent(node) && FACT.test(reason),
   );
-  const isTrue = telling.every(({ node, reason }) =>
+  const isTrue = relevant.every(({ node, reason }) =>
     reason.startsWith(NOTHING_RECORDED) ? wasDown(node) : FACT.test(reason),
   );
   return {
     slot,
     events: near.map(({ name }) => name),
-    reasons: telling.map(({ node, reason }) => `node ${node}: ${reason}`),
+    reasons: relevant.map(({ node, reason }) => `node ${node}: ${reason}`),
     isRight: isCaused && isTrue,
   };
 }

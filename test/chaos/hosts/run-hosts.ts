@@ -103,7 +103,7 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   const [events, accepted] = await Promise.all([
     happen(devnet, options, endMs, slots),
     load(devnet, options, endMs),
-    tellMemory(devnet, options, endMs),
+    reportMemory(devnet, options, endMs),
   ]);
   const memory = nodes.map((node) => devnet.memoryOf(node));
   const lost = await unconfirmed(nodes, accepted);
@@ -185,7 +185,7 @@ async function happen(
   const atPart = (part: number): number => startMs + part * minutes * 60_000;
   const lengthOf = ([from, to]: readonly [number, number]): number => (to - from) * minutes * 60_000;
   const events: Event[] = [];
-  const note = async (event: Omit<Event, 'toMs' | 'overMs'>, afterMs: number): Promise<void> => {
+  const record = async (event: Omit<Event, 'toMs' | 'overMs'>, afterMs: number): Promise<void> => {
     const toMs = Date.now();
     events.push({ ...event, toMs, overMs: toMs + afterMs });
     say(`${event.name}: ${Math.round((toMs - event.fromMs) / 1000)} s`);
@@ -198,7 +198,7 @@ async function happen(
     wires.cut(of);
     await wait(lengthOf(part));
     wires.heal();
-    await note({ kind: 'cut', name, nodes: of, fromMs }, AFTER_CUT_MS);
+    await record({ kind: 'cut', name, nodes: of, fromMs }, AFTER_CUT_MS);
   };
 
   const region = Array.from({ length: Math.max(1, Math.round(hosts * REGION)) }, (_, node) => node + 1);
@@ -212,7 +212,7 @@ async function happen(
   await wait(lengthOf(PARTS.killed));
   victim.start();
   await waitForAnswer(victim, START_MS_MAX);
-  await note({ kind: 'killed', name: `node ${hosts - 1} killed`, nodes: [hosts - 1], fromMs }, AFTER_KILL_MS);
+  await record({ kind: 'killed', name: `node ${hosts - 1} killed`, nodes: [hosts - 1], fromMs }, AFTER_KILL_MS);
 
   await cutOff('node 0 alone', [0], PARTS.alone);
   return events;
@@ -263,16 +263,16 @@ async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string
 }
 
 /** Prints at intervals the memory of each process, and how much of it is in use. */
-async function tellMemory(devnet: HostDevnet, { minutes, say }: HostsOptions, endMs: number): Promise<void> {
-  const tellMs = Math.max(60_000, (minutes * 60_000) / MEMORY_REPORTS);
+async function reportMemory(devnet: HostDevnet, { minutes, say }: HostsOptions, endMs: number): Promise<void> {
+  const reportMs = Math.max(60_000, (minutes * 60_000) / MEMORY_REPORTS);
   const startMs = Date.now();
-  for (let report = 1; startMs + report * tellMs < endMs; report += 1) {
-    await sleep(startMs + report * tellMs - Date.now());
+  for (let report = 1; startMs + report * reportMs < endMs; report += 1) {
+    await sleep(startMs + report * reportMs - Date.now());
     const each = devnet.nodes.map((node) => {
       const used = devnet.memoryOf(node).at(-1)?.bytes;
       return `${mbText(used)} of ${mbText(residentBytes(node.pid()))}`;
     });
-    say(`memory in use after ${Math.round((report * tellMs) / 60_000)} minutes: ${each.join(', ')} MB`);
+    say(`memory in use after ${Math.round((report * reportMs) / 60_000)} minutes: ${each.join(', ')} MB`);
   }
 }
 

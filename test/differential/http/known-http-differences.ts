@@ -190,7 +190,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: SUBMISSIONS,
     matches:
-      /^POST \/api\/transactions: 409 here \((Unknown member is no amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
+      /^POST \/api\/transactions: 409 here \((Unknown member is not an amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
     reference:
       'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store. If an unsigned amount is not a number, the real node exits when its pool gets another transaction of the same sender.',
     here: 'This node refuses a transaction that would make a block invalid, and an impossible amount. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
@@ -200,7 +200,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: SUBMISSIONS,
     matches:
-      /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
+      /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is not an amount|invalid input syntax|unsupported Unicode)/,
     reference:
       'If a transaction has an unknown member that only this node refuses, and also another fault, a real node reports only the other fault.',
     here: 'This node reports the fault of the unknown member.',

@@ -16,7 +16,7 @@ import type { RecordedRefusal } from './refusals.ts';
 const REFUSALS_MIN = 100;
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation} refuses what a real node refused, in its words`, async (t) => {
+  test(`generation ${generation} refuses the requests that a real node refused, with the same texts`, async (t) => {
     const file = join(packageDirectory(), 'test', 'vectors', 'http', `refusals-${generation}.json`);
     const recorded = JSON.parse(readFileSync(file, 'utf8')) as readonly RecordedRefusal[];
     t.true(recorded.length >= REFUSALS_MIN, `${recorded.length} refusals`);

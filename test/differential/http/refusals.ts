@@ -31,7 +31,7 @@ const OTHERS_MAX = 12;
 export class Refusals {
   readonly #kept = new Map<string, RecordedRefusal>();
 
-  note(request: HttpRequest, { status, contentType, allow, body }: HttpAnswer): void {
+  record(request: HttpRequest, { status, contentType, allow, body }: HttpAnswer): void {
     if (![400, 404, 405].includes(status)) return;
     const { errors, message } = (typeof body === 'object' && body !== null ? body : {}) as {
       errors?: readonly Fault[];

@@ -12,7 +12,7 @@ test('a transaction that would crash a real node is on the list', (t) => {
   t.false(endsRealNode('{"asset":null}'));
 });
 
-test('a refusal for another reason is a known difference only when receivedAt is no valid time', (t) => {
+test('a refusal for another reason is a known difference only when receivedAt is not a valid time', (t) => {
   const found = (receivedAt: unknown) => {
     const input = JSON.stringify({ method: 'POST', body: JSON.stringify({ type: 8, receivedAt }) });
     const name = 'POST /api/transactions: both 409, changed body.errors[].message (Account does not have enough LSK)';

@@ -56,7 +56,7 @@ function target(
   const both = async (request: HttpRequest): Promise<Comparison> => {
     const [theirs, own] = await Promise.all([exchange(real, request), exchange(ours, request)]);
     const difference = disagreement(request, theirs, own, isStrict)?.name;
-    if (difference === undefined) refusals?.note(request, theirs);
+    if (difference === undefined) refusals?.record(request, theirs);
     return {
       input: JSON.stringify(request),
       ours: { accepted: own.status < 300, result: own, why: String(own.status) },

@@ -71,13 +71,13 @@ export class LoneChain {
     this.chain = new Chain({ store: this.store, rules, verifier, clock, observer });
     this.importer = new BlockImporter({ chain: this.chain, clock, observer });
     this.chain.listen({
-      applied: (blocks, origin) => this.#tell(`${origin} ${heightsOf(blocks)}`),
-      reverted: (blocks) => this.#tell(`reverted ${heightsOf(blocks)}`),
-      finalized: (height) => this.#tell(`finalized ${height}`),
+      applied: (blocks, origin) => this.#record(`${origin} ${heightsOf(blocks)}`),
+      reverted: (blocks) => this.#record(`reverted ${heightsOf(blocks)}`),
+      finalized: (height) => this.#record(`finalized ${height}`),
     });
   }
 
-  #tell(news: string): void {
+  #record(news: string): void {
     this.events.push(news);
     this.logged.push(`event: ${news}`);
   }

@@ -68,7 +68,7 @@ test('a slow clock applies the part of a better branch that it does not see in t
   t.is(lone.chain.tip.header.id, branch[2]!.id);
 });
 
-test('a branch that is no better, parts below finality or is of another chain is refused', async (t) => {
+test('a branch is refused if it is not better, forks below finality, or belongs to another chain', async (t) => {
   const { lone, rival, branch } = await branches(20, 3, 3);
   const refused = (work: Promise<void>) => t.throwsAsync(work, { instanceOf: ProtocolError });
   t.is((await refused(lone.chain.switchTo(20, branch)))?.code, 'SWITCH_NOT_BETTER');

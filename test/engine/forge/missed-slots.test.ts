@@ -78,7 +78,7 @@ test('a missed slot is logged with its delegate, and with a note when its order 
 
 test('a network that has not begun has no missed slots', async (t) => {
   const { scheduler, pass, logged, hinder } = setUpForging();
-  hinder('no peer has said yet where the network is');
+  hinder('no peer has reported its tip yet');
   scheduler.start();
   await pass(10);
   hinder(undefined);

@@ -98,7 +98,7 @@ test('slots paused or skipped on purpose do not count as missed', async (t) => {
 
 test('no slot before the first block counts as missed', async (t) => {
   const { scheduler, pass, hinder, eventSlots } = watched();
-  hinder('no peer has said yet where the network is');
+  hinder('no peer has reported its tip yet');
   scheduler.start();
   await pass(30);
   hinder(undefined);

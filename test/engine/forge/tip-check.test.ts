@@ -40,12 +40,12 @@ function node(witnesses: Witnesses, signedBeyond: number) {
 }
 
 for (const [what, witnesses, signedBeyond, safe] of [
-  ['without a peer', NOBODY, 0, /see `bloomery peers` and connect one/],
+  ['without a peer', NOBODY, 0, /see `bloomery peers` and connect a peer/],
   [
     'that has lost blocks',
     { ...NOBODY, tips: [{ height: 2, maxHeightPrevoted: 0 }] },
     5,
-    /from peers, or from a newer backup/,
+    /from peers or from a newer backup/,
   ],
 ] as const) {
   test(`the log of a node ${what} names the safe remedy first, and the unsafe flag only after a round`, (t) => {

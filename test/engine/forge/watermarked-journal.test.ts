@@ -55,7 +55,7 @@ test('a watermark and a journal that agree are trusted even in a copied folder',
   t.deepEqual(logged, []);
 });
 
-test('a watermark that lags behind a journal is no evidence against the journal', (t) => {
+test('a watermark that is older than a journal does not contradict the journal', (t) => {
   const { signing } = start([1, 2], { last: header(1) });
   t.deepEqual([signing.last(A), signing.outside(A)], [header(2), 'unknown']);
 });
@@ -72,7 +72,7 @@ test('a folder without a record of a delegate does not take over the watermark',
   t.deepEqual([signing.last(A), signing.outside(A)], [undefined, 'later']);
 });
 
-test('for a delegate without a record the watermark reports what it signed, until the journal adopts it', (t) => {
+test('for a delegate without a record, the watermark reports the last signature until the journal adopts it', (t) => {
   const { signing, journal, watermarks } = start([], { last: header(9), firstBlockId: '2000' });
   signing.hold(A, NOW_S);
   t.deepEqual(signing.recalled(A), { last: header(9), firstBlockId: '2000' });

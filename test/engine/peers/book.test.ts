@@ -17,7 +17,7 @@ function newBook(pinned: readonly string[] = [], clock = new FakeClock()): { boo
 const idsOf = (book: PeerBook, list?: 'new' | 'tried'): string[] =>
   book.peers(list).map(({ info }) => `${info.ip}:${String(info.wsPort)}`);
 
-test('a peer that was only heard of is new, a connected peer is tried', (t) => {
+test('a peer known only from other peers is new, a connected peer is tried', (t) => {
   const { book } = newBook();
   book.add(address('1.2.3.4:5000'), '9.9.9.9');
   t.deepEqual(idsOf(book, 'new'), ['1.2.3.4:5000']);

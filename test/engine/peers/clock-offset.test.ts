@@ -19,85 +19,85 @@ function setUpEstimate() {
   };
   const estimate = new ClockOffset({ nowMs: () => now.ms }, observer);
   /** Sends blocks of a peer whose slots start the given milliseconds after their arrival. */
-  const tell = (peerId: string, ...offsetsMs: number[]) => {
-    for (const offsetMs of offsetsMs) estimate.note(peerId, now.ms + offsetMs, now.ms);
+  const receive = (peerId: string, ...offsetsMs: number[]) => {
+    for (const offsetMs of offsetsMs) estimate.addSample(peerId, now.ms + offsetMs, now.ms);
   };
-  return { estimate, tell, warnings, now };
+  return { estimate, receive, warnings, now };
 }
 
 test('the earliest block counts for a peer, and the median for all peers', (t) => {
-  const { estimate, tell, warnings } = setUpEstimate();
-  tell('1.0.0.1:5000', -900, -100, -4_000);
+  const { estimate, receive, warnings } = setUpEstimate();
+  receive('1.0.0.1:5000', -900, -100, -4_000);
   t.is(estimate.estimateMs(), undefined, 'one peer says nothing');
-  tell('1.0.0.2:5000', -300, -9_000, -800);
-  tell('1.0.0.3:5000', -50, -60, -70);
+  receive('1.0.0.2:5000', -300, -9_000, -800);
+  receive('1.0.0.3:5000', -50, -60, -70);
   t.is(estimate.estimateMs(), -100);
   t.deepEqual(warnings, []);
 });
 
 test('a clock that differs from those of most peers is logged as a warning, once an hour', (t) => {
-  const { estimate, tell, warnings, now } = setUpEstimate();
-  for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000']) tell(peer, 4_700, 4_900, 4_800);
+  const { estimate, receive, warnings, now } = setUpEstimate();
+  for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000']) receive(peer, 4_700, 4_900, 4_800);
   t.is(estimate.estimateMs(), 4_900);
   t.deepEqual(warnings, [['warn', 'CLOCK_OFFSET', 4_900]]);
   now.ms += HOUR_MS - 1;
-  tell('1.0.0.1:5000', 4_900);
+  receive('1.0.0.1:5000', 4_900);
   t.is(warnings.length, 1);
   now.ms += 1;
-  for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000']) tell(peer, -CLOCK_OFFSET_WARN_MS, -9_000, -9_000);
+  for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000']) receive(peer, -CLOCK_OFFSET_WARN_MS, -9_000, -9_000);
   t.is(warnings.length, 2);
 });
 
 test('each address has one vote, however many peers it has, except the own machine', (t) => {
-  const { estimate, tell } = setUpEstimate();
-  for (let port = 5_000; port < 5_020; port += 1) tell(`6.6.6.6:${port}`, 90_000, 90_000, 90_000);
+  const { estimate, receive } = setUpEstimate();
+  for (let port = 5_000; port < 5_020; port += 1) receive(`6.6.6.6:${port}`, 90_000, 90_000, 90_000);
   t.is(estimate.estimateMs(), undefined);
-  tell('1.0.0.1:5000', -100, -100, -100);
-  tell('1.0.0.2:5000', -200, -200, -200);
+  receive('1.0.0.1:5000', -100, -100, -100);
+  receive('1.0.0.2:5000', -200, -200, -200);
   t.is(estimate.estimateMs(), -100);
   const own = setUpEstimate();
-  for (const port of [5_001, 5_002]) own.tell(`127.0.0.1:${port}`, -10, -10, -10);
+  for (const port of [5_001, 5_002]) own.receive(`127.0.0.1:${port}`, -10, -10, -10);
   t.is(own.estimate.estimateMs(), -10);
 });
 
 test('too few or too old blocks give no offset, and those of two thousand peers give one', (t) => {
-  const { estimate, tell, now } = setUpEstimate();
-  tell('1.0.0.1:5000', -1, -1);
-  tell('1.0.0.2:5000', -1, -1);
+  const { estimate, receive, now } = setUpEstimate();
+  receive('1.0.0.1:5000', -1, -1);
+  receive('1.0.0.2:5000', -1, -1);
   t.is(estimate.estimateMs(), undefined);
-  for (let peer = 0; peer < 2_000; peer += 1) tell(`1.1.${peer % 250}.${Math.floor(peer / 250)}:5000`, -1, -1, -1);
+  for (let peer = 0; peer < 2_000; peer += 1) receive(`1.1.${peer % 250}.${Math.floor(peer / 250)}:5000`, -1, -1, -1);
   t.is(estimate.estimateMs(), -1);
   now.ms += HOUR_MS + 1;
   t.is(estimate.estimateMs(), undefined);
 });
 
 test('an offset counts when several chosen peers agree on it, until a good block leaves only one of them', (t) => {
-  const { estimate, tell } = setUpEstimate();
+  const { estimate, receive } = setUpEstimate();
   const [a, b, c] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
   const all = [a, b, c];
-  tell(a, 3 * HOUR_MS, 3 * HOUR_MS, 3 * HOUR_MS);
+  receive(a, 3 * HOUR_MS, 3 * HOUR_MS, 3 * HOUR_MS);
   t.is(estimate.agreedMs(all, 10_000), undefined, 'one is none');
-  tell(b, HOUR_MS, HOUR_MS, HOUR_MS);
+  receive(b, HOUR_MS, HOUR_MS, HOUR_MS);
   t.is(estimate.agreedMs(all, 10_000), 3 * HOUR_MS);
   t.is(estimate.agreedMs([a, c], 10_000), undefined, 'b is not one of them');
-  tell(c, -100, -50, -60);
+  receive(c, -100, -50, -60);
   t.is(estimate.agreedMs(all, 10_000), 3 * HOUR_MS, 'two of three');
-  tell(a, -20);
+  receive(a, -20);
   t.is(estimate.agreedMs(all, 10_000), undefined);
 });
 
 test('a fast clock is distinguished from blocks that are late for a while', (t) => {
-  const { estimate, tell } = setUpEstimate();
+  const { estimate, receive } = setUpEstimate();
   const [a, b] = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
-  for (const peer of [a, b]) tell(peer, -100, -90_000, -80_000, -70_000);
+  for (const peer of [a, b]) receive(peer, -100, -90_000, -80_000, -70_000);
   t.is(estimate.agreedMs([a, b], 10_000), undefined, 'they queued up while this node stood still');
   const fast = setUpEstimate();
-  for (const peer of [a, b]) fast.tell(peer, -HOUR_MS, -HOUR_MS - 40, -HOUR_MS - 7_000);
+  for (const peer of [a, b]) fast.receive(peer, -HOUR_MS, -HOUR_MS - 40, -HOUR_MS - 7_000);
   t.is(fast.estimate.agreedMs([a, b], 10_000), -HOUR_MS);
   // The clock is set back.
   fast.now.ms -= HOUR_MS;
   t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
-  for (const peer of [a, b]) fast.tell(peer, -100, -100, -100);
+  for (const peer of [a, b]) fast.receive(peer, -100, -100, -100);
   t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
 });
 
@@ -105,16 +105,16 @@ test('of three clocks, only the node with the wrong one reports its own clock; t
   const [a, b] = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
   for (const offMs of [30_000, -30_000]) {
     const healthy = setUpEstimate();
-    healthy.tell(a, -80, -90, -100);
-    healthy.tell(b, offMs, offMs, offMs);
+    healthy.receive(a, -80, -90, -100);
+    healthy.receive(b, offMs, offMs, offMs);
     t.deepEqual(healthy.warnings, [], 'this clock may have been set a moment ago');
     healthy.now.ms += LASTING_MS;
-    healthy.tell(a, -85);
+    healthy.receive(a, -85);
     t.deepEqual(healthy.warnings, [['info', 'PEER_CLOCK_OFF', offMs]]);
     t.deepEqual(healthy.estimate.verdict(), { kind: 'peer', peerId: b, offsetMs: offMs });
     t.is(healthy.estimate.estimateMs(), -80);
     const odd = setUpEstimate();
-    for (const peer of [a, b]) odd.tell(peer, -offMs, -offMs, -offMs);
+    for (const peer of [a, b]) odd.receive(peer, -offMs, -offMs, -offMs);
     t.deepEqual(odd.estimate.verdict(), { kind: 'own', offsetMs: -offMs });
     t.deepEqual(odd.warnings, [['warn', 'CLOCK_OFFSET', -offMs]]);
     t.is(odd.estimate.estimateMs(), -offMs);
@@ -122,25 +122,25 @@ test('of three clocks, only the node with the wrong one reports its own clock; t
 });
 
 test('with two different clocks, neither clock is reported as wrong', (t) => {
-  const { estimate, tell, warnings, now } = setUpEstimate();
-  tell('1.0.0.1:5000', 30_000, 30_000, 30_000);
+  const { estimate, receive, warnings, now } = setUpEstimate();
+  receive('1.0.0.1:5000', 30_000, 30_000, 30_000);
   now.ms += LASTING_MS;
-  tell('1.0.0.1:5000', 30_000);
+  receive('1.0.0.1:5000', 30_000);
   t.deepEqual(warnings, [['warn', 'CLOCKS_DIFFER', 30_000]]);
   t.is(estimate.estimateMs(), undefined);
   // If each clock differs from all others, the estimate is unclear too.
-  tell('1.0.0.2:5000', 90_000, 90_000, 90_000);
+  receive('1.0.0.2:5000', 90_000, 90_000, 90_000);
   t.is(estimate.verdict()?.kind, 'unclear');
   t.is(estimate.estimateMs(), undefined);
-  tell('1.0.0.3:5000', 30_100, 30_000, 30_000);
-  tell('1.0.0.4:5000', 30_100, 30_000, 30_000);
+  receive('1.0.0.3:5000', 30_100, 30_000, 30_000);
+  receive('1.0.0.4:5000', 30_100, 30_000, 30_000);
   t.is(estimate.verdict()?.kind, 'own', 'three of five agree');
 });
 
 test('a clock that is set while the node runs is compared at once with the earlier offsets of the peers', (t) => {
-  const { estimate, tell, now } = setUpEstimate();
+  const { estimate, receive, now } = setUpEstimate();
   const peers = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'];
-  for (const peer of peers) tell(peer, -100, -90, -110);
+  for (const peer of peers) receive(peer, -100, -90, -110);
   now.ms += HOUR_MS;
   estimate.wasSet(HOUR_MS);
   t.is(estimate.agreedMs(peers, 10_000), -HOUR_MS - 90);

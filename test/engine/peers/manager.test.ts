@@ -159,12 +159,12 @@ test('a connected seed is asked again while places are free', async (t) => {
 });
 
 test('one connection per address is allowed, except on the own machine', async (t) => {
-  const crowd = ['40.0.0.1:5000', '40.0.0.1:5001', '40.0.0.1:5002', '127.0.0.1:6001', '127.0.0.1:6002'];
+  const sameNetgroup = ['40.0.0.1:5000', '40.0.0.1:5001', '40.0.0.1:5002', '127.0.0.1:6001', '127.0.0.1:6002'];
   const { clock, manager } = await world({ fixedPeers: infos(['127.0.0.1:6000']) }, (fake) => {
-    for (const peerId of [...crowd, '127.0.0.1:6000']) fake.reachable.add(peerId);
+    for (const peerId of [...sameNetgroup, '127.0.0.1:6000']) fake.reachable.add(peerId);
     fake.lists.set(
       '127.0.0.1:6000',
-      infos(crowd).map((info, index) => ({ ...info, height: index })),
+      infos(sameNetgroup).map((info, index) => ({ ...info, height: index })),
     );
   });
   await clock.advance(MINUTE_MS);
@@ -195,7 +195,7 @@ test('an unreachable peer is redialled after growing waits, one of another netwo
   await manager.stop();
 });
 
-test('a dial to a connected peer is no failure', async (t) => {
+test('a dial to a connected peer is not a failure', async (t) => {
   const { clock, transport, manager } = await world({ fixedPeers: infos(['127.0.0.1:5001']) }, (fake) => {
     fake.failures.set('127.0.0.1:5001', { code: 4404, reason: 'Peer has a duplicate connection' });
   });
@@ -376,12 +376,12 @@ test('special-purpose addresses in a book saved by an earlier version are not di
   await manager.stop();
 });
 
-test('a crowd of addresses in one netgroup gets one outbound place, honest peers get the others', async (t) => {
-  const crowd = Array.from({ length: 128 }, (_, index) => `66.66.0.${String(index)}:5000`);
+test('many addresses in one netgroup get one outbound connection, honest peers get the others', async (t) => {
+  const sameNetgroup = Array.from({ length: 128 }, (_, index) => `66.66.0.${String(index)}:5000`);
   const honest = Array.from({ length: 60 }, (_, index) => `${String(20 + index)}.1.0.1:5000`);
   const { clock, transport, manager } = await world({ seedPeers: infos(['90.0.0.1:5000']) }, (fake) => {
-    for (const peerId of [...crowd, ...honest, '90.0.0.1:5000']) fake.reachable.add(peerId);
-    fake.lists.set('90.0.0.1:5000', infos([...crowd, ...honest]));
+    for (const peerId of [...sameNetgroup, ...honest, '90.0.0.1:5000']) fake.reachable.add(peerId);
+    fake.lists.set('90.0.0.1:5000', infos([...sameNetgroup, ...honest]));
   });
   await clock.advance(30 * MINUTE_MS);
   const outbound = transport.connections().filter(({ direction }) => direction === 'outbound');

@@ -28,6 +28,6 @@ test('too much traffic gets a tenth of the full penalty', (t) => {
   t.is(pointsOf('PROCEDURE_RATE'), 10);
 });
 
-test('codes that are no offence get no penalty, whatever their name', (t) => {
+test('codes other than offences get no penalty, for any name', (t) => {
   for (const code of ['', 'CHAIN_BUSY', 'constructor', '__proto__', 'toString']) t.is(pointsOf(code), 0, code);
 });

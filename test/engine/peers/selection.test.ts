@@ -5,7 +5,7 @@ import {
   selectToEvict,
   selectToExchange,
   selectToList,
-  selectToTell,
+  selectForGossip,
   shuffled,
 } from '../../../src/engine/peers/selection.ts';
 import { connection, seeded } from './support.ts';
@@ -42,7 +42,7 @@ test('a draw from an empty list uses the other list', (t) => {
   t.is(selectToDial(ids('n', 5), [], 3, seeded(2), ANYWHERE).length, 3);
 });
 
-test('a crowd of addresses in one netgroup gets more than one outbound place only when nobody else is left', (t) => {
+test('many addresses in one netgroup get more than one outbound connection only when no other address is left', (t) => {
   const peers = [...ids('a', 128), ...ids('b', 30)].map((id) => ({
     id,
     group: id.startsWith('a') ? 0 : Number(id.slice(1)) + 1,
@@ -51,10 +51,10 @@ test('a crowd of addresses in one netgroup gets more than one outbound place onl
     const spread = { groupOf: ({ group }: (typeof peers)[number]) => group, taken };
     return selectToDial(peers, [], free, seeded(3), spread).map(({ id }) => id.slice(0, 1));
   };
-  const crowd = (drawn: readonly string[]): number => drawn.filter((id) => id === 'a').length;
-  t.true(crowd(draw(20)) <= 1);
-  t.is(crowd(draw(20, [0])), 0, 'it has its place already');
-  t.is(crowd(draw(50)), 20, 'the other thirty come first');
+  const sameNetgroup = (drawn: readonly string[]): number => drawn.filter((id) => id === 'a').length;
+  t.true(sameNetgroup(draw(20)) <= 1);
+  t.is(sameNetgroup(draw(20, [0])), 0, 'it has its place already');
+  t.is(sameNetgroup(draw(50)), 20, 'the other thirty come first');
 });
 
 test('the outbound peer to replace is from the netgroup with most peers', (t) => {
@@ -79,11 +79,11 @@ test('half of each broadcast goes to the direction with fewer connections', (t) 
     chosen.filter((id) => id.startsWith('i')).length,
     chosen.filter((id) => id.startsWith('o')).length,
   ];
-  t.deepEqual(split(selectToTell([...inbound, ...outbound], 16, seeded(1))), [8, 8]);
-  t.deepEqual(split(selectToTell([...inbound, ...outbound], 25, seeded(1))), [15, 10]);
-  t.deepEqual(split(selectToTell([...inbound, ...outbound.slice(0, 3)], 16, seeded(1))), [13, 3]);
-  t.deepEqual(split(selectToTell([...inbound.slice(0, 2), ...outbound], 16, seeded(1))), [2, 10]);
-  t.deepEqual(selectToTell([], 16, seeded(1)), []);
+  t.deepEqual(split(selectForGossip([...inbound, ...outbound], 16, seeded(1))), [8, 8]);
+  t.deepEqual(split(selectForGossip([...inbound, ...outbound], 25, seeded(1))), [15, 10]);
+  t.deepEqual(split(selectForGossip([...inbound, ...outbound.slice(0, 3)], 16, seeded(1))), [13, 3]);
+  t.deepEqual(split(selectForGossip([...inbound.slice(0, 2), ...outbound], 16, seeded(1))), [2, 10]);
+  t.deepEqual(selectForGossip([], 16, seeded(1)), []);
 });
 
 test('a peer list has all peers up to a hundred, above that a quarter to half of them, at most 1000', (t) => {
@@ -114,8 +114,8 @@ test('fast and old connections and rare netgroups are protected from eviction', 
   }
 });
 
-test('an eviction hits the most crowded netgroup, even when its peers came first', (t) => {
-  const crowd = ids('c', 60).map((id, index) =>
+test('an eviction closes a connection of the largest netgroup, even when its peers connected first', (t) => {
+  const sameNetgroup = ids('c', 60).map((id, index) =>
     connection(id, { sinceMs: index, info: { ip: `7.7.${String(index)}.1`, wsPort: 1 } }),
   );
   const others = ids('o', 20).map((id, index) =>
@@ -123,7 +123,7 @@ test('an eviction hits the most crowded netgroup, even when its peers came first
   );
   const netgroup = (ip: string): number => Number(ip.split('.')[1]) + (ip.startsWith('7') ? 1_000 : 0);
   for (let seed = 0; seed < 50; seed += 1) {
-    t.regex(selectToEvict([...crowd, ...others], netgroup, seeded(seed)) ?? '', /^c/);
+    t.regex(selectToEvict([...sameNetgroup, ...others], netgroup, seeded(seed)) ?? '', /^c/);
   }
 });
 

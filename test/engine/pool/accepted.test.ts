@@ -271,7 +271,7 @@ test('a signature is accepted right after a start, before its transaction is res
   t.is(second.pool.get(String(json['id']))?.signatures.length, 1);
 });
 
-test("a client's signature keeps the transaction that a peer had sent", async (t) => {
+test("a client's signature makes the node keep a transaction of a peer", async (t) => {
   const lives = new Lives();
   const { world } = lives;
   const first = lives.begin();

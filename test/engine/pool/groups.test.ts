@@ -146,7 +146,7 @@ test('a sender of signatures pays for all checks, and beyond its budget its sign
   t.false(budget.isWasteful('3.3.3.3'));
 });
 
-test('a transaction or signature from a peer costs budget even when nothing is checked, and is no waste', (t) => {
+test('a transaction or signature from a peer costs budget even when nothing is checked, and does not count as waste', (t) => {
   const { world, json, good } = fifteenWorld();
   const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => 0 });
   world.pool.receive([{ ...json, signatures: good }]);
@@ -404,7 +404,7 @@ for (const json of [
   { transactionId: '5', publicKey: 'zz', signature: 'ab'.repeat(64) },
   { transactionId: '5', publicKey: mary.publicKey, signature: 'ab' },
 ]) {
-  test(`a value that is no signature object is refused: ${JSON.stringify(json)?.slice(0, 60)}`, (t) => {
+  test(`a value that is not a signature object is refused: ${JSON.stringify(json)?.slice(0, 60)}`, (t) => {
     const result = groupWorld().pool.submitSignature(json);
     t.is(result.accepted ? '' : result.code, 'SIGNATURE_MALFORMED');
     t.is(reasons(result).length, 1);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { VerificationBudget, type Crowd } from '../../../src/engine/pool/verification-budget.ts';
+import { VerificationBudget, type BudgetGroup } from '../../../src/engine/pool/verification-budget.ts';
 
 /** A budget whose clock and costs the test controls. */
 function setUpBudget() {
@@ -9,8 +9,14 @@ function setUpBudget() {
    * Requests work of the given cost until the budget refuses, at most `times` times. Returns the number of accepted
    * requests.
    */
-  const use = (address: string, costMs: number, times = 1_000, crowd: Crowd = 'peers', isUseful = true): number => {
-    const payer = budget.payer(address, crowd);
+  const use = (
+    address: string,
+    costMs: number,
+    times = 1_000,
+    group: BudgetGroup = 'peers',
+    isUseful = true,
+  ): number => {
+    const payer = budget.payer(address, group);
     let done = 0;
     while (done < times && payer.mayAsk()) {
       payer.charge(() => (time.spentMs += costMs));
@@ -40,7 +46,7 @@ test('work that overdraws the budget is paid back before the next work', (t) => 
   t.true(use('1.1.1.1', 1) > 0);
 });
 
-test('all addresses of a crowd together get no more than the share of strangers', (t) => {
+test('all addresses of a group together get no more than the share of strangers', (t) => {
   const { time, use } = setUpBudget();
   const durationS = 60;
   for (let tick = 0; tick < durationS * 10; tick += 1) {
@@ -56,7 +62,7 @@ test('when strangers want more than the share, the one that used least comes fir
   let honest = 0;
   for (let tick = 0; tick < 600; tick += 1) {
     for (let source = 0; source < 99; source += 1) use(`9.9.9.${source}`, 5);
-    // An honest address sends one transaction every three seconds. Without fairness, the greedy crowd would leave no
+    // An honest address sends one transaction every three seconds. Without fairness, the greedy group would leave no
     // budget for the honest address.
     if (tick % 30 === 29) honest += use('2.2.2.2', 1.3, 1);
     time.nowMs += 100;
@@ -68,7 +74,7 @@ test('strangers do not use up the budget of named peers, clients or local progra
   const { use } = setUpBudget();
   for (let source = 0; source < 100; source += 1) use(`1.1.1.${source}`, 5);
   t.is(use('2.2.2.2', 5, 1), 0);
-  for (const crowd of ['namedPeers', 'clients', 'localClients'] as const) t.is(use(`of ${crowd}`, 5, 1, crowd), 1);
+  for (const group of ['namedPeers', 'clients', 'localClients'] as const) t.is(use(`of ${group}`, 5, 1, group), 1);
 });
 
 test('an address whose work was costly and useless counts as wasteful for a while', (t) => {
@@ -86,7 +92,7 @@ test('an address whose work was costly and useless counts as wasteful for a whil
   t.false(budget.isWasteful('4.4.4.4'), 'who never asked');
 });
 
-test('in a crowd each address that sends only junk is recognised by itself', (t) => {
+test('in a group of addresses, each address that sends only junk is detected separately', (t) => {
   const { time, budget, use } = setUpBudget();
   for (let tick = 0; tick < 100; tick += 1) {
     for (let source = 0; source < 5; source += 1) use(`1.1.1.${source}`, 5, 1_000, 'peers', false);

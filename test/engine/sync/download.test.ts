@@ -226,14 +226,14 @@ test('a leader that fails is reported while helpers continue', async (t) => {
   t.deepEqual(fixture.failed, ['leader SYNC_BLOCKS_UNLINKED']);
 });
 
-test('a helper whose branch the leader does not know is named as parted', async (t) => {
+test('a helper on a branch that the leader does not know is reported as diverged', async (t) => {
   const rival = forkOf(maker);
   const blocks = [...chain.slice(0, 100), ...grownFrom(100)];
   const leader = { latencyMs: 500 };
-  const fixture = new DownloadFixture({ leader, parted: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
+  const fixture = new DownloadFixture({ leader, diverged: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
   await fixture.run();
   t.is((fixture.end as ProtocolError).code, 'REQUEST_FAILED');
-  t.deepEqual(fixture.failed, ['parted SYNC_HELPER_PARTED']);
+  t.deepEqual(fixture.failed, ['diverged SYNC_HELPER_DIVERGED']);
   t.is(rival.tip.height, HEIGHT);
 
   /** Makes another branch above a height. */

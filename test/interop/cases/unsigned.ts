@@ -43,7 +43,7 @@ export async function unsigned(world: World): Promise<string> {
     // Reverse the order every second round, because a transaction is mostly forged by the node at which it entered.
     await wallet.include(round % 2 === 0 ? [...odd.values()] : [...odd.values()].reverse());
     sent += odd.size;
-    for (const [kind, { id }] of odd) await note(forgedBy, kind, id, nodes, half);
+    for (const [kind, { id }] of odd) await recordSent(forgedBy, kind, id, nodes, half);
   }
   if (!isWhole(forgedBy)) throw new Error(`not forged by both kinds after ${sent} transactions: ${textOf(forgedBy)}`);
   if (world.generation === 3) sent += await countOnlyRealNodesAccept(wallet, real, ours);
@@ -124,7 +124,7 @@ function groupOf(wallet: Wallet, { passphrase }: KnownAccount, keysgroup: readon
 }
 
 /** Records which kind of node forged a transaction. The real node has the first delegates. */
-async function note(
+async function recordSent(
   forgedBy: Map<string, Set<string>>,
   kind: string,
   id: string,

@@ -10,7 +10,7 @@ const net = require('net');
 
 const settings = JSON.parse(fs.readFileSync(process.env.INTEROP_SETTINGS, 'utf8'));
 
-// The reference listens on every address of the machine, and drops peers that have the address it is told to be at.
+// The reference listens on every address of the machine, and drops peers with the address that is configured as its own.
 const listen = net.Server.prototype.listen;
 net.Server.prototype.listen = function listenOnLoopback(...args) {
   const [first, second, ...rest] = args;
@@ -27,7 +27,7 @@ net.Server.prototype.listen = function listenOnLoopback(...args) {
 const { EventEmitter } = require('events');
 const { Peer } = require(require.resolve('@liskhq/lisk-p2p/dist-node/peer/base', { paths: [settings.sdk] }));
 const { applyPenalty } = Peer.prototype;
-Peer.prototype.applyPenalty = function told(penalty) {
+Peer.prototype.applyPenalty = function reported(penalty) {
   console.log(`INTEROP penalty of ${penalty} for ${this.id || this._id}`);
   return applyPenalty.call(this, penalty);
 };

@@ -3,6 +3,7 @@
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { checkedLine } from '../../../src/node/checked-lines.ts';
 import { EVENTS_MAX, Outbox, type OutboxEvent } from '../../../src/node/notify/outbox.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
@@ -25,16 +26,24 @@ test('undelivered events are kept over a restart, with the height that was searc
   first.add(event('b'));
   first.add(event('b'));
   first.delivered('a');
-  first.moveTo({ height: 9, toldSlots: { alice: 7 } });
+  first.moveTo({ height: 9, reportedSlots: { alice: 7 } });
   await first.close();
   const second = await Outbox.open(file, SILENT);
   t.deepEqual(second.waiting(), [event('b')]);
-  t.deepEqual(second.place, { height: 9, toldSlots: { alice: 7 } });
+  t.deepEqual(second.place, { height: 9, reportedSlots: { alice: 7 } });
   second.delivered('b');
   await second.close();
   const third = await Outbox.open(file, SILENT);
   t.deepEqual(ids(third), []);
   await third.close();
+});
+
+test('the position in a file of an earlier version is read', async (t) => {
+  const file = join(temporaryFolder(t), 'outbox');
+  writeFileSync(file, checkedLine({ place: { height: 9, toldSlots: { alice: 7 } } }));
+  const outbox = await Outbox.open(file, SILENT);
+  t.deepEqual(outbox.place, { height: 9, reportedSlots: { alice: 7 } });
+  await outbox.close();
 });
 
 test('wherever a kill cuts the file, each flushed event is there', async (t) => {

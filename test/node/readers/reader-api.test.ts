@@ -17,7 +17,7 @@ import { ChainReader } from '../../../src/store/chain/reader.ts';
 import { madeChain, placeIn, storeChain } from '../../support/chain-folder.ts';
 import { waitFor } from '../../support/devnet.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
-import { restingNode } from '../../support/resting-node.ts';
+import { idleNode } from '../../support/idle-node.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
 const HEIGHT = 30;
@@ -34,7 +34,7 @@ async function setUpReaders(t: ExecutionContext) {
   const nowMs = params.epochMs + (blocks[HEIGHT - 1]?.timestamp ?? 0) * 1000 + 3000;
   const identity = { version: '3.0.0', protocolVersion: '1.1' };
   const { store: chain, rules, genesis } = opened;
-  const local = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
+  const local = idleNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
 
   const reader = new ChainReader({ directory: chainDirectory(place), codec: rules.codec, params }, systemClock);
   t.teardown(() => reader.close());

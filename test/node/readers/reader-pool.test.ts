@@ -120,10 +120,10 @@ test('readers follow the chain; a killed or hanging one is replaced and leaves n
   await database.close();
   for (const pid of [killed, hanging]) t.notRegex(places, new RegExp(`^\\s*${pid}\\s`, 'm'));
 
-  t.deepEqual(await strangersStatuses(node, 3, 1), [429, 429, 429], 'those that came later know of it');
+  t.deepEqual(await strangersStatuses(node, 3, 1), [429, 429, 429], 'later readers apply the limit, too');
 
   await waitFor(
-    'a status that tells of two replaced readers',
+    'a status with two replaced readers',
     async () => {
       const { readers } = await statusOf(node);
       const up = readers.each.filter(({ state, memoryBytes }: Untyped) => state === 'up' && memoryBytes > 10_000_000);

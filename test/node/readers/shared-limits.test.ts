@@ -19,12 +19,12 @@ const { limits } = HTTP_DEFAULTS;
 async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
   const options = { ...PUBLIC, limits: { ...limits, ...changed } };
   const channels = new Map<number, LimitChannel>();
-  const tell = (reader: number, message: ToReader): void => {
+  const deliver = (reader: number, message: ToReader): void => {
     const { kind } = message;
     if (kind === 'shutOut' || kind === 'full' || kind === 'makeRoom') channels.get(reader)?.receive(message);
   };
-  const end = new LimitEnd(options, tell, (message) => {
-    for (const reader of channels.keys()) tell(reader, message);
+  const end = new LimitEnd(options, deliver, (message) => {
+    for (const reader of channels.keys()) deliver(reader, message);
   });
   const dials: Dial[] = [];
   /** Messages of the readers to a node that hangs. Undefined while the node responds. */

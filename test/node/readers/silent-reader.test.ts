@@ -68,13 +68,13 @@ test.serial('a reader gets the news of blocks from before its start, and of late
     listeners.add(listener);
     return () => listeners.delete(listener);
   };
-  const tell = (): void => {
+  const sendReport = (): void => {
     for (const listener of listeners) listener.chainChanged?.();
   };
   let taken = 0;
   // The node tells the reader as soon as its process exists, before its program runs.
   watchForks(t, (child) => {
-    setImmediate(tell);
+    setImmediate(sendReport);
     child.on('message', (message) => {
       if ((message as FromReader).kind === 'taken') taken += 1;
     });
@@ -88,7 +88,7 @@ test.serial('a reader gets the news of blocks from before its start, and of late
     taken > 0 ? Promise.resolve(true) : Promise.reject(new Error('it took nothing'));
   t.true(await waitFor('what came before', isTaken, 30_000));
   taken = 0;
-  tell();
+  sendReport();
   t.true(await waitFor('what came later', isTaken, 30_000));
 });
 

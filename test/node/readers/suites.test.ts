@@ -8,7 +8,7 @@ import { rebuildChain } from '../../http/event-fixture.ts';
 import { serveFolder } from '../../http/folder-node.ts';
 import { sendOddRequests, NO_STREAMS } from '../../http/odd-requests.ts';
 
-test('no odd request makes a reading process fail or send an answer of another shape', async (t) => {
+test('no unusual request makes a reading process fail or send an answer of another shape', async (t) => {
   const ask = await serveFolder(t, 3, 1, { events: NO_STREAMS });
   await sendOddRequests(t, ask, 3, 60);
 });

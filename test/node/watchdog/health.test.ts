@@ -52,7 +52,7 @@ test('on an overloaded machine a main thread without a turn is not ended', (t) =
   }
 });
 
-test('on a machine that other programs use, waiting for a processor is no hang and no garbage collection', (t) => {
+test('on a machine that other programs use, waiting for a processor counts neither as a hang nor as garbage collection', (t) => {
   // In each minute the main thread runs for six seconds.
   const slow = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1 });
   t.is(slow.pass(9 * LIMITS.blockedMsMax), undefined);
@@ -106,7 +106,7 @@ test("a heap that stays near V8's limit ends the node, a short peak does not", (
   t.true(life.timeTo('HEAP_FULL') < 3000);
 });
 
-test('a node that spends nearly all time on garbage collection is ended, at half of the time it is not', (t) => {
+test('a node is ended if it spends nearly all time on garbage collection, but not if it spends half of the time', (t) => {
   t.is(new Life({ gcShare: 0.5 }).pass(600_000), undefined);
   const life = new Life({ gcShare: 0.9 });
   const tookMs = life.timeTo('GARBAGE_COLLECTION_ALONE');

@@ -48,7 +48,7 @@ test.serial('a node whose event loop hangs ends by the documented signal and log
   const { node, output, inflict } = await startNode(t);
   inflict('block');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
-  t.regex(lastLine(output()), /^bloomery: the node ended itself: the event loop stood still for 2\.\d s/);
+  t.regex(lastLine(output()), /^bloomery: the node ended itself: the event loop was blocked for 2\.\d s/);
 });
 
 test.serial('a node that was paused for longer than its limit continues', async (t) => {
@@ -89,7 +89,7 @@ test.serial('the supervisor of a devnet restarts a node whose heap was full', as
   // This node uses the default limits. On a slow machine, filling the heap may block the event loop for longer than its
   // limit.
   await printed(
-    /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop stood still) .*: started again in 1 s/,
+    /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop was blocked) .*: started again in 1 s/,
   );
   await printed(/node 1 is started again/);
   const client = nodeClient(`http://127.0.0.1:${ports.http + 1}`);

@@ -184,7 +184,7 @@ for (const [name, content] of Object.entries(CONTENTS)) {
 
   for (const path of members) {
     if (path === 'type') continue;
-    test(`a ${name} with an odd ${path} gets the verdict of the reference package, in the same words`, (t) => {
+    test(`a ${name} with an unusual ${path} gets the verdict and the text of the reference package`, (t) => {
       const [first = '', second, third] = path.split('.');
       for (const value of ODD) {
         let json = changed(valid, first, value);

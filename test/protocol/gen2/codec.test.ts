@@ -328,7 +328,7 @@ test('a total of more than 64 bits, which real nodes relay as a number, is refus
   t.is(pointsOf('BLOCK_UNSTORABLE'), 0);
 });
 
-test('values that are no block are refused by name', (t) => {
+test('values other than blocks are refused, and the error names the fault', (t) => {
   const json = maker.rules.codec.blockToJson(block);
   const cases: readonly (readonly [object | null, string])[] = [
     [null, 'BLOCK_VERSION_INVALID'],

@@ -39,7 +39,7 @@ function votedBalance(maker: ChainMaker, publicKey: string): bigint {
   return sum;
 }
 
-test('the genesis block ends its own round: weights are visible, delegates ranked, nobody missed a block', (t) => {
+test('the genesis block ends its own round: weights are visible, delegates ranked, no block is missed', (t) => {
   const maker = new ChainMaker(network);
   const delegates = [...maker.state.delegates()];
   t.is(delegates.length, 101);

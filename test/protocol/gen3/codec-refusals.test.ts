@@ -138,7 +138,7 @@ for (const [name, content] of Object.entries(CONTENTS)) {
   });
 
   for (const member of [...base, ...Object.keys(asset).map((each) => `asset.${each}`), 'asset.unknown']) {
-    test(`a ${name} with an odd ${member} gets the verdict of the reference package, in the same words`, (t) => {
+    test(`a ${name} with an unusual ${member} gets the verdict and the text of the reference package`, (t) => {
       const inner = member.startsWith('asset.') ? member.slice('asset.'.length) : undefined;
       for (const value of ODD) {
         const json =

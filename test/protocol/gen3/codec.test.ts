@@ -162,7 +162,7 @@ test('stored bytes begin with the bytes that the id covers', (t) => {
   t.is(stored.length, covered.length + 2 * 64 + 2);
 });
 
-test('bytes that are no stored transaction are refused', (t) => {
+test('bytes that are not a stored transaction are refused', (t) => {
   const stored = codec.encodeTransaction(transfer());
   const broken = [
     Buffer.alloc(0),
@@ -229,7 +229,7 @@ test('a header of version 1 has the published bytes, and its height is stored wi
   t.deepEqual(decoded, { ...header, id: decoded.id });
 });
 
-test('bytes that are no stored header are refused', (t) => {
+test('bytes that are not a stored header are refused', (t) => {
   const stored = codec.encodeHeader(headerWith());
   for (const bytes of [Buffer.alloc(0), stored.subarray(1), Buffer.concat([stored, Buffer.alloc(1)])]) {
     t.throws(() => codec.decodeHeader(bytes), { code: 'HEADER_BYTES_INVALID' });
@@ -290,9 +290,9 @@ for (const [about, change, message] of [
   ['a previous block above 64 bits', { previousBlockId: (2n ** 64n).toString() }, /'\.previousBlockId'/],
   ['a previous block as number', { previousBlockId: 9 }, /'\.previousBlockId'/],
   ['a short hash', { payloadHash: 'ab' }, /'\.payloadHash'/],
-  ['a generator that is no key', { generatorPublicKey: 'x'.repeat(64) }, /'\.generatorPublicKey'/],
+  ['a generator that is not a key', { generatorPublicKey: 'x'.repeat(64) }, /'\.generatorPublicKey'/],
   ['no signature', { blockSignature: undefined }, /'\.blockSignature'/],
-  ['transactions that are no list', { transactions: {} }, /'\.transactions' should be array/],
+  ['transactions that are not a list', { transactions: {} }, /'\.transactions' should be array/],
   ['too many transactions', { transactions: Array.from({ length: 151 }) }, /more than 150 items/],
 ] as const) {
   test(`a block with ${about} is malformed`, (t) => {

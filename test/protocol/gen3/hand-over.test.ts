@@ -54,7 +54,7 @@ test('on a chain without final blocks the estimate counts from now, not from the
   t.true(untilS > sinceS + 100 * blockTimeS && untilS < sinceS + 202 * blockTimeS);
 });
 
-test('while finality stands still the answer gives its cause instead of an estimate', (t) => {
+test('while finality is stalled, the answer gives the cause instead of an estimate', (t) => {
   const maker = grown(260);
   maker.forge({ missedSlots: 500 });
   const over = ask(maker, { sinceS: maker.tip.timestamp });
@@ -63,11 +63,11 @@ test('while finality stands still the answer gives its cause instead of an estim
   t.is(over.untilS, undefined);
   t.regex(
     over.reason,
-    /^the chain has made nothing final for \d+ minutes, .* only their signing records end the wait$/,
+    /^no block became final for \d+ minutes, .* only an import of their signing records ends the wait$/,
   );
 });
 
-test('when the chain stands still the answer gives no time in the past', (t) => {
+test('when the chain is stalled, the answer gives no time in the past', (t) => {
   for (const maker of [grown(40), grown(260)]) {
     const sinceS = maker.tip.timestamp;
     const before = ask(maker, { sinceS });
@@ -77,7 +77,10 @@ test('when the chain stands still the answer gives no time in the past', (t) => 
     t.false(over.ready);
     if (over.ready) return;
     t.is(over.untilS, undefined);
-    t.regex(over.reason, /none has come since height \d+; .*: import their signing records, or waive this with --risk/);
+    t.regex(
+      over.reason,
+      /no block has arrived since height \d+; .*: import their signing records, or skip the wait with --risk/,
+    );
   }
 });
 

@@ -43,7 +43,7 @@ test('the announced check is the one that runs, as the same object each time', (
   t.is(world.rules.primarySignatureChecks(transaction)[0], announced);
 });
 
-test('an Ed25519 edge case is no valid primary signature', (t) => {
+test('an Ed25519 edge case is not a valid primary signature', (t) => {
   const world = new TransactionWorld();
   const [vector] = ED25519_VECTORS;
   const { publicKey, signature } = vector ?? { publicKey: '', signature: '' };

@@ -68,7 +68,7 @@ function refused(
   t.is(error.code, code);
 }
 
-test('an amount that nobody signed counts in the total of its block, but is not taken from the balance', (t) => {
+test('an unsigned amount counts in the total of its block, but is not taken from the balance', (t) => {
   const maker = setUpChain();
   const transaction = registration(maker, alice, 'alice', { amount: '7' });
   t.notThrows(() => apply(maker, blockWith(maker, 7n, transaction)));
@@ -101,7 +101,7 @@ test('amounts with fractions and signs are added before the comparison', (t) => 
   refused(t, maker, blockWith(maker, 0n, none), 'BLOCK_PAYLOAD_INVALID', /not a number/);
 });
 
-test('an amount that nobody signed reduces the sum that its sender may spend', (t) => {
+test('an unsigned amount reduces the sum that its sender may spend', (t) => {
   const maker = setUpChain();
   const balance = maker.state.account(maker.transfer(alice, bob, 1n).senderId)?.balance ?? 0n;
   const spent = 25n * LSK + LSK / 10n;
@@ -113,7 +113,7 @@ test('an amount that nobody signed reduces the sum that its sender may spend', (
   refused(t, maker, blockWith(maker, rest + 2n, first, exceeds), 'BLOCK_TRANSACTION_INVALID', /total spending/);
 });
 
-test("an amount that nobody signed reduces the weight of its sender's delegates, down to the storable minimum", (t) => {
+test("an unsigned amount reduces the weight of its sender's delegates, down to the storable minimum", (t) => {
   const maker = setUpChain();
   const voted = publicKeyOf(network.delegates[0] as KeyPair);
   maker.forge({ transactions: [maker.transaction(alice, { kind: 'vote', votes: [`+${voted}`], amount: 0n })] });
@@ -204,7 +204,7 @@ test('the pool accepts members that a block and a message can hold, and no impos
   const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
   t.is(faultOf({ note: nested(255) }), undefined);
   t.regex(faultOf({ note: nested(256) }) ?? '', /nest deeper than 256 levels/);
-  for (const amount of ['-1', '0.5', 'x', '1e30']) t.regex(faultOf({ amount }) ?? '', /no amount of beddows/);
+  for (const amount of ['-1', '0.5', 'x', '1e30']) t.regex(faultOf({ amount }) ?? '', /not an amount of beddows/);
   t.regex(faultOf({ note: '\u0000' }) ?? '', /Unicode/);
 });
 

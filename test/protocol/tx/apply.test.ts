@@ -87,7 +87,7 @@ test('a name and its delegate are registered together, once', (t) => {
   ]);
 });
 
-test('two registrations of one name are valid alone but not together', (t) => {
+test('each of two registrations of the same name is valid, but not both together', (t) => {
   const world = new TransactionWorld();
   for (const person of [alice, bob]) world.fund(person);
   const both = [alice, bob].map((person) => world.signed(10, person, { username: 'ann' }));

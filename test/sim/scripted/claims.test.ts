@@ -9,7 +9,7 @@ import { silentHandlers } from '../silent-handlers.ts';
 const CLAIMANTS = 20;
 const SLOTS = 60;
 
-test('a crowd that claims a better chain and sends nothing costs at most one slot', async (t) => {
+test('peers that claim a better chain and send nothing cost at most one slot, for any number of peers', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4 });
   await scripted.slots(10);
   const { world } = scripted;

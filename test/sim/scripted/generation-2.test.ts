@@ -8,7 +8,7 @@ import { silentHandlers } from '../silent-handlers.ts';
 
 const NETWORK = { generation: 2, delegateListRoundOffset: 0 } as const;
 
-test('two halves with chains of one length and too little consent end on one chain', async (t) => {
+test('two halves with chains of equal length and too little consent converge on one chain', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(30);
   t.is(scripted.apart(0, 3), 0);
@@ -71,7 +71,7 @@ async function strangersElsewhere(scripted: ScriptedWorld, victims: readonly Sim
   }
 }
 
-test('a crowd of strangers with another broadhash does not stop a delegate from forging', async (t) => {
+test('many strangers with another broadhash do not stop a delegate from forging', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(10);
   await strangersElsewhere(scripted, scripted.world.nodes, 60);
@@ -83,7 +83,7 @@ test('a crowd of strangers with another broadhash does not stop a delegate from 
   t.is(scripted.said('FORGING_PAUSED'), 0);
 });
 
-test('the same crowd does not let a delegate forge after its own peers have left it', async (t) => {
+test('the same strangers do not let a delegate forge after its own peers have left it', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(10);
   await strangersElsewhere(scripted, [scripted.node(0)], 60);

@@ -85,7 +85,7 @@ test('two halves apart for six hours without finality meet as soon as halves apa
   t.is(scripted.said('CHAIN_SWITCHED'), 1);
 });
 
-test('a quiet network brings a late node up to date although nobody sends a block', async (t) => {
+test('a late node catches up in a quiet network in which no node sends a block', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 3, forgersOf: dealt(101, 0, 0) });
   scripted.node(2).crash();
   await scripted.slots(40);

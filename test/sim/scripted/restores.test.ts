@@ -71,7 +71,7 @@ test('a network continues by itself after all its nodes were restored without re
     await slots(1);
     const [first] = world.node(0).keys;
     const waiting = first && world.node(0).engine.forging.waiting(publicKeyOf(first));
-    t.regex(waiting?.reason ?? '', /the watermark tells of block \d+: one slot of the delegate must pass unused/);
+    t.regex(waiting?.reason ?? '', /the watermark records block \d+: the delegate must leave one slot unused/);
     t.true((waiting?.untilMs ?? 0) > world.time.nowMs);
     await slots(330);
     t.true(world.node(0).tip.height > height + 150, `${world.node(0).tip.height}, and ${height} before`);

@@ -151,7 +151,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: notes are kept, listed by prefix and removed, and are no part of the digest`, async (t) => {
+  test(`${backend}: notes are stored, listed by prefix and removed, and are not part of the digest`, async (t) => {
     await withStore(backend, (store) => {
       append(store);
       const digest = store.stateDigest();
@@ -199,7 +199,7 @@ for (const backend of BACKENDS) {
       }
       const digest = store.stateDigest();
       append(store, { reward: 5n });
-      t.is(store.stateDigest(), digest, 'blocks are no part of it');
+      t.is(store.stateDigest(), digest, 'blocks are not part of it');
       t.regex(digest, /^[0-9a-f]{64}$/);
     });
   });

@@ -16,7 +16,7 @@ const WRITER = fileURLToPath(new URL('./killed-writer.js', import.meta.url));
 /** Number of blocks that the writer reports before each kill, one entry per round. */
 const BLOCKS_BEFORE_KILL = [1, 18, 7, 33, 2];
 
-test('a killed writer loses no confirmed write, leaves no partial write, and keeps nobody out', async (t) => {
+test('a killed writer loses no confirmed write, leaves no partial write, and locks out no other process', async (t) => {
   t.timeout(300_000);
   const directory = temporaryFolder();
   try {

@@ -187,7 +187,7 @@ for (const table of STATE_TABLE_NAMES) {
       raw.transact((writer) => writer.put(entry?.key ?? Buffer.alloc(1), value));
       await raw.close();
       const error = await t.throwsAsync(openIn(directory), { code: 'STORE_DAMAGED' });
-      t.regex(error?.message ?? '', /its state is not what was written.*bloomery verify.*Restore it from a backup/);
+      t.regex(error?.message ?? '', /its state does not match its checksum.*bloomery verify.*Restore it from a backup/);
     });
   });
 }
@@ -222,7 +222,7 @@ test('a flipped bit in an undo record is found when the store is opened, and rep
       const error = await t.throwsAsync(openIn(directory), { code: 'STORE_DAMAGED' });
       t.regex(
         error?.message ?? '',
-        new RegExp(`block at height ${height} .*not what was written.*Restore it from a backup`),
+        new RegExp(`block at height ${height} .*does not match its checksum.*Restore it from a backup`),
       );
     });
   }
@@ -413,9 +413,9 @@ test('without write access a store can be read only while nobody has it open', a
     const error = t.throws(() => openForReading(directory, undefined, readOnly), { code: 'STORE_IN_USE_ELSEWHERE' });
     t.is(
       error.message,
-      `The chain store in ${directory} is in use by process ${process.pid}, and its files cannot be written to from here: ` +
-        'what is read could not be noted in them, and would be written over. Run the command where they can be written to, or ' +
-        'when that process has ended.',
+      `The chain store in ${directory} is in use by process ${process.pid}, and its files cannot be written from here, so ` +
+        'that process could overwrite pages during the read. Run the command in a place where the files can be written, or ' +
+        'after that process has ended.',
     );
     await store.close();
     writeFileSync(join(directory, 'in-use.4194399.abcdef01-5'), '');
@@ -520,7 +520,7 @@ test('a folder in the place of the lock file is refused', async (t) => {
     rmSync(join(directory, 'lock.mdb'));
     mkdirSync(join(directory, 'lock.mdb'));
     const error = await t.throwsAsync(openIn(directory), { code: 'STORE_UNREADABLE' });
-    t.regex(error?.message ?? '', /lock\.mdb is no file/);
+    t.regex(error?.message ?? '', /lock\.mdb is not a file/);
   });
 });
 

@@ -56,7 +56,7 @@ test('a reader that moves shows the last commit, even if it read earlier in the 
   t.is(reader.current.store.stateDigest(), store.stateDigest());
 });
 
-test('an old moment stays open until its last question is answered, and is then closed', async (t) => {
+test('an old snapshot stays open until its last query is answered, and is then closed', async (t) => {
   const { store, reader, pass } = await setUpReader(t);
   const old = reader.current;
   const digest = store.stateDigest();
@@ -80,7 +80,7 @@ test('an old moment stays open until its last question is answered, and is then 
   t.is(reader.current.store.stateDigest(), store.stateDigest());
 });
 
-test('a moment without questions is closed when the reader moves, so that its pages can be used again', async (t) => {
+test('a snapshot without open queries is closed when the reader moves, so that its pages can be used again', async (t) => {
   const { store, reader } = await setUpReader(t);
   const old = reader.current;
   followHistory(store, HEIGHT + 1);
@@ -91,7 +91,7 @@ test('a moment without questions is closed when the reader moves, so that its pa
   t.throws(() => old.store.stateDigest(), { code: 'STORE_CLOSED' });
 });
 
-test('a question that takes too long fails, and the moment of newer questions stays open', async (t) => {
+test('a query that takes too long fails, and the snapshot of newer queries stays open', async (t) => {
   const { store, reader, pass } = await setUpReader(t);
   const old = reader.current;
   let answer: () => void = () => undefined;
@@ -107,7 +107,7 @@ test('a question that takes too long fails, and the moment of newer questions st
   t.is(reader.current.store.stateDigest(), store.stateDigest());
 });
 
-test('a refused moment is closed', async (t) => {
+test('a refused snapshot is closed', async (t) => {
   const { store, reader } = await setUpReader(t);
   followHistory(store, HEIGHT + 1);
   const seen: (() => string)[] = [];

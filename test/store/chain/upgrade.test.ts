@@ -144,7 +144,7 @@ for (const layout of ['4', '5', '6', '7']) {
     t.is(store.tip()?.height, HEIGHT - 1);
   });
 
-  test(`a store of this layout that a flipped bit labels ${layout} keeps all its data`, (t) => {
+  test(`a store of this layout whose layout number became ${layout} by a flipped bit keeps all its data`, (t) => {
     const keys = new MemoryKeyValue();
     followHistory(chainStoreOver(keys, OPTIONS, 'memory'), 60);
     const expected = rawDump(keys);

@@ -117,7 +117,7 @@ test('a claim of another container counts while its process lives, paused or not
   t.deepEqual(readdirSync(folder), []);
 });
 
-test("a holder answers on its socket until it releases the lock, however long the folder's path is", (t) => {
+test("the holder of a lock answers on its socket until it releases the lock, however long the folder's path is", (t) => {
   const folder = join(temporaryFolder(t), 'x'.repeat(200));
   mkdirSync(folder);
   const lock = takeLock(folder, 'thing', systemClock);
@@ -127,7 +127,7 @@ test("a holder answers on its socket until it releases the lock, however long th
   t.false(isHolderListening(folder, socket));
 });
 
-test('a claim of another container from before the clock was set back keeps nobody out', (t) => {
+test('a claim of another container from before the clock was set back locks out no process', (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
   const [claim = ''] = claimsOf(folder);
@@ -167,7 +167,7 @@ test('a fresh claim of a living process is never removed', async (t) => {
   );
 });
 
-test('a killed owner that its parent does not reap keeps nobody out', async (t) => {
+test('a killed owner that its parent does not reap locks out no process', async (t) => {
   const folder = temporaryFolder(t);
   const script = '"$0" "$1" "$2" & exec sleep 60';
   const { pid, word } = await holderOf(t, 'sh', ['-c', script, process.execPath, HOLDER, folder]);

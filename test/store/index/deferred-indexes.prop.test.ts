@@ -170,7 +170,7 @@ test('a failed transaction between the steps ends them, and the next backfill st
   const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
   t.false(steps.next().done);
   t.throws(() => fail(deferred, 5, false));
-  t.throws(() => steps.next(), { message: /what indexes lack is in memory until the backfill ends/ });
+  t.throws(() => steps.next(), { message: /the pending entries are in memory until the backfill ends/ });
   t.is(deferred.indexLag, lag);
   for (const _ of deferred.backfill({ pagesMax: 1 })) continue;
   t.deepEqual(dump(deferred), dump(prompt));

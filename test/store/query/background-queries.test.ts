@@ -54,7 +54,7 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: a list that was made while the chain changed answers no later question`, async (t) => {
+  test(`${backend}: a list that was collected while the chain changed is not reused for later queries`, async (t) => {
     await withStore(backend, async (store) => {
       const dice = new Dice(6);
       grow(store, dice, 30);

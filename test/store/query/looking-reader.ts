@@ -38,9 +38,9 @@ const reader = new ChainReader(
 
 async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
   reader.move();
-  const moment = reader.current;
-  return moment.hold(async () => {
-    const chain = createQueries(moment.store, params);
+  const snapshot = reader.current;
+  return snapshot.hold(async () => {
+    const chain = createQueries(snapshot.store, params);
     const { items, total } = await chain.transactions(query);
     // The writer can write between any two queries of the snapshot.
     await new Promise((resolve) => setImmediate(resolve));
@@ -54,7 +54,7 @@ async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
       // A walk that repeats entries must end, so that the comparison can fail.
     } while (after !== undefined && walk.length <= chain.transactionCount());
     return {
-      ...{ at, total, walk, tipId: moment.store.tip()?.id ?? '' },
+      ...{ at, total, walk, tipId: snapshot.store.tip()?.id ?? '' },
       page: items.map(({ transaction }) => transaction.id),
       count: chain.transactionCount(),
     };

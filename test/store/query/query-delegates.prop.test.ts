@@ -47,13 +47,13 @@ for (const backend of BACKENDS) {
       fc.asyncProperty(fc.nat(), fc.array(query, { minLength: 20, maxLength: 20 }), async (seed, queries) => {
         await withStore(backend, async (store) => {
           const { accounts } = build(store, new Dice(seed), 20);
-          const standing = [...store.delegates()].sort(
+          const ranked = [...store.delegates()].sort(
             (a, b) => Number(b.voteWeight - a.voteWeight) || (a.publicKey < b.publicKey ? -1 : 1),
           );
           for (const { filters: given, generation, ...rest } of queries) {
             const chain = createQueries(store, paramsWith({ generation: generation === 2 ? 2 : 3 }));
             const wanted = { ...given, ...rest } as DelegateQuery;
-            const all = standing.map((delegate, i) => {
+            const all = ranked.map((delegate, i) => {
               const account = accounts.find((one) => one.address === delegate.address);
               if (account === undefined) throw new Error('a delegate has an account');
               const slots = account.producedBlocks + account.missedBlocks;

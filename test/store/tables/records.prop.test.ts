@@ -125,7 +125,7 @@ test('amounts are ordered like their bytes, for any sign and size', (t) => {
   );
 });
 
-test('bytes that are no record count as a damaged store', (t) => {
+test('bytes that are not a record count as a damaged store', (t) => {
   const bytes = encodeDelegate({
     publicKey: '00'.repeat(32),
     address: '1L',

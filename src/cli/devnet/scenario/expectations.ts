@@ -19,7 +19,7 @@ export interface Difference {
 export interface Scene {
   readonly nodes: () => readonly Pick<SupervisedNode, 'node' | 'stateName'>[];
   /** Address of a named account; an address is returned unchanged. */
-  readonly addressOf: (who: string) => string;
+  readonly addressOf: (account: string) => string;
 }
 
 /** Time limit of an answer. The time limit is long, because a scenario must not fail on an overloaded machine. */
@@ -77,10 +77,10 @@ export class Expectations {
       case 'sameBlock':
         return sameBlock(nodes, condition.isSame);
       case 'account': {
-        const address = this.#scene.addressOf(condition.who);
+        const address = this.#scene.addressOf(condition.account);
         return this.#each(
           nodes,
-          `LSK of ${condition.who}`,
+          `LSK of ${condition.account}`,
           condition.balance,
           ({ url }) => balanceOf(url, address),
           lskText,

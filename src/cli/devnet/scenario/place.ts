@@ -32,7 +32,7 @@ export class Place {
     const [error] = document.errors;
     if (error !== undefined) {
       const line = lines.linePos(error.pos[0]).line;
-      throw invalid(file, line, `it is no YAML: ${error.message.replace(/\s*\n[^]*$/, '')}`);
+      throw invalid(file, line, `it is not YAML: ${error.message.replace(/\s*\n[^]*$/, '')}`);
     }
     return new Place(source, document.contents, 1);
   }

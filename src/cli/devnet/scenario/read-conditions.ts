@@ -2,7 +2,7 @@
 
 import type { Place } from './place.ts';
 import type { Bounds, Condition, Expected } from './scenario.ts';
-import { lskIn, nodesIn, whoIn } from './values.ts';
+import { lskIn, nodesIn, accountIn } from './values.ts';
 
 /** A function that reads the value of a condition. */
 type ReadClaim = (value: Place) => Condition;
@@ -21,7 +21,7 @@ const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
     const members = value.known('`account`', ['of', 'balance']);
     const [of, balance] = [members.get('of'), members.get('balance')];
     if (of === undefined || balance === undefined) throw value.fault('`account` must have `of` and `balance`');
-    return { kind: 'account', who: whoIn(of), balance: boundsIn(balance, lskIn, undefined) };
+    return { kind: 'account', account: accountIn(of), balance: boundsIn(balance, lskIn, undefined) };
   },
   metric: (value) => {
     const members = value.known('`metric`', ['name', 'labels', 'equals', 'min', 'max']);
@@ -53,7 +53,7 @@ export function readConditions(
 ): { readonly conditions: readonly Condition[]; readonly named: Pick<Expected, 'nodes'> } {
   const members = place.known('`expect`', [...Object.keys(CONDITIONS), 'nodes']);
   const conditions = [...members].flatMap(([name, value]) => CONDITIONS[name]?.(value) ?? []);
-  if (conditions.length === 0) throw place.fault('`expect` must say what is expected');
+  if (conditions.length === 0) throw place.fault('`expect` needs at least one condition');
   const of = members.get('nodes');
   return { conditions, named: of === undefined ? {} : { nodes: nodesIn(of, nodes) } };
 }
@@ -92,7 +92,7 @@ function memberBounds<T extends number | bigint>(
     return found === undefined ? undefined : read(found);
   });
   if (equals !== undefined && (min !== undefined || max !== undefined)) {
-    throw place.fault('`equals` stands alone, without `min` and `max`');
+    throw place.fault('`equals` cannot be combined with `min` or `max`');
   }
   if (equals !== undefined) return { min: equals, max: equals };
   if (min === undefined && max === undefined) throw place.fault('give `min`, `max` or `equals`');

@@ -7,7 +7,7 @@ import { isSnapshotName } from '../snapshots.ts';
 import type { Place } from './place.ts';
 import { readConditions } from './read-conditions.ts';
 import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
-import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, whoIn } from './values.ts';
+import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, accountIn } from './values.ts';
 
 /** Maximum duration of a wait. A longer wait is probably a mistake of units. */
 const WAIT_MS_MAX = 3_600_000;
@@ -47,7 +47,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
   revert: named('revert'),
   fund: (value) => {
     const [to, amount] = required(value, '`fund`', ['to', 'amount']);
-    return { kind: 'fund', to: whoIn(to), amount: positiveAmountIn(amount) };
+    return { kind: 'fund', to: accountIn(to), amount: positiveAmountIn(amount) };
   },
   transfer: (value, nodes) => {
     const members = value.known('`transfer`', ['from', 'to', 'amount', 'node']);
@@ -58,7 +58,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
     return {
       kind: 'transfer',
       from: sender,
-      to: whoIn(to),
+      to: accountIn(to),
       amount: positiveAmountIn(amount),
       node: node === undefined ? 0 : nodeIn(node, nodes),
     };
@@ -124,7 +124,7 @@ function partsIn(place: Place, nodes: number): readonly (readonly number[])[] {
     : place.parsed('`partition`', (text) => partsOfText([text]));
   const all = parts.flatMap((part) => checkedNodes(place, part, nodes));
   const twice = all.find((node, position) => all.indexOf(node) !== position);
-  if (twice !== undefined) throw place.fault(`node ${twice} is named twice: it can be of one part only`);
+  if (twice !== undefined) throw place.fault(`node ${twice} is listed twice: a node can be in one part only`);
   if (parts.length < 2 && all.length === nodes) throw place.fault('one part of all nodes cuts nothing: name two parts');
   return parts;
 }

@@ -52,7 +52,7 @@ class Player {
   constructor(run: ScenarioRun) {
     this.#run = run;
     const { nodes } = run.session;
-    this.#expectations = new Expectations({ nodes, addressOf: (who) => this.#addressOf(who) });
+    this.#expectations = new Expectations({ nodes, addressOf: (account) => this.#addressOf(account) });
   }
 
   /**
@@ -131,8 +131,8 @@ class Player {
     throw new ProtocolError('USAGE', { name }, `there is no account ${name}: there are ${known.join(', ')} and so on`);
   }
 
-  #addressOf(who: string): string {
-    return /^[0-9]/.test(who) ? who : this.#accountOf(who).address;
+  #addressOf(account: string): string {
+    return /^[0-9]/.test(account) ? account : this.#accountOf(account).address;
   }
 
   async #sleep(ms: number): Promise<void> {

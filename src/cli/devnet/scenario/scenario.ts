@@ -60,7 +60,7 @@ export type Condition =
    */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
   /** Balance in beddows, on each node. */
-  | { readonly kind: 'account'; readonly who: string; readonly balance: Bounds<bigint> }
+  | { readonly kind: 'account'; readonly account: string; readonly balance: Bounds<bigint> }
   /** Number of transactions in all queues of the pool, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
   /** The condition that no node has penalised or banned a peer. */

@@ -24,10 +24,10 @@ export function checkedNodes(place: Place, found: readonly number[], nodes: numb
 }
 
 /** Reads an address, or the name of an account of the network. */
-export function whoIn(place: Place): string {
-  const who = place.text('an account');
-  if (ACCOUNT_NAME.test(who) || addressFault(who) === undefined) return who;
-  throw place.fault(`\`${who}\` is neither the name of an account, such as account_1, nor an address`);
+export function accountIn(place: Place): string {
+  const account = place.text('an account');
+  if (ACCOUNT_NAME.test(account) || addressFault(account) === undefined) return account;
+  throw place.fault(`\`${account}\` is neither the name of an account, such as account_1, nor an address`);
 }
 
 /**

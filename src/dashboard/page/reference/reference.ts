@@ -76,5 +76,5 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   clearTimeout(timer);
   await reader.cancel();
   // The text begins with a colon, which marks a comment in an event stream.
-  return text.trim() === '' ? `: nothing came in the ${STREAM_SHOWN_MS / 1000} s that are shown here\n` : text;
+  return text.trim() === '' ? `: no event arrived in the ${STREAM_SHOWN_MS / 1000} s that are shown here\n` : text;
 }

@@ -7,36 +7,36 @@
 import { eventText, type NodeEvent } from './event.ts';
 
 /** Time between two writes, in milliseconds. */
-const GATHER_MS = 25;
+const BATCH_MS = 25;
 /**
  * Maximum number of characters that are collected for one write. With this maximum, the writes to a subscriber are at
  * most 10 MB in a second.
  */
-const MOMENTS_CHARS_MAX = 256 * 1024;
+const BATCH_CHARS_MAX = 256 * 1024;
 
-export interface Moment {
+export interface BatchedEvent {
   readonly event: NodeEvent;
   readonly text: string;
 }
 
-export class Moments {
-  readonly #tell: (moments: readonly Moment[]) => void;
-  #gathered: Moment[] = [];
+export class EventBatcher {
+  readonly #write: (events: readonly BatchedEvent[]) => void;
+  #batch: BatchedEvent[] = [];
   #chars = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param tell writes the collected events */
-  constructor(tell: (moments: readonly Moment[]) => void) {
-    this.#tell = tell;
+  /** @param write writes the collected events */
+  constructor(write: (events: readonly BatchedEvent[]) => void) {
+    this.#write = write;
   }
 
   /** @returns false when the event was dropped */
   add(event: NodeEvent): boolean {
-    if (this.#chars >= MOMENTS_CHARS_MAX) return false;
+    if (this.#chars >= BATCH_CHARS_MAX) return false;
     const text = eventText(event, undefined);
-    this.#gathered.push({ event, text });
+    this.#batch.push({ event, text });
     this.#chars += text.length;
-    this.#timer ??= setTimeout(() => this.flush(), GATHER_MS).unref();
+    this.#timer ??= setTimeout(() => this.flush(), BATCH_MS).unref();
     return true;
   }
 
@@ -44,9 +44,9 @@ export class Moments {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const gathered = this.#gathered;
-    this.#gathered = [];
+    const batch = this.#batch;
+    this.#batch = [];
     this.#chars = 0;
-    if (gathered.length > 0) this.#tell(gathered);
+    if (batch.length > 0) this.#write(batch);
   }
 }

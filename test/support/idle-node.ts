@@ -19,7 +19,7 @@ import { createQueries } from '../../src/store/query/queries.ts';
 import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 
-export interface RestingNodeOptions {
+export interface IdleNodeOptions {
   /** A stored chain that is empty or has only the genesis block. */
   readonly chain: StoredChain;
   readonly rules: Rules;
@@ -29,7 +29,7 @@ export interface RestingNodeOptions {
   readonly nowMs: () => number;
 }
 
-export function restingNode({ chain: store, rules, genesis, nowMs, ...options }: RestingNodeOptions): LocalNodeApi {
+export function idleNode({ chain: store, rules, genesis, nowMs, ...options }: IdleNodeOptions): LocalNodeApi {
   const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const clock: Clock = { nowMs, after: () => ({ cancel: () => undefined }) };
   const identity: NodeIdentity = {

@@ -1,5 +1,5 @@
 /**
- * Notes which signing records were imported on this machine, and into which folders. The notes are beside the
+ * Records which signing records were imported on this machine, and into which folders. These records are beside the
  * watermarks. Only one node may use a record, but an operator can copy the record's file.
  */
 
@@ -10,7 +10,7 @@ import { checkedLine, contentOf } from './checked-lines.ts';
 import { idOfRecord, type SigningRecord } from './signing-record.ts';
 
 /** The folder into which a record was imported. */
-export interface TakenRecord {
+export interface ImportedRecord {
   /** Data folder of a node for one network. */
   readonly into: string;
   /** Unix time in whole seconds. */
@@ -20,7 +20,7 @@ export interface TakenRecord {
 /** Number of digits of an id in file names, which is enough to distinguish records. */
 const ID_DIGITS = 32;
 
-export class TakenRecords {
+export class ImportedRecords {
   readonly #folder: string;
 
   /**
@@ -31,25 +31,25 @@ export class TakenRecords {
   }
 
   /**
-   * @returns undefined when there is no readable note
+   * @returns undefined when there is no readable record of an import
    */
-  find(record: SigningRecord): TakenRecord | undefined {
+  find(record: SigningRecord): ImportedRecord | undefined {
     let content: unknown;
     try {
       content = contentOf(readFileSync(this.#file(record), 'utf8').trimEnd());
     } catch {
       return undefined;
     }
-    const { into, atS } = (content ?? {}) as Partial<TakenRecord>;
+    const { into, atS } = (content ?? {}) as Partial<ImportedRecord>;
     return typeof into === 'string' && Number.isSafeInteger(atS) ? { into, atS: atS ?? 0 } : undefined;
   }
 
   /**
-   * Writes a note. The note is on the disk when this function returns.
+   * Records an import. The file is on the disk when this function returns.
    *
    * @throws errors of the system
    */
-  note(record: SigningRecord, { into, atS }: TakenRecord): void {
+  add(record: SigningRecord, { into, atS }: ImportedRecord): void {
     const file = this.#file(record);
     const draft = `${file}.${process.pid}.new`;
     makeFolder(this.#folder, 0o700);

@@ -1,12 +1,12 @@
 /**
- * Remembers the blocks that were received as events of a node, so that a block that the node sends twice is reported
- * only once.
+ * Tracks the chain that a node has sent in its event stream. After a lost connection, the node sends some blocks again.
+ * The tracked chain drops repeated blocks, and inserts the reverts that the stream has left out.
  */
 
 import type { Block } from '../../protocol/types.ts';
 import type { ChainChange } from '../../sinks/source.ts';
 
-export class ToldChain {
+export class StreamedChain {
   /** Ids of blocks that may still be reverted, and of the newest final block; ascending and without a gap. */
   readonly #ids = new Map<number, string>();
   readonly #depth: number | undefined;
@@ -27,7 +27,7 @@ export class ToldChain {
   }
 
   /** Lowest height that must be sent again after a lost connection. */
-  firstOpen(): number {
+  resumeHeight(): number {
     const [lowest = this.#next] = this.#ids.keys();
     return lowest;
   }
