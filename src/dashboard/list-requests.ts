@@ -87,7 +87,8 @@ export function transactionsRequest(filters: Filters, page: PageOfList, hasSecon
   ] as const) {
     if (value === undefined) continue;
     const address = addressOf(value);
-    if (address === undefined) return { field, problem: `${value} is not an address: an address is digits followed by L.` };
+    if (address === undefined)
+      return { field, problem: `${value} is not an address: an address is digits followed by L.` };
     query.set(name, address);
   }
   for (const [field, name, value] of [
@@ -96,7 +97,8 @@ export function transactionsRequest(filters: Filters, page: PageOfList, hasSecon
   ] as const) {
     if (value === undefined) continue;
     const beddows = beddowsOf(value);
-    if (beddows === undefined) return { field, problem: `${value} is not an amount: write LSK with at most 8 decimals.` };
+    if (beddows === undefined)
+      return { field, problem: `${value} is not an amount: write LSK with at most 8 decimals.` };
     query.set(name, beddows);
   }
   if (text !== undefined) query.set('data', `%${text}%`);

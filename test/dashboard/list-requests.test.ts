@@ -53,7 +53,10 @@ test('filters of transactions are sent under the names that the node uses, in bo
 });
 
 test('a request that cannot be sent shows a message instead', (t) => {
-  t.regex(asked(transactionsRequest({ from: 'genesis_1' }, PAGE, true))['problem'] ?? '', /genesis_1 is not an address/);
+  t.regex(
+    asked(transactionsRequest({ from: 'genesis_1' }, PAGE, true))['problem'] ?? '',
+    /genesis_1 is not an address/,
+  );
   t.regex(asked(transactionsRequest({ min: 'much' }, PAGE, true))['problem'] ?? '', /much is not an amount/);
   t.regex(asked(transactionsRequest({ max: '0.123456789' }, PAGE, true))['problem'] ?? '', /8 decimals/);
   t.regex(asked(blocksRequest({ delegate: 'nobody' }, PAGE, () => undefined))['problem'] ?? '', /nobody/);

@@ -151,7 +151,7 @@ test('messages arrive unchanged, and this generation never sends whole transacti
   await closeAll(a, b);
 });
 
-test("a node of another network or protocol is refused with the code and text of the reference", async (t) => {
+test('a node of another network or protocol is refused with the code and text of the reference', async (t) => {
   const a = await startNode();
   const foreign = await startNode({}, { networkIdentifier: OTHER_NETWORK });
   const later = await startNode({}, { protocolVersion: '3.0' });

@@ -72,7 +72,7 @@ test('blocks too large for one answer are served in parts, at least one per answ
   t.is(heights(await limited(1)).length, 1);
 });
 
-test("blocks after an id that is not in this chain are refused with the error text of the reference", async (t) => {
+test('blocks after an id that is not in this chain are refused with the error text of the reference', async (t) => {
   const error = await t.throwsAsync(serve(3).ask({ kind: 'blocksAfter', blockId: '77' }), {
     instanceOf: ProtocolError,
   });
