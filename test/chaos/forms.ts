@@ -123,13 +123,15 @@ async function killReaders(flags: ChaosFlags): Promise<boolean> {
   const kills = flags.readerKills;
   say(`${kills} kills of processes that read beside a node, and ${kills} of the node, seed ${flags.seed}`);
   const chance = chanceOf(flags.seed);
-  const { load, replacedMs, answeredMs, stale, wrong, grown } = await runReaderKills({
+  const { load, replacedMs, answeredMs, stale, wrong, readerLog, grown } = await runReaderKills({
     ...{ kills, nodeKills: kills, chance, say },
   });
   say(`${load.answered} requests answered, ${load.ofKilled} ended with their reader, ${load.lost.length} lost`);
   say(`replaced within ${figuresOf(replacedMs)}, the node answered within ${figuresOf(answeredMs)}`);
   say(`the store grew by ${grown.bytes} bytes in ${grown.blocks} blocks`);
   for (const line of [...load.lost, ...stale, ...wrong]) say(line);
+  // The node itself ends a reader that hangs. The log then explains the lost requests.
+  if (load.lost.length > 0) for (const line of readerLog) if (!line.includes('HTTP_READER_LOST')) say(line);
   return load.lost.length + stale.length + wrong.length === 0;
 }
 

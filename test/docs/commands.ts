@@ -76,7 +76,10 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   events: { file: 'http/events.test.ts', title: 'EVENT_STEPS' },
   metrics: { file: 'devnet/operate.test.ts', title: 'every panel of the Grafana file finds its metrics' },
   format: { file: 'check.js', title: 'check:format' },
-  differential: { file: 'differential/differential.test.ts', title: 'accepts and refuses what the reference' },
+  differential: {
+    file: 'differential/differential.test.ts',
+    title: 'accepts and refuses the same blocks as the reference',
+  },
   fuzz: FUZZ,
   golden: { file: 'golden/main.ts', title: 'compareAnswers' },
   guide: { file: 'guide/guide.test.ts', title: 'the guide makes an account of generation' },
