@@ -137,7 +137,7 @@ test('a revert needs an earlier step that makes its snapshot', (t) => {
 test('a day that the month does not have is refused with its line', (t) => {
   t.throws(() => steps('heal', 'warp: 2030-02-30'), {
     code: 'SCENARIO_INVALID',
-    message: /a\.yaml: line 5:.*no time to come/,
+    message: /a\.yaml: line 5:.*is not a time in the future/,
   });
 });
 
