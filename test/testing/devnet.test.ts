@@ -296,7 +296,7 @@ test('impossible operations are refused with the reason', async (t) => {
     });
     t.throws(() => net.account('nobody'), { message: /no account nobody/ });
     await t.throwsAsync(net.mine(0), { instanceOf: RangeError });
-    await t.throwsAsync(net.delay('2h'), { message: /no delay/ });
+    await t.throwsAsync(net.delay('2h'), { message: /is not a delay/ });
     await t.throwsAsync(net.delay(1, [1]), { message: 'there is no node 1: the last one is 0' });
     await t.throwsAsync(net.loss(2), { message: /from 0 to 1/ });
     await t.throwsAsync(net.skew(0, 'now'), { message: /not a clock offset/ });
