@@ -7,7 +7,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 import { benchBlocks } from './overview.ts';
-import { benchCycles, benchDevnet, benchSubscribers, benchSlots } from './running.ts';
+import { benchCycles, benchDevnet, benchForging, benchSubscribers, benchSlots } from './running.ts';
 import { benchScale } from './scale.ts';
 import { benchProcesses } from './reader-rates.ts';
 import { benchFork, benchStart } from './starts.ts';
@@ -25,6 +25,7 @@ interface Flags {
   readonly processes?: true;
   readonly subscribers?: true;
   readonly slots?: true;
+  readonly forging?: number | true;
   readonly start?: string | true;
   readonly fork?: number | true;
   readonly runs?: number;
@@ -36,10 +37,11 @@ interface Flags {
 const SHORT_CHAINS = { shortHeight: 2000, longHeight: 8000, fullHeight: 20_000 };
 const LONG_CHAINS = { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_000 };
 
+const FORGING_MINUTES = 10;
 const SCALE_MILLIONS = [1, 5, 20];
 
 /** Options that each select one measurement. The program refuses two such options at once. */
-const PARTS = ['import', 'http', 'scale', 'processes', 'subscribers', 'slots', 'start', 'fork', 'cycles'];
+const PARTS = ['import', 'http', 'scale', 'processes', 'subscribers', 'slots', 'forging', 'start', 'fork', 'cycles'];
 
 const flags = new Command('bench')
   .description(
@@ -63,6 +65,7 @@ const flags = new Command('bench')
   .addOption(part('--processes', 'what a request costs one, two and three reading processes'))
   .addOption(part('--subscribers', 'forge beside event subscribers'))
   .addOption(part('--slots', 'how soon blocks come in their slots'))
+  .addOption(part('--forging [minutes]', 'forge beside readers at full load, 10 minutes').argParser(positive))
   .addOption(part('--start [directory]', 'time until a devnet forges, alternating with the build in another folder'))
   .addOption(part('--fork [accounts]', 'how soon a devnet forges that begins from an existing chain').argParser(whole))
   .option('--runs <number>', 'how often --start (20) and --fork (3) are measured', whole)
@@ -84,6 +87,7 @@ async function main({ import: isImport, long, ...given }: Flags): Promise<void> 
   if (given.processes === true) return benchProcesses(given.seconds);
   if (given.subscribers === true) return benchSubscribers();
   if (given.slots === true) return benchSlots();
+  if (given.forging !== undefined) return benchForging(numberOf(given.forging) ?? FORGING_MINUTES);
   if (given.cycles !== undefined) return benchCycles(numberOf(given.cycles), given.height);
   if (given.fork !== undefined) return benchFork(given.runs, numberOf(given.fork));
   if (given.start !== undefined) return benchStart(given.runs, given.start === true ? undefined : given.start);

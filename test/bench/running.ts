@@ -1,17 +1,20 @@
 /**
- * Prints figures of running nodes: forging in their slots, forging beside event subscribers, and reverting to
- * snapshots.
+ * Prints figures of running nodes: forging in their slots, forging beside event subscribers and beside readers, and
+ * reverting to snapshots.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';
 import { measureDevnet } from './devnet.ts';
 import { measureEventSubscribers } from './event-subscribers.ts';
+import { measureForgingBesideReaders } from './forging-beside-readers.ts';
 import { measureSlots } from './slots.ts';
 import { runCycles } from './snapshot-cycles.ts';
 import { figure, middle, printTable } from './chains.ts';
 
 const EVENT_SUBSCRIBERS = 1000;
 const SUBSCRIBER_BLOCKS = 20;
+const FORGING_READERS = 2;
+const FORGING_CONNECTIONS = 48;
 const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
@@ -43,6 +46,21 @@ export async function benchSubscribers(): Promise<void> {
     ['worst', `${figure(lastReceivedMs.worst)} ms`],
     ['blocks that a subscriber did not receive', String(missing)],
   ]);
+}
+
+export async function benchForging(minutes: number): Promise<void> {
+  const { slots, missed, requestsPerSecond, p99Ms } = await measureForgingBesideReaders({
+    processes: FORGING_READERS,
+    connections: FORGING_CONNECTIONS,
+    durationMs: minutes * 60_000,
+  });
+  printTable(`Forging every slot beside ${FORGING_READERS} reading processes at full load, ${minutes} minutes`, [
+    ['slots', figure(slots)],
+    ['slots missed', missed.length === 0 ? '0' : `${missed.length}: ${missed.join(', ')}`],
+    ['requests/s', figure(requestsPerSecond)],
+    ['99 of 100 requests within', `${figure(p99Ms, 1)} ms`],
+  ]);
+  if (missed.length > 0) process.exitCode = 1;
 }
 
 export async function benchSlots(): Promise<void> {
