@@ -4,6 +4,8 @@
  * have received the block.
  */
 
+import type { Status } from './answers.ts';
+
 export interface Sample {
   readonly atMs: number;
   readonly percent: number;
@@ -45,4 +47,28 @@ export function steadyLag(samples: readonly Sample[]): number {
 /** Returns the highest percentage of all samples; undefined without samples. */
 export function steadyPercent(samples: readonly Sample[]): number | undefined {
   return samples.length === 0 ? undefined : Math.max(...samples.map(({ percent }) => percent));
+}
+
+/** Below this percentage of peers with the node's tip, the node is probably on another chain than most of its peers. */
+export const CONSENSUS_PERCENT_MIN = 51;
+
+export type NodeState = 'no answer' | 'catching up' | 'behind' | 'low consensus' | 'in step';
+
+/**
+ * Returns the state of one of several nodes.
+ *
+ * @param status undefined while the node does not answer
+ * @param percent recent percentage of its peers that have its tip, as `steadyPercent` returns it
+ * @param highest height of the highest node
+ */
+export function nodeStateOf(
+  status: Pick<Status, 'height' | 'syncing' | 'isAlone'> | undefined,
+  percent: number | undefined,
+  highest: number,
+): NodeState {
+  if (status === undefined) return 'no answer';
+  if (status.syncing) return 'catching up';
+  if (highest - status.height >= BEHIND_BLOCKS_MIN) return 'behind';
+  const isLow = status.isAlone !== true && percent !== undefined && percent < CONSENSUS_PERCENT_MIN;
+  return isLow ? 'low consensus' : 'in step';
 }

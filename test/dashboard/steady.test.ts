@@ -1,5 +1,13 @@
 import test from 'ava';
-import { BEHIND_MS, STEADY_MS, steadyLag, steadyPercent, withSample, type Sample } from '../../src/dashboard/steady.ts';
+import {
+  BEHIND_MS,
+  nodeStateOf,
+  STEADY_MS,
+  steadyLag,
+  steadyPercent,
+  withSample,
+  type Sample,
+} from '../../src/dashboard/steady.ts';
 
 function after(...percents: readonly number[]): readonly Sample[] {
   return percents.reduce<readonly Sample[]>((samples, percent, index) => {
@@ -30,4 +38,16 @@ test('a node is behind only when each answer of some time says so', (t) => {
   t.is(steadyLag(lagging(...Array.from({ length: needed }, () => 4))), 4);
   t.is(steadyLag(lagging(0, ...Array.from({ length: needed - 1 }, () => 4))), 0);
   t.is(steadyLag(lagging(0, ...Array.from({ length: needed }, (_, index) => 9 - index))), 9 - needed + 1);
+});
+
+test('a node at the height of the others is in step only if its peers have its tip', (t) => {
+  const status = { height: 10, syncing: false };
+  t.is(nodeStateOf(undefined, undefined, 10), 'no answer');
+  t.is(nodeStateOf({ ...status, syncing: true }, 0, 10), 'catching up');
+  t.is(nodeStateOf(status, 100, 12), 'in step');
+  t.is(nodeStateOf(status, 100, 13), 'behind');
+  t.is(nodeStateOf(status, 51, 10), 'in step');
+  t.is(nodeStateOf(status, 50, 10), 'low consensus', 'the node can be on another chain of the same height');
+  t.is(nodeStateOf(status, undefined, 10), 'in step', 'the percentage is unknown until the first answer');
+  t.is(nodeStateOf({ ...status, isAlone: true }, 0, 10), 'in step', 'a node without peers has no consensus');
 });

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { hasFinality, isConnected, type BranchChange } from '../answers.ts';
 import { countOf, countText, sinceText } from '../format.ts';
 import { roundOf } from '../round.ts';
-import { BEHIND_BLOCKS_MIN } from '../steady.ts';
+import { BEHIND_BLOCKS_MIN, CONSENSUS_PERCENT_MIN } from '../steady.ts';
 import { BlockTable } from './blocks.tsx';
 import { BlockChart } from './chart.tsx';
 import { useLive, useNow } from './hooks.ts';
@@ -73,7 +73,7 @@ function Figures({ live }: { live: LiveState }) {
   const connected = peers.filter(isConnected).length;
   // `consensus` is the highest share of the last seconds. A node without peers has no consensus, even if it had peers
   // seconds ago. While a node catches up, its tip is behind the tips of its peers.
-  const isSplit = status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_MIN));
+  const isSplit = status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_PERCENT_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
   const waiting = forging?.filter((delegate) => delegate.waiting !== undefined).length ?? 0;
   return (
@@ -116,7 +116,6 @@ function Figures({ live }: { live: LiveState }) {
 
 /** Age of the tip in slots. With an older tip, either no delegate forges or the node receives no blocks. */
 const STALE_SLOTS = 5;
-const CONSENSUS_MIN = 51;
 
 function Figure({
   name,

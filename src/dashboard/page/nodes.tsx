@@ -2,7 +2,7 @@
 
 import { hasFinality, type Reader } from '../answers.ts';
 import { countText, sinceText } from '../format.ts';
-import { BEHIND_BLOCKS_MIN } from '../steady.ts';
+import { nodeStateOf, type NodeState } from '../steady.ts';
 import { useLive, useNow } from './hooks.ts';
 import type { NodeRow } from './live.ts';
 import { BlockLink, Table, type Column } from './parts.tsx';
@@ -13,13 +13,20 @@ const FINALIZED: Column<NodeRow> = {
   cell: ({ status }) => (status === undefined ? '–' : countText(status.chainMaxHeightFinalized)),
 };
 
+const STATE_BADGES: Readonly<Record<NodeState, string>> = {
+  'no answer': 'bad',
+  'catching up': '',
+  behind: 'bad',
+  'low consensus': 'bad',
+  'in step': 'good',
+};
+
 export function NodesTable() {
   const { nodes, constants, status, connection } = useLive();
   // The row of this node uses the live state, which has each block at once. The rows of other nodes are polled every
   // few seconds.
   const own = connection === 'lost' ? undefined : status;
   const highest = Math.max(...nodes.map(({ status }) => status?.height ?? 0));
-  const behind = ({ status }: NodeRow): boolean => status !== undefined && highest - status.height >= BEHIND_BLOCKS_MIN;
   return (
     <Table
       caption="Nodes on this machine"
@@ -40,10 +47,9 @@ export function NodesTable() {
         },
         {
           name: 'State',
-          cell: (row) => {
-            if (row.status === undefined) return <span class="badge bad">no answer</span>;
-            if (row.status.syncing) return <span class="badge">catching up</span>;
-            return behind(row) ? <span class="badge bad">behind</span> : <span class="badge good">in step</span>;
+          cell: ({ status, consensus }) => {
+            const state = nodeStateOf(status, consensus, highest);
+            return <span class={`badge ${STATE_BADGES[state]}`}>{state}</span>;
           },
         },
         {
