@@ -7,8 +7,8 @@
  * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and notify the listeners: `Chain.commit`.
  *
- * No other change of the chain can run during steps 1, 3 and 4. Other changes can run during step 2. A flood of invalid
- * blocks therefore costs little time, and this node can forge a block during the flood.
+ * No other change of the chain can run during steps 1, 3 and 4. Other changes can run during step 2. Step 1 costs one
+ * signature check, so a flood of invalid blocks costs little time. This node can forge a block during step 2.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -148,6 +148,7 @@ export class BlockImporter {
       chain.validator.validate(block, this.#placeAtTip());
       chain.commit(received);
     } else {
+      // The block takes the place of the tip, so its own place is not above the tip.
       chain.validator.validate(block);
       chain.commit({ ...received, revertAbove: chain.tip.header.height - 1 });
     }

@@ -55,7 +55,7 @@ export class DiskWatch {
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // The change may have filled the disk. A trial write detects the full disk before the next change fails.
+      // After an earlier failure, a trial write decides whether writes succeed again.
       this.checkWritable();
       return result;
     } catch (error) {

@@ -1,7 +1,7 @@
 /**
  * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
- * one-way messages. The `p2p` module defines names and shapes of frames. The transport passes on the JSON of blocks and
- * transactions without parsing it, and the rules decode it.
+ * one-way messages. The `p2p` module defines names and shapes of frames. The transport passes on the JSON values of blocks
+ * and transactions without validating them. The rules decode the values.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';

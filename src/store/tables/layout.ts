@@ -158,6 +158,9 @@ export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as Tabl
 /** Numbers of tables in earlier layouts. Retired table numbers are never used again. */
 export const RETIRED_TABLES: readonly number[] = [3];
 
+/** No table has this number. Only the keys of long lists use this number. */
+export const SELF_LIST = 56;
+
 export const META_LAYOUT = 'layout';
 export const META_GENERATION = 'generation';
 export const META_NETWORK = 'network';
@@ -200,9 +203,6 @@ export function selfListKey(address: Address): Buffer {
   key[0] = SELF_LIST;
   return key;
 }
-
-/** No table has this number. Only the keys of long lists use this number. */
-export const SELF_LIST = 56;
 
 /** A sort order of transactions, with all data that the store needs. */
 export interface TransactionOrder {
