@@ -13,7 +13,7 @@ import { ENTRIES_PER_MODULE_MAX } from '../engine/diagnostics.ts';
 import { REPUTATIONS_MAX } from '../engine/peers/peer-scoring.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
-import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
+import { BRANCH_BYTES_MAX } from '../engine/sync/sync-from-peer.ts';
 import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
 import { KEPT_BYTES_MAX } from '../http/response-cache.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
@@ -158,7 +158,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     },
     {
       name: 'rival branch',
-      file: 'engine/sync/follow.ts',
+      file: 'engine/sync/sync-from-peer.ts',
       bytesMax: BRANCH_BYTES_MAX * VALUES_PER_STORED_BYTE,
       reckoning: 'its stored bytes, as values',
     },

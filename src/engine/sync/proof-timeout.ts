@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
  *
  * @param refusal creates the error with which the promise rejects
  */
-export function unlessOthersWait<A>(
+export function withProofTimeout<A>(
   answer: Promise<A>,
   clock: Clock,
   limitMs: number,

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 
-import { follow } from '../../../src/engine/sync/follow.ts';
+import { syncFromPeer } from '../../../src/engine/sync/sync-from-peer.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import type { AnswerTo, PeerRequest } from '../../../src/ports/transport.ts';
@@ -39,7 +39,7 @@ function transfersOf(maker: ChainMaker, count: number) {
  * Follows the rival branch with a memory budget in bytes. @returns the error code, and the heights after which blocks
  * were requested
  */
-async function followed({ lone, rival }: Awaited<ReturnType<typeof setUpBranches>>, branchBytesMax?: number) {
+async function synced({ lone, rival }: Awaited<ReturnType<typeof setUpBranches>>, branchBytesMax?: number) {
   const { codec } = rival.rules;
   const heightOf = new Map<string, number>();
   for (let height = 1; height <= rival.tip.height; height += 1) heightOf.set(rival.state.header(height)!.id, height);
@@ -55,21 +55,21 @@ async function followed({ lone, rival }: Awaited<ReturnType<typeof setUpBranches
     const heights = Array.from({ length: BATCH }, (_, index) => height + 1 + index);
     return heights.flatMap((at) => rival.state.block(at) ?? []).map((block) => codec.blockToJson(block));
   };
-  const code = await follow('peer', true, {
+  const code = await syncFromPeer('peer', true, {
     chain: lone.chain,
     transport: {
       request: <R extends PeerRequest>(_peerId: string, request: R) => Promise.resolve(answer(request) as AnswerTo<R>),
     },
     clock: new VirtualTime(0).clock(),
     observer: SILENT,
-    helpers: () => [],
+    sameTipPeers: () => [],
     peerFailed: () => undefined,
     isTipAsked: true,
     isStopped: () => false,
     othersWait: () => false,
     ...(branchBytesMax === undefined ? {} : { branchBytesMax }),
   }).then(
-    () => 'followed',
+    () => 'synced',
     (error: unknown) => (error instanceof ProtocolError ? error.code : String(error)),
   );
   return { code, askedAfter };
@@ -78,15 +78,15 @@ async function followed({ lone, rival }: Awaited<ReturnType<typeof setUpBranches
 test('a rival branch with more bytes than a node keeps is given up, and the tip stays', async (t) => {
   const all = await setUpBranches();
   const { id } = all.maker.tip;
-  const { code, askedAfter } = await followed(all, 5_000);
+  const { code, askedAfter } = await synced(all, 5_000);
   t.is(code, 'SYNC_BRANCH_TOO_LARGE');
   t.is(all.lone.chain.tip.header.id, id);
   // The node requests only the blocks that it had already requested ahead, and no others.
   t.true(Math.max(...askedAfter) < 100, askedAfter.join());
 });
 
-test('the same branch is followed when it fits', async (t) => {
+test('the same branch is synced when it fits', async (t) => {
   const all = await setUpBranches();
-  t.is((await followed(all)).code, 'followed');
+  t.is((await synced(all)).code, 'synced');
   t.is(all.lone.chain.tip.header.id, all.rival.tip.id);
 });

@@ -10,7 +10,7 @@ import type { Backoff } from './backoff.ts';
 /** Codes of failures that only a lying peer can cause. */
 const LIES: ReadonlySet<string> = new Set(['SYNC_BLOCKS_UNLINKED', 'SYNC_NO_COMMON_BLOCK']);
 
-export interface BlameDependencies {
+export interface SyncFailuresDependencies {
   readonly observer: Observer;
   readonly backoff: Backoff;
   /** Whether a peer at our height may have a better chain. */
@@ -19,19 +19,19 @@ export interface BlameDependencies {
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
 }
 
-export class Blame {
-  readonly #dependencies: BlameDependencies;
+export class SyncFailures {
+  readonly #dependencies: SyncFailuresDependencies;
 
-  constructor(dependencies: BlameDependencies) {
+  constructor(dependencies: SyncFailuresDependencies) {
     this.#dependencies = dependencies;
   }
 
   /**
-   * Handles a failure of the peer that the node follows.
+   * Handles a failure of the sync peer.
    *
    * @throws the error if our disk is at fault, because a download from another peer would also fail
    */
-  leaderFailed(peerId: PeerId, error: unknown): void {
+  syncPeerFailed(peerId: PeerId, error: unknown): void {
     const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
     const cause = error instanceof BranchRejected ? error.rejection : error;
     if (!(cause instanceof ProtocolError)) {
@@ -43,9 +43,9 @@ export class Blame {
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain has changed during the run. The next check of announced tips decides whether to follow a peer.
+    // Our own chain has changed during the run. The next check of announced tips decides whether to sync again.
     if (code === 'TIP_MOVED') return;
-    // The node stopped following the peer because other peers were waiting. The peer may be honest and have a slow
+    // The node gave up this sync peer because other peers were waiting. The peer may be honest and have a slow
     // connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
@@ -63,13 +63,13 @@ export class Blame {
   }
 
   /**
-   * Handles a failure of a peer that helps with a download. The helper gets no penalty for a missing answer, because
-   * the node cannot know whether the helper or the followed peer is at fault.
+   * Handles a failure of a peer with the same tip as the sync peer. The peer gets no penalty for a missing answer,
+   * because the node cannot know whether this peer or the sync peer is at fault.
    */
-  helperFailed(peerId: PeerId, error: unknown): void {
+  sameTipPeerFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;
     if (cause instanceof BlockRejected || (cause instanceof ProtocolError && LIES.has(cause.code))) {
-      this.leaderFailed(peerId, error);
+      this.syncPeerFailed(peerId, error);
       return;
     }
     if (!(cause instanceof ProtocolError)) {
@@ -85,7 +85,7 @@ export class Blame {
   /**
    * Handles an error that is not a `ProtocolError`. An error of another class shows a defect of this node, whatever the
    * peer sent. The peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a peer that
-   * triggers the defect again and again could prevent the node from following other peers. The peer gets no penalty,
+   * triggers the defect again and again could prevent a sync with other peers. The peer gets no penalty,
    * because an honest peer may also trigger the defect.
    */
   #defectShown(peerId: PeerId, error: unknown): void {

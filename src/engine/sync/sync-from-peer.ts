@@ -32,26 +32,26 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 export const BRANCH_BYTES_MAX = 16_000_000;
 
 /**
- * Maximum number of attempts at a download. If a helper sent a block that the rules refuse, the node makes a further
- * attempt without this helper.
+ * Maximum number of attempts at a download. If another peer than the sync peer sent a block that the rules refuse, the
+ * node makes a further attempt without that peer.
  */
 const ATTEMPTS_MAX = 5;
 
-export interface FollowDependencies {
+export interface SyncFromPeerDependencies {
   readonly chain: Chain;
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly observer: Observer;
   /** Returns peers with the same tip as the given peer. The node may also ask the returned peers for blocks. */
-  readonly helpers: (peerId: PeerId) => readonly PeerId[];
-  /** Called for a helper that failed, or that sent a refused block. */
+  readonly sameTipPeers: (peerId: PeerId) => readonly PeerId[];
+  /** Called for a peer other than the sync peer that failed, or that sent a refused block. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** False if the protocol of this generation has no request for a peer's tip. */
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
   /**
-   * Returns whether the node prefers another waiting peer to the followed peer. `waitedMs` is the time in milliseconds
-   * that the node has waited for blocks of the followed peer's unproved branch.
+   * Returns whether the node prefers another waiting peer to the sync peer. `waitedMs` is the time in milliseconds
+   * that the node has waited for blocks of the sync peer's unproved branch.
    */
   readonly othersWait: (waitedMs: number) => boolean;
   /** Maximum number of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
@@ -59,7 +59,7 @@ export interface FollowDependencies {
 }
 
 /**
- * Follows one peer until the peer has no more blocks.
+ * Downloads and appends the blocks of one peer until the peer has no more blocks.
  *
  * @param isShown true if the peer has just sent the tip of its chain; if false, the node first asks the peer for the
  *   tip
@@ -68,7 +68,11 @@ export interface FollowDependencies {
  *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or an error of `Chain.append` or
  *   `Chain.switchTo`
  */
-export async function follow(peerId: PeerId, isShown: boolean, dependencies: FollowDependencies): Promise<boolean> {
+export async function syncFromPeer(
+  peerId: PeerId,
+  isShown: boolean,
+  dependencies: SyncFromPeerDependencies,
+): Promise<boolean> {
   const { chain, observer, isTipAsked } = dependencies;
   const before = chain.tip.header;
   if (!isShown && isTipAsked && !(await hasBetterTip(peerId, dependencies))) return false;
@@ -92,17 +96,17 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
 /**
  * Downloads blocks and adds them to our chain.
  *
- * @returns false if the rules refused a block of a helper; the caller then calls this function again from the current
- *   tip
+ * @returns false if the rules refused a block of another peer than the sync peer; the caller then calls this function
+ *   again from the current tip
  */
-async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
-  const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
+async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFromPeerDependencies): Promise<boolean> {
+  const { chain, transport, clock, sameTipPeers, peerFailed, isStopped } = dependencies;
   // The node switches to a rival branch only after the branch has proved to be better. Before this proof, the node asks
-  // no helpers for blocks of the branch.
+  // only the sync peer for blocks of the branch.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
-    leader: peerId,
-    helpers: () => (isOurs ? helpers(peerId) : []),
+    syncPeer: peerId,
+    sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
     transport,
     clock,
     codec: chain.rules.codec,
@@ -137,7 +141,7 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
  * Returns the height of a block that is in our chain and in the peer's chain. The node can revert all our blocks above
  * the returned height.
  */
-async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<number> {
+async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<number> {
   const floorHeight = chain.floorHeight;
   const height = await findCommonHeight(chain.state, { peerId, transport }, floorHeight);
   if (height !== undefined) return height;
@@ -158,7 +162,7 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
  * Whether the peer can send the tip of a better chain. A tip with a timestamp in the future counts as better, because
  * our clock may be slow.
  */
-async function hasBetterTip(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<boolean> {
+async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<boolean> {
   const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));
   await chain.validator.validateDetached(block);
   const status = chain.rules.forkStatus(chain.tip, { header: block });
@@ -170,7 +174,7 @@ async function changeBranch(
   fromHeight: number,
   batches: AsyncGenerator<Batch, void>,
   budget: PeerTimeBudget,
-  { chain, isStopped, othersWait, branchBytesMax = BRANCH_BYTES_MAX }: FollowDependencies,
+  { chain, isStopped, othersWait, branchBytesMax = BRANCH_BYTES_MAX }: SyncFromPeerDependencies,
 ): Promise<void> {
   const aheadOf = chain.tip.header.height;
   let commonHeight = fromHeight;
