@@ -82,8 +82,7 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of a slot after its block was forged. If the block of a slot was forged, an obstacle in the
-   * slot did no harm.
+   * Removes the diagnostics of a slot after its block was forged. A reason that only delayed the block is no fault.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

@@ -131,7 +131,7 @@ const MEGABYTE = 1_000_000;
 /**
  * Starts a node.
  *
- * @throws ProtocolError that names the obstacle: a port in use, a foreign or locked data directory, a passphrase that
+ * @throws ProtocolError that names the cause: a port in use, a foreign or locked data directory, a passphrase that
  *   cannot be decrypted. After an error, nothing stays open
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {

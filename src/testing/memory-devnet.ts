@@ -2,7 +2,7 @@
 
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
 import { People } from '../cli/devnet/people.ts';
-import { momentOf, momentOfDate } from '../cli/devnet/moments.ts';
+import { parseTime, unixTimeOfDate } from '../cli/devnet/parse-time.ts';
 import { MINED_SLOTS_MAX } from '../cli/devnet/mining.ts';
 import { checkSnapshotName, unknownSnapshot } from '../cli/devnet/snapshots.ts';
 import { Timekeeper, type TimeState } from '../cli/devnet/timekeeper.ts';
@@ -159,7 +159,7 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   async warp(to: string | Date): Promise<Date> {
-    const atMs = typeof to === 'string' ? momentOf(to, this.#timekeeper.nowMs()) : momentOfDate(to);
+    const atMs = typeof to === 'string' ? parseTime(to, this.#timekeeper.nowMs()) : unixTimeOfDate(to);
     return new Date((await this.#timekeeper.warp(atMs)).time);
   }
 
@@ -169,7 +169,7 @@ export class MemoryDevnet implements TestDevnet {
       throw new Error(`there are ${SNAPSHOTS_MAX} snapshots: give one of their names`);
     }
     const { setting, mode } = this.#timekeeper;
-    return this.#timekeeper.standstill(async () => {
+    return this.#timekeeper.whileFrozen(async () => {
       const copies = await Promise.all(this.#nodes.map((node) => node.copy()));
       const [best] = copies.map(({ state }) => state).sort((a, b) => b.tip.height - a.tip.height);
       const facts = { name, height: best?.tip.height ?? 0, blockId: best?.tip.id ?? '', digest: best?.digest ?? '' };
@@ -181,7 +181,7 @@ export class MemoryDevnet implements TestDevnet {
   async revert(name: string): Promise<Snapshot> {
     const kept = this.#snapshots.get(name);
     if (kept === undefined) throw unknownSnapshot(name, [...this.#snapshots.keys()]);
-    return this.#timekeeper.standstill(async () => {
+    return this.#timekeeper.whileFrozen(async () => {
       // All nodes close first. A running node with the restored chain would fetch the newer chain from a node that
       // still has it.
       for (const node of this.#nodes) await node.close();

@@ -42,13 +42,13 @@ const strangers = Array.from({ length: 90 }, () => ['foreign', 'inbound'] as con
 test('many inbound peers cannot outvote the peers that we dialled', async (t) => {
   const view = (await viewWith([['ours', 'outbound'], ['ours', 'outbound'], ['foreign', 'outbound'], ...strangers]))();
   t.true(view.consensusPercent() < 5);
-  t.is(view.consensusObstacle(51), undefined);
+  t.is(view.lowConsensusReason(51), undefined);
 });
 
 test('many inbound peers cannot outvote a peer that the operator named, even an inbound one', async (t) => {
   const peers = await viewWith([['ours', 'inbound'], ...strangers]);
-  t.regex(peers().consensusObstacle(51) ?? '', /^1\.1 % of the peers share this node's tip/);
-  t.is(peers(['10.0.0.1:5000']).consensusObstacle(51), undefined);
+  t.regex(peers().lowConsensusReason(51) ?? '', /^1\.1 % of the peers share this node's tip/);
+  t.is(peers(['10.0.0.1:5000']).lowConsensusReason(51), undefined);
 });
 
 test('when the dialled peers disagree with us, the share of all peers may still suffice', async (t) => {
@@ -59,12 +59,12 @@ test('when the dialled peers disagree with us, the share of all peers may still 
       ['ours', 'inbound'],
     ])
   )();
-  t.is(view.consensusObstacle(51), undefined);
+  t.is(view.lowConsensusReason(51), undefined);
 });
 
 test('a node without peers does not forge, and neither does one that all kinds of its peers have left', async (t) => {
   const left = (await viewWith([['ours', 'outbound'], ['foreign', 'outbound'], ...strangers]))();
-  t.is(left.consensusObstacle(51), "50 % of the peers share this node's tip, and forging takes 51 %");
-  t.is(left.consensusObstacle(0), undefined);
-  t.is((await viewWith([]))().consensusObstacle(51), "0 % of the peers share this node's tip, and forging takes 51 %");
+  t.is(left.lowConsensusReason(51), "50 % of the peers share this node's tip, and forging takes 51 %");
+  t.is(left.lowConsensusReason(0), undefined);
+  t.is((await viewWith([]))().lowConsensusReason(51), "0 % of the peers share this node's tip, and forging takes 51 %");
 });

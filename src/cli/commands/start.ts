@@ -22,7 +22,7 @@ import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
 /**
- * @throws ProtocolError for wrong flags or an obstacle to the start; then nothing was written
+ * @throws ProtocolError for wrong flags, or if the node cannot start; then nothing was written
  */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);

@@ -2,7 +2,7 @@
 
 import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
-import { momentOf } from './moments.ts';
+import { parseTime } from './parse-time.ts';
 import type { FaultControl } from './fault-control.ts';
 import type { People } from './people.ts';
 import type { Snapshots } from './snapshots.ts';
@@ -112,7 +112,7 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
         return { mode };
       },
     ],
-    ['warp', (parameters) => moved(timekeeper.warp(momentOf(String(parameters['to']), timekeeper.nowMs())))],
+    ['warp', (parameters) => moved(timekeeper.warp(parseTime(String(parameters['to']), timekeeper.nowMs())))],
     ['freeze', () => moved(timekeeper.freeze())],
     ['snapshot', (parameters) => moved(snapshots.create(textOf(parameters, 'name')))],
     ['revert', (parameters) => moved(snapshots.revert(textOf(parameters, 'name')))],

@@ -14,7 +14,7 @@ import type { TipView } from '../../protocol/rules.ts';
 import { momentMs, slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
-import type { Obstacle } from '../disk-watch.ts';
+import type { NotReady } from '../disk-watch.ts';
 import type { TransactionPool } from '../pool/pool.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { SigningGuard, type Waiting } from './guard.ts';
@@ -61,7 +61,7 @@ export interface ForgingDependencies {
   readonly riskDoubleForging: boolean;
   readonly witnesses: TipCheckDependencies['witnesses'];
   /** Returns the reason why no delegate may forge now; undefined if forging is possible. */
-  readonly obstacle: () => Obstacle | undefined;
+  readonly notReady: () => NotReady | undefined;
   /**
    * Returns the Unix time in milliseconds until which forging waits for a better chain that a peer claims to have. If
    * the time has passed, forging does not wait.
@@ -97,7 +97,7 @@ export class ForgingScheduler {
     this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times });
     this.#pause = new Pause({
       ...dependencies,
-      obstacle: () => dependencies.obstacle() ?? journalObstacle(this.#journalFailsSinceMs),
+      notReady: () => dependencies.notReady() ?? journalNotReady(this.#journalFailsSinceMs),
     });
   }
 
@@ -151,7 +151,7 @@ export class ForgingScheduler {
 
   /**
    * Checks at once whether a delegate of this node can forge in the current slot. Other modules call this method when
-   * an obstacle to forging ends.
+   * forging becomes ready again.
    */
   look(): void {
     if (this.#attempt === undefined) this.#wake();
@@ -161,7 +161,7 @@ export class ForgingScheduler {
 
   /**
    * Forges in the current slot at once if the slot is ours. This method does not wait for the late block of an earlier
-   * slot. This method ignores `isHeld` and obstacles such as missing peers. This method still respects the signing
+   * slot. This method ignores `isHeld` and `notReady`, for example missing peers. This method still respects the signing
    * journal and the state of the disk.
    *
    * @returns the block; undefined if the slot is not ours or has a block already, or if the delegate may not sign
@@ -228,7 +228,7 @@ export class ForgingScheduler {
   }
 
   async #tryToForge(): Promise<void> {
-    const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
+    const { chain, clock, notReady, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
     this.#dependencies.looked?.(chain.currentSlot());
     this.#refusals.look();
@@ -242,7 +242,7 @@ export class ForgingScheduler {
     const forgingSlot = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
     if (forgingSlot === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
-    const found = obstacle();
+    const found = notReady();
     if (found !== undefined) {
       const { writesFailSinceMs, ...rest } = found;
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
@@ -343,10 +343,10 @@ export class ForgingScheduler {
 }
 
 /**
- * Returns the obstacle to forging after a failed write to the journal; undefined if the last write succeeded. The
+ * Returns the reason not to forge after a failed write to the journal; undefined if the last write succeeded. The
  * scheduler writes again in our next slot.
  */
-function journalObstacle(writesFailSinceMs: number | undefined): Obstacle | undefined {
+function journalNotReady(writesFailSinceMs: number | undefined): NotReady | undefined {
   if (writesFailSinceMs === undefined) return undefined;
   return { reason: 'the record of signatures cannot be written', cause: 'JOURNAL_WRITE_FAILED', writesFailSinceMs };
 }

@@ -51,7 +51,7 @@ const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
  * that stay within `MODEST` use at most 50 ms per second. The node therefore still verifies the transactions of an
  * honest peer during an attack from up to a hundred addresses.
  */
-const CROWD_RESERVE_MS = 100;
+const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
  * Time for signature checks that an address may use without sending anything useful. When this time is used up, the
@@ -130,7 +130,7 @@ export class VerificationBudget {
     const nowMs = this.#dependencies.clock.nowMs();
     const { bucket, modest, waste } = this.#source(address);
     const ownMs = Math.min(bucket.level(nowMs), waste.level(nowMs));
-    const floorMs = modest.level(nowMs) > 0 ? 0 : CROWD_RESERVE_MS;
+    const floorMs = modest.level(nowMs) > 0 ? 0 : GROUP_RESERVE_MS;
     const groupMs = this.#groups[group].level(nowMs);
     return ownMs > 0 && groupMs > floorMs;
   }

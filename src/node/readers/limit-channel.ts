@@ -6,7 +6,7 @@
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { SharedLimits, SharedLimitsListener, SharedObstacle } from '../../http/admission/shared-limits.ts';
+import type { SharedLimits, SharedLimitsListener, SharedRefusalReason } from '../../http/admission/shared-limits.ts';
 import type { Allowance } from '../../http/admission/allowance.ts';
 import {
   busy,
@@ -60,7 +60,7 @@ export class LimitChannel implements SharedLimits {
     return answer;
   }
 
-  async arrive(key: string): Promise<SharedObstacle | undefined> {
+  async arrive(key: string): Promise<SharedRefusalReason | undefined> {
     const answer = await this.#put({ key });
     if (answer === 'replays' || (answer !== null && typeof answer !== 'string'))
       throw new Error('the node sent the answer to another request');

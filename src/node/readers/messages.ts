@@ -5,7 +5,7 @@
 
 import type { ErrorData } from '../../primitives/errors.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { SharedObstacle } from '../../http/admission/shared-limits.ts';
+import type { SharedRefusalReason } from '../../http/admission/shared-limits.ts';
 import type { Allowance } from '../../http/admission/allowance.ts';
 import type { ListeningSockets } from '../../http/listening-socket.ts';
 import type { HttpOptions } from '../../http/options.ts';
@@ -79,7 +79,7 @@ export const LIMIT_REPORTED_MAX = 1_000;
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
 /** The answer to a limit check: the allowance of the client, or the reason for a refusal. */
-export type LimitAnswer = Allowance | SharedObstacle | 'replays' | null;
+export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
 export interface LimitReport {
   readonly asks: readonly LimitAsk[];

@@ -34,7 +34,7 @@ test('blocks are forged at the start of their slots although timers fire up to 1
   }
 });
 
-test('when an obstacle ends within a slot, the rest of the slot is used for the block', async (t) => {
+test('when forging becomes ready within a slot, the rest of the slot is used for the block', async (t) => {
   const { scheduler, chain, pass, hinder, ownSlots, currentSlot, nowMs } = setUpForging();
   const { params } = chain.rules;
   scheduler.start();

@@ -2,7 +2,7 @@
 
 import { delayMsOfText, durationMsOf, lossOfText, partsOfText, skewMsOfText } from '../fault-words.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from '../mining.ts';
-import { momentOf } from '../moments.ts';
+import { parseTime } from '../parse-time.ts';
 import { isSnapshotName } from '../snapshots.ts';
 import type { Place } from './place.ts';
 import { readConditions } from './read-conditions.ts';
@@ -20,7 +20,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
   warp: (value) => {
     // Only the run knows whether the moment is in the future.
-    value.parsed('`warp`', (text) => momentOf(text, 0));
+    value.parsed('`warp`', (text) => parseTime(text, 0));
     return operation('warp', { to: value.text('`warp`') });
   },
   freeze: nothing('freeze'),

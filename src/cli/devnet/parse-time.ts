@@ -1,4 +1,4 @@
-/** Reads moments that people type: a duration from now, or a date. */
+/** Parses a time on the command line: a duration from now, or a date. */
 
 import { usageError } from '../problems.ts';
 
@@ -15,12 +15,12 @@ const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
 const LATEST_MS = Date.UTC(2150, 0, 1);
 
 /**
- * Unix time in milliseconds of a moment: a duration from `nowMs` (`90s`, `15m`, `1h`, `2d`, `3w`, `1y` of 365 days), or
- * a date in UTC (`2027-01-01`, `2027-01-01T12:00:00Z`).
+ * Returns the Unix time in milliseconds of a text: a duration from `nowMs` (`90s`, `15m`, `1h`, `2d`, `3w`, `1y` of 365
+ * days), or a date in UTC (`2027-01-01`, `2027-01-01T12:00:00Z`).
  *
- * @throws ProtocolError `USAGE` for anything else, and for moments beyond the year 2149
+ * @throws ProtocolError `USAGE` for any other text, and for times beyond the year 2149
  */
-export function momentOf(text: string, nowMs: number): number {
+export function parseTime(text: string, nowMs: number): number {
   const duration = /^(\d{1,10})([smhdwy])$/.exec(text);
   const unitMs = UNITS_MS[duration?.[2] ?? ''];
   let atMs = Number.NaN;
@@ -35,9 +35,9 @@ export function momentOf(text: string, nowMs: number): number {
 /**
  * Unix time in milliseconds of a date.
  *
- * @throws RangeError for an invalid date, and for moments beyond the year 2149
+ * @throws RangeError for an invalid date, and for times beyond the year 2149
  */
-export function momentOfDate(date: Date): number {
+export function unixTimeOfDate(date: Date): number {
   const atMs = date.getTime();
   if (Number.isNaN(atMs)) throw new RangeError('the date is invalid: it names no moment');
   if (atMs <= LATEST_MS) return atMs;

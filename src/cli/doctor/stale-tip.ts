@@ -1,7 +1,7 @@
 /**
- * Decides whether a network stands still, which means that it has no new blocks. Slots stay empty on every network, but
- * more often on some networks than on others. Therefore the limit for empty slots in a row is computed from the recent
- * blocks. The limit is low when all delegates forge, and high when half of the delegates do not forge.
+ * Detects a stale tip: the network has had no new block for longer than chance explains. Slots stay empty on every
+ * network, but more often on some networks than on others. Therefore the limit for empty slots in a row is computed from
+ * the recent blocks. The limit is low when all delegates forge, and high when half of the delegates do not forge.
  */
 
 export interface BlockState {
@@ -24,8 +24,8 @@ const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;
 /**
- * Minimum of empty slots for very regular networks. Fewer empty slots are not a standstill, because a forger may be late,
- * and two neighbouring forgers may be absent.
+ * Minimum of empty slots for very regular networks. With fewer empty slots, the tip is not stale, because a forger may be
+ * late, and two neighbouring forgers may be absent.
  */
 const UNUSED_SLOTS_MIN = 3;
 /** Maximum number of empty slots for very irregular networks. */
@@ -34,12 +34,12 @@ const UNUSED_SLOTS_MAX = 10;
 const FIRST_FORGED_HEIGHT = 2;
 
 /**
- * Returns the age of the tip if the network stands still.
+ * Returns the age of the tip if the tip is stale.
  *
  * @param now last status of the node; if its height differs from the height of the tip, new blocks are arriving
- * @returns age in whole seconds; undefined when the network does not stand still
+ * @returns age in whole seconds; undefined if the tip is not stale
  */
-export function standstillS(
+export function staleTipS(
   { tip, earlier }: RecentBlocks,
   now: { readonly height: number; readonly secondsSinceEpoch: number },
   blockTimeS: number,
