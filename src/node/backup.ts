@@ -8,7 +8,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { DATA_FILE } from '../store/disk/data-file.ts';
 import { dumpStore, restoreDump } from '../store/disk/dump.ts';
 import { makeFolder } from '../store/disk/folder.ts';

@@ -12,7 +12,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import { createRules } from '../protocol/generations.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { openChainSnapshot, openChainStore } from '../store/chain/open.ts';
 import type { OnUpgradeStep } from '../store/chain/upgrade.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';

@@ -11,7 +11,7 @@ import type { Observer } from '../ports/observer.ts';
 import type { ProtocolError } from '../primitives/errors.ts';
 import { DATA_FILE } from '../store/disk/data-file.ts';
 import { storeDamaged } from '../store/disk/store-refusals.ts';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 import type { StateCheck } from '../store/chain/kept-checksum.ts';
 import { STATE_RANGE, TABLES } from '../store/tables/layout.ts';
 import { STATE_CHANGED } from '../store/chain/open.ts';

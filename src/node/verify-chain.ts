@@ -7,7 +7,7 @@ import type { Chain } from '../engine/chain.ts';
 import { BranchRejected, finalizedHeightOf } from '../engine/commit.ts';
 import { messageOf } from '../primitives/errors.ts';
 import type { Block, BlockHeader } from '../protocol/types.ts';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 

@@ -13,7 +13,7 @@ import { partsOf } from '../../src/node/generations.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { createRules } from '../../src/protocol/generations.ts';
-import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { chainStoreOver } from '../../src/store/chain/open.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';

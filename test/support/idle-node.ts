@@ -14,7 +14,7 @@ import { SILENT } from '../../src/ports/observer.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { createChainLog } from '../../src/store/chain/chain-log.ts';
-import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { createQueries } from '../../src/store/query/queries.ts';
 import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';

@@ -25,7 +25,7 @@ import type { ChainQueries, Page } from '../../ports/queries.ts';
 import type { SlotReport } from '../../ports/slot-report.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import { createChainLog } from '../../store/chain/chain-log.ts';
-import type { StoredChain } from '../../store/chain/chain-store.ts';
+import type { StoredChain } from '../../store/chain/stored-chain.ts';
 import type { ChainReader, ReaderSnapshot } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';

@@ -9,7 +9,7 @@ import type { NoteName } from '../../ports/notes.ts';
 import type { ChainWriter } from '../../ports/store.ts';
 import type { StateReader } from '../../protocol/state.ts';
 import type { Block } from '../../protocol/types.ts';
-import type { StoredChain } from './chain-store.ts';
+import type { StoredChain } from './stored-chain.ts';
 
 export interface ChainLogOptions {
   /** Computes the finalized height of a state. */

@@ -5,7 +5,7 @@
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 import { openLmdbReader, type LmdbReader } from '../disk/lmdb.ts';
-import type { StoredChain } from './chain-store.ts';
+import type { StoredChain } from './stored-chain.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
