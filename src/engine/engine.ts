@@ -25,7 +25,7 @@ import { NetworkView } from './network-view.ts';
 import { sourceOf } from './peers/addresses.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
 import { type PeerHandlers, PeerManager } from './peers/manager.ts';
-import { AcceptedTransactions } from './pool/accepted.ts';
+import { AcceptedTransactions } from './pool/accepted-transactions.ts';
 import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';

@@ -18,7 +18,7 @@ import type { OnUpgradeStep } from '../store/chain/upgrade.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
 import { chainDirectory } from './chain-directory.ts';
-import { beginDraft } from './drafts.ts';
+import { registerTemporary } from './temporary-paths.ts';
 import { systemClock } from './system.ts';
 
 export { chainDirectory };
@@ -80,7 +80,7 @@ export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>)
   const rules = rulesOf({ network });
   const { codec, params } = rules;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-scratch-'));
-  const removeDirectory = beginDraft(directory);
+  const removeDirectory = registerTemporary(directory);
   try {
     const store = await openChainStore({ directory, codec, params, durable: false });
     return await openOver(store, rules, { network }, removeDirectory);

@@ -4,7 +4,7 @@
  * over HTTP.
  */
 
-import { examine } from '../../src/cli/doctor/examine.ts';
+import { runChecks } from '../../src/cli/doctor/run-checks.ts';
 import type { FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import { messageOf } from '../../src/primitives/errors.ts';
 import {
@@ -94,7 +94,7 @@ async function lookAt(
   { network }: TestDevnet,
   { url, plan }: TestNode,
 ): Promise<readonly { readonly code: FaultCode; readonly evidence: string }[]> {
-  return examine({
+  return runChecks({
     url,
     network: network.directory,
     dataDir: plan.directory,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
-import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { createOfflineTransport } from '../../src/node/offline-transport.ts';
 import { systemRandom } from '../../src/node/system.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
@@ -37,7 +37,7 @@ const engine = new Engine(
     rules,
     genesis: network.genesis,
     verifier: createInlineVerifier(selectEd25519(), 1000),
-    transport: createLoneTransport(),
+    transport: createOfflineTransport(),
     clock: {
       nowMs: () => network.params.epochMs + (Date.now() - Number(originMs)) * SPEED,
       after: (delayMs, work) => {

@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { backUp, createSnapshot, restoreSnapshot } from '../../src/node/backup.ts';
-import type { CopyProgress } from '../../src/node/watched-copy.ts';
+import type { CopyProgress } from '../../src/node/copy-progress.ts';
 import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyValueWriter } from '../../src/store/tables/key-value.ts';

@@ -1,12 +1,12 @@
 import test from 'ava';
-import { BoundedHistory } from '../../src/node/history.ts';
+import { ChartHistory } from '../../src/node/chart-history.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** A history with a clock that the test sets, and with slots of two seconds. */
 function setUpHistory() {
   let nowMs = 0;
-  const history = new BoundedHistory({
+  const history = new ChartHistory({
     clock: { nowMs: () => nowMs },
     params: { epochMs: 0, blockTimeS: 2 },
     now: () => ({ pool: 3, peers: 4 }),

@@ -8,7 +8,7 @@ import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } fro
 import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rates.ts';
 import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/packets.ts';
 import { ARRIVING_OF_PEER } from '../../src/p2p/unsolicited-bytes.ts';
-import { TURNS_MAX } from '../../src/p2p/unfinished.ts';
+import { TURNS_MAX } from '../../src/p2p/unfinished-messages.ts';
 import { PeerFault } from '../../src/ports/transport.ts';
 import {
   closeAll,

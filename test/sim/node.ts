@@ -299,7 +299,7 @@ export class MemoryJournal implements FolderJournal {
     return [...this.entries.keys()];
   }
 
-  keepPlace(): void {
+  recordFileIdentity(): void {
     this.isCopied = false;
   }
 

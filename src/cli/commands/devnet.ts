@@ -24,7 +24,7 @@ import { DEVNET_HOST, planDevnet, type PlannedNode } from '../devnet/plan.ts';
 import { runSession } from '../devnet/session.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
-import { welcomeLines } from '../devnet/welcome.ts';
+import { bannerLines } from '../devnet/startup-banner.ts';
 import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import type { DevnetFlags } from '../flags.ts';
@@ -107,7 +107,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
     writeDevnetFolder(directory, nodes, chosen.network, network);
     const blockTimeS = (pace.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
     // With machine-readable output, only the first welcome line is shown.
-    const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
+    const lines = bannerLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
     for (const line of flags.json === true ? lines.slice(0, 1) : lines) print(line);
     const { untilHeight } = flags;
     const result = await runSession({

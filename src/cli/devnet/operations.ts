@@ -4,12 +4,12 @@ import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
 import { parseTime } from './parse-time.ts';
 import type { FaultControl } from './fault-control.ts';
-import type { People } from './people.ts';
+import type { DevnetAccounts } from './devnet-accounts.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 import { MINED_SLOTS_MAX, MINING_MODES, type MiningMode } from './mining.ts';
 import type { Timekeeper } from './timekeeper.ts';
-import { whenUsable } from './usable.ts';
+import { waitForAgent } from './wait-for-agent.ts';
 
 export interface OperationParts {
   readonly nodes: () => readonly SupervisedNode[];
@@ -18,7 +18,7 @@ export interface OperationParts {
     'mode' | 'setting' | 'nowMs' | 'mine' | 'setMode' | 'warp' | 'freeze' | 'resume'
   >;
   readonly snapshots: Pick<Snapshots, 'create' | 'revert' | 'list'>;
-  readonly people: Pick<People, 'fund' | 'send' | 'payers' | 'impersonate'>;
+  readonly people: Pick<DevnetAccounts, 'fund' | 'send' | 'payers' | 'impersonate'>;
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'active'>;
   /** Starts an additional node, which follows the other nodes. */
   readonly add: () => Promise<SupervisedNode>;
@@ -67,7 +67,7 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
       async (parameters) => {
         const node = nodeOf(parameters);
         await node.restart();
-        await whenUsable(node);
+        await waitForAgent(node);
         return rowOf(node);
       },
     ],
@@ -85,7 +85,7 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
         if (parameters['node'] === undefined) return moved(timekeeper.resume());
         const node = nodeOf(parameters);
         node.pause(false);
-        await whenUsable(node);
+        await waitForAgent(node);
         resumed(node);
         return rowOf(node);
       },
@@ -94,7 +94,7 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
       'add',
       async () => {
         const node = await add();
-        await whenUsable(node);
+        await waitForAgent(node);
         return rowOf(node);
       },
     ],

@@ -19,7 +19,7 @@ import type { ForkFacts } from './fork/prepare.ts';
 import { restoreState } from './node-state.ts';
 import { operationsOf } from './operations.ts';
 import { performForPage } from './page-controls.ts';
-import { People } from './people.ts';
+import { DevnetAccounts } from './devnet-accounts.ts';
 import { DEVNET_HOST, planFollower, type PlannedNode } from './plan.ts';
 import type { RestartMode } from './restart-policy.ts';
 import type { AgentEvent } from './messages.ts';
@@ -57,7 +57,7 @@ export interface SessionOptions {
 export interface RunningSession {
   readonly operations: ReadonlyMap<string, ControlOperation>;
   readonly nodes: () => readonly SupervisedNode[];
-  readonly people: People;
+  readonly people: DevnetAccounts;
 }
 
 /** An operation that a node requests for its dashboard page. */
@@ -96,7 +96,7 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
 class Session {
   readonly #options: SessionOptions;
   readonly #timekeeper: Timekeeper;
-  readonly #people: People;
+  readonly #people: DevnetAccounts;
   readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
   /** Nodes whose chain is an unchanged copy, because they were not started yet. */
@@ -125,14 +125,14 @@ class Session {
     this.#faults = new FaultControl({ nodes: () => this.#nodes, timekeeper: this.#timekeeper });
     const { directory, network, fork } = options;
     const funders = fork === undefined ? {} : { funders: fork.funders };
-    this.#people = new People({ directory, network, timekeeper: this.#timekeeper, ...funders });
+    this.#people = new DevnetAccounts({ directory, network, timekeeper: this.#timekeeper, ...funders });
   }
 
   get nodes(): readonly SupervisedNode[] {
     return this.#nodes;
   }
 
-  get people(): People {
+  get people(): DevnetAccounts {
     return this.#people;
   }
 

@@ -6,12 +6,12 @@ import { amountText, BEDDOWS_PER_LSK, countOf, countText, dateText, shareText } 
 import type { Place } from '../place.ts';
 import { ACCOUNT_ORDERS, accountsRequest, orderOf } from '../list-requests.ts';
 import { Chart } from './chart.tsx';
-import { Copied, Raw } from './copied.tsx';
+import { Copied, Raw } from './copyable.tsx';
 import { ForgedBlocks } from './delegates.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { GroupsOf } from './group.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './parts.tsx';
+import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './components.tsx';
 import { PAGE_ROWS, pageOf, Pages } from './paging.tsx';
 import { TransactionTable } from './transactions.tsx';
 

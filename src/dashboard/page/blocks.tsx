@@ -4,7 +4,7 @@ import type { Block, Transaction } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
 import { BLOCK_ORDERS, blocksRequest } from '../list-requests.ts';
-import { Copied, Raw } from './copied.tsx';
+import { Copied, Raw } from './copyable.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { useAnswer, useLive, useRequest } from './hooks.ts';
 import {
@@ -20,7 +20,7 @@ import {
   Table,
   type Column,
   type Sorting,
-} from './parts.tsx';
+} from './components.tsx';
 import { pageOf, Pages } from './paging.tsx';
 import { TransactionTable } from './transactions.tsx';
 

@@ -6,7 +6,7 @@ import { countOf, countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
 import { Chart, EmptyChart } from './chart.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Answered } from './parts.tsx';
+import { Answered } from './components.tsx';
 
 const SPANS = [
   ['hour', 'Last hour'],

@@ -5,11 +5,11 @@ import { amountText, countOf, countText, percentText, productivityOf, resultText
 import type { Place } from '../place.ts';
 import { DELEGATE_ORDERS, delegatesRequest, orderOf } from '../list-requests.ts';
 import { BlockTable } from './blocks.tsx';
-import { Copied, Raw } from './copied.tsx';
+import { Copied, Raw } from './copyable.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { NextSlot } from './forging.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './parts.tsx';
+import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './components.tsx';
 import { pageOf, Pages } from './paging.tsx';
 import { LastRounds } from './rounds.tsx';
 

@@ -6,7 +6,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { hashOf, type Filters, type Place } from '../place.ts';
 import { orderOf, type ListRequest, type Order } from '../list-requests.ts';
-import type { Sorting } from './parts.tsx';
+import type { Sorting } from './components.tsx';
 
 /** A field of the form: a text field, or a choice if it has options. */
 export interface Field {

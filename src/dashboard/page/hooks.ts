@@ -5,7 +5,7 @@ import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact
 import { placeOfHash, type Place } from '../place.ts';
 import type { ListRequest } from '../list-requests.ts';
 import { roundSlots, type Round } from '../round.ts';
-import { ask, AskFailed, type Answer } from './ask.ts';
+import { ask, AskFailed, type Answer } from './api-requests.ts';
 import { Live, type LiveState } from './live.ts';
 
 export const LiveContext = createContext(new Live());

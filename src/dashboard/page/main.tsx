@@ -10,7 +10,7 @@ import { Charts } from './charts.tsx';
 import { Delegates, DelegateView } from './delegates.tsx';
 import { DevnetControls, isControlled } from './devnet.tsx';
 import { Forging } from './forging.tsx';
-import { Glance } from './glance.tsx';
+import { Glance } from './overview.tsx';
 import { LiveContext, useLive, usePlace } from './hooks.ts';
 import { Live } from './live.ts';
 import { Nodes } from './nodes.tsx';

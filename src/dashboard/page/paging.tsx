@@ -3,7 +3,7 @@
 import { countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
 import type { PageOfList } from '../list-requests.ts';
-import type { ListMeta } from './ask.ts';
+import type { ListMeta } from './api-requests.ts';
 
 /** Number of rows on a page. */
 export const PAGE_ROWS = 25;

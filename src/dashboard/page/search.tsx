@@ -8,7 +8,7 @@ import type { Account, Block, Delegate, Transaction } from '../answers.ts';
 import { countText } from '../format.ts';
 import { hashOf, VIEWS } from '../place.ts';
 import { soughtOf, type Sought } from '../search.ts';
-import { ask } from './ask.ts';
+import { ask } from './api-requests.ts';
 import { findWaiting } from './pool.tsx';
 
 /** Pause in milliseconds after the last key, before the search is sent. */

@@ -5,8 +5,8 @@ import { amountText, countOf, typeText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { waitsFor } from '../pool.ts';
 import { KINDS, TRANSACTION_ORDERS, transactionsRequest } from '../list-requests.ts';
-import { ask, type Answer } from './ask.ts';
-import { Copied, Raw } from './copied.tsx';
+import { ask, type Answer } from './api-requests.ts';
+import { Copied, Raw } from './copyable.tsx';
 import { Description, Targets } from './description.tsx';
 import { FilterForm, sortingOf, type Field } from './filters.tsx';
 import { OwnGroup } from './group.tsx';
@@ -26,7 +26,7 @@ import {
   Table,
   type Column,
   type Sorting,
-} from './parts.tsx';
+} from './components.tsx';
 
 /**
  * @param props.address account whose transactions are listed; sent amounts then have a minus sign and received amounts

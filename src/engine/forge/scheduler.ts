@@ -17,9 +17,9 @@ import type { Chain } from '../chain.ts';
 import type { NotReady } from '../disk-watch.ts';
 import type { TransactionPool } from '../pool/pool.ts';
 import { ClockWatch } from './clock-watch.ts';
-import { SigningGuard, type Waiting } from './guard.ts';
+import { DoubleForgingGuard, type Waiting } from './double-forging-guard.ts';
 import { Pause } from './pause.ts';
-import { Refusals, type ForgingSlot } from './refusals.ts';
+import { MissedSlotLog, type ForgingSlot } from './missed-slot-log.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
@@ -71,7 +71,7 @@ export interface ForgingDependencies {
 
 export class ForgingScheduler {
   readonly #dependencies: ForgingDependencies;
-  readonly #guard: SigningGuard;
+  readonly #guard: DoubleForgingGuard;
   readonly #tipCheck: TipCheck;
   readonly #keys = new Map<PublicKey, KeyPair>();
   #timer: Timer | undefined;
@@ -79,7 +79,7 @@ export class ForgingScheduler {
   #attempt: Promise<void> | undefined;
   /** Whether the scheduler must look again after the current attempt, because of an event during the attempt. */
   #isLookWanted = false;
-  readonly #refusals: Refusals;
+  readonly #missedSlots: MissedSlotLog;
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
@@ -91,8 +91,8 @@ export class ForgingScheduler {
     const clock = dependencies.processClock ?? dependencies.clock;
     const isEnabled = (publicKey: PublicKey): boolean => this.#keys.has(publicKey);
     this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled });
-    this.#guard = new SigningGuard({ ...dependencies, tipCheck: this.#tipCheck });
-    this.#refusals = new Refusals(dependencies);
+    this.#guard = new DoubleForgingGuard({ ...dependencies, tipCheck: this.#tipCheck });
+    this.#missedSlots = new MissedSlotLog(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
     this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times });
     this.#pause = new Pause({
@@ -181,7 +181,7 @@ export class ForgingScheduler {
     this.#timer?.cancel();
     await this.#attempt;
     // No delegate of this node will use the current slot, so the scheduler can log the reason now.
-    this.#refusals.logPending();
+    this.#missedSlots.logPending();
   }
 
   #wake(): void {
@@ -194,7 +194,7 @@ export class ForgingScheduler {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
         const found = this.#dependencies.chain.disk.checkWritable();
         const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
-        this.#refusals.logFailure(code, { reason: messageOf(error), ...since });
+        this.#missedSlots.logFailure(code, { reason: messageOf(error), ...since });
       })
       .finally(() => {
         this.#attempt = undefined;
@@ -231,7 +231,7 @@ export class ForgingScheduler {
     const { chain, clock, notReady, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
     this.#dependencies.looked?.(chain.currentSlot());
-    this.#refusals.look();
+    this.#missedSlots.look();
     const passage = this.#clockWatch.look();
     if (this.#dependencies.isHeld?.() === true) {
       this.#sleptSlots.pass();
@@ -248,8 +248,8 @@ export class ForgingScheduler {
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Before the network has begun, a slot without a block counts as missed only if something failed on this node.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#refusals.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
-      else this.#refusals.record(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
+      if (isBeginning) this.#missedSlots.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
+      else this.#missedSlots.record(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
       return;
     }
     await this.#forge(false);
@@ -260,7 +260,7 @@ export class ForgingScheduler {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
     if (block === undefined) return undefined;
-    this.#refusals.drop();
+    this.#missedSlots.drop();
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
       slot: slotAt(block.timestamp, chain.rules.params),
       height: block.height,
@@ -296,7 +296,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
     if (!clearance.granted) {
-      this.#refusals.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
+      this.#missedSlots.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
       return undefined;
     }
     const timestamp = slotStartS(forgingSlot.slot, rules.params);
@@ -322,7 +322,7 @@ export class ForgingScheduler {
       if (!(error instanceof ProtocolError)) throw error;
       const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
       if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
-      this.#refusals.record(forgingSlot, error.code, 'did not sign', {
+      this.#missedSlots.record(forgingSlot, error.code, 'did not sign', {
         reason: error.message,
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });

@@ -64,7 +64,7 @@ export class WatermarkedJournal implements SigningJournal {
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
       }
     }
-    journal.keepPlace();
+    journal.recordFileIdentity();
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {

@@ -16,7 +16,7 @@ import { admitFromClient, admitFromPeer, isFaultOfSender, verificationLimit } fr
 import type { PoolContext } from './checks.ts';
 import { addMemberSignature, memberSignatureFromJson } from './member-signatures.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from './queues.ts';
-import { demoteAfterApply, demoteAfterRevert } from './reactions.ts';
+import { demoteAfterApply, demoteAfterRevert } from './demotion.ts';
 import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvents } from './steps.ts';
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 

@@ -31,13 +31,13 @@ import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
 import { yieldToEventLoop } from '../system.ts';
 import type { News } from './messages.ts';
-import type { NodeChannel } from './node-channel.ts';
+import type { NodeRpcClient } from './node-rpc-client.ts';
 
 export interface ReaderApiParts {
   readonly rules: Rules;
   readonly identity: NodeIdentity;
   readonly reader: ChainReader;
-  readonly channel: NodeChannel;
+  readonly channel: NodeRpcClient;
 }
 
 export interface ReaderApi {
@@ -72,8 +72,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     view = viewOf(reader.current);
     for (const listener of listeners) listener.chainChanged?.();
   };
-  const read = async <T>(...call: Parameters<NodeChannel['read']>): Promise<T> => (await channel.read(...call)) as T;
-  const write = async <T>(...call: Parameters<NodeChannel['write']>): Promise<T> => (await channel.write(...call)) as T;
+  const read = async <T>(...call: Parameters<NodeRpcClient['read']>): Promise<T> => (await channel.read(...call)) as T;
+  const write = async <T>(...call: Parameters<NodeRpcClient['write']>): Promise<T> => (await channel.write(...call)) as T;
   const api: NodeApi = {
     params: rules.params,
     identity,

@@ -17,8 +17,8 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
 import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
 import { noteReader } from './leftover-readers.ts';
-import { LimitEnd } from './limit-end.ts';
-import { NodeEnd } from './node-end.ts';
+import { LimitServer } from './limit-server.ts';
+import { NodeRpcServer } from './node-rpc-server.ts';
 import { ReaderGauges } from './reader-observer.ts';
 
 const PING_MS = 250;
@@ -68,7 +68,7 @@ interface Reader {
   readonly process: ChildProcess;
   /** Id that no later reader gets. The `number` of a reader is not unique: a later reader can get the same `number`. */
   readonly id: number;
-  readonly end: NodeEnd;
+  readonly end: NodeRpcServer;
   readonly send: (message: ToReader) => void;
   readonly beganMs: number;
   /** Number of the reader, as in `ReaderStatus`. */
@@ -100,7 +100,7 @@ export function createReaderPool({
 }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
-  const limits = new LimitEnd(
+  const limits = new LimitServer(
     settings.http,
     (id, message) => readers.get(id)?.send(message),
     (message) => {
@@ -129,7 +129,7 @@ export function createReaderPool({
     };
     const reader: Reader = {
       ...{ process: child, id },
-      end: new NodeEnd(api, send),
+      end: new NodeRpcServer(api, send),
       send,
       ...{ beganMs: clock.nowMs(), number: freeNumber([...readers.values()]), memoryBytes: 0, requests: 0 },
       ...{ silentPings: 0, isReady: false, isReplaced: false },

@@ -12,8 +12,8 @@ import type { Rules } from '../../protocol/rules.ts';
 import { systemClock } from '../system.ts';
 import { ownMemoryBytes } from '../watchdog/process-memory.ts';
 import { failedOutcome, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
-import { LimitChannel } from './limit-channel.ts';
-import { NodeChannel } from './node-channel.ts';
+import { LimitClient } from './limit-client.ts';
+import { NodeRpcClient } from './node-rpc-client.ts';
 import { createReaderApi, type ReaderApi } from './reader-api.ts';
 import { ReaderObserver } from './reader-observer.ts';
 
@@ -31,8 +31,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   const send = (message: FromReader, socket?: ListeningSocket): void => {
     if (process.connected) process.send?.(message, socket, undefined, () => undefined);
   };
-  const channel = new NodeChannel(send, systemClock);
-  const shared = new LimitChannel(send, systemClock);
+  const channel = new NodeRpcClient(send, systemClock);
+  const shared = new LimitClient(send, systemClock);
   const observer = new ReaderObserver();
   let reader: ChainReader | undefined;
   let http: HttpServer | undefined;

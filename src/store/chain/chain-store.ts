@@ -26,7 +26,7 @@ import type { KeyValueReader } from '../tables/key-value.ts';
 import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import { TABLES } from '../tables/layout.ts';
 import { FINALITY_CHANGED, FINALIZED_NOTE, finalizedIn, finalizedRecord } from './finalized-note.ts';
-import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
+import { StoredStateChecksum, type StateCheck, type StateKeys } from './stored-checksum.ts';
 import { storeDamaged } from '../disk/store-refusals.ts';
 import { isU32 } from '../tables/ordered-bytes.ts';
 import { stateDigestOf, StateTables } from './state-tables.ts';
@@ -50,7 +50,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly #keyValue: CountedKeySets;
   readonly #state: StateTables;
   readonly #blocks: BlockTables;
-  readonly #checksum: KeptChecksum;
+  readonly #checksum: StoredStateChecksum;
   readonly #headers = new LruMap<number, BlockHeader>(HEADERS_CACHED_MAX);
   #tip: BlockHeader | undefined;
   /** State changes of the block that is being applied. */
@@ -71,7 +71,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.shortListMax = shortListMax;
     this.#state = new StateTables(keyValue, this);
     this.#blocks = new BlockTables(keyValue, codec, shortListMax);
-    this.#checksum = new KeptChecksum(keyValue);
+    this.#checksum = new StoredStateChecksum(keyValue);
     this.#undo = new UndoRecords(keyValue);
     this.#directory = directory;
     let report: (error: ProtocolError) => void = () => undefined;

@@ -6,7 +6,7 @@ import type { Codec } from '../../protocol/rules.ts';
 import type { Block } from '../../protocol/types.ts';
 import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
-import type { StateCheck } from './kept-checksum.ts';
+import type { StateCheck } from './stored-checksum.ts';
 
 /** Records each block that is applied or reverted, in the same transaction of the store. */
 export interface ChangeRecorder {
