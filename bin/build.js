@@ -148,8 +148,8 @@ function packageVersion() {
  * is the commit of this repository. Empty when the package is not in a repository of its own.
  */
 function commit() {
-  const said = process.env.BUILD_COMMIT ?? '';
-  if (COMMIT.test(said)) return said;
+  const given = process.env.BUILD_COMMIT ?? '';
+  if (COMMIT.test(given)) return given;
   if (!existsSync(path.join(ROOT, '.git'))) return '';
   try {
     const options = { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };

@@ -29,7 +29,7 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 }
 
 /**
- * Time in milliseconds for which a node must be behind before the page says so. A node that is in step catches up with
+ * Time in milliseconds for which a node must be behind before the page reports it. A node that is in step catches up with
  * each new block in less time.
  */
 export const BEHIND_MS = 8_000;

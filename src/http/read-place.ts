@@ -67,8 +67,8 @@ export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
   allowsParameter: boolean,
 ): WantedHeight {
-  const said = headers[MIN_HEIGHT_HEADER];
-  const texts = typeof said === 'string' ? [said] : [];
+  const header = headers[MIN_HEIGHT_HEADER];
+  const texts = typeof header === 'string' ? [header] : [];
   let target = url;
   if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
     for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);

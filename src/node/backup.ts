@@ -266,7 +266,7 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
   const restored = await describe(draft);
   for (const member of ['height', 'blockId', 'digest'] as const) {
     if (restored[member] !== manifest[member])
-      throw new Error(`it says ${member} ${manifest[member]}, but holds ${restored[member]}`);
+      throw new Error(`its manifest has ${member} ${manifest[member]}, but its chain has ${restored[member]}`);
   }
   if (trustedDigest !== undefined) {
     if (trustedDigest === restored.digest) return describeWhole(draft, draft);

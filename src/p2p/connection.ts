@@ -244,14 +244,14 @@ export class PeerConnection implements Connection {
   // ---- events from the peer --------------------------------------------------------------------------------------------
 
   #emitted(event: string, data: unknown): void {
-    const said = this.#context.dialect.readEvent(event, data);
-    if (said.kind === 'ignored' || !this.#withinBudget(said.name)) return;
+    const received = this.#context.dialect.readEvent(event, data);
+    if (received.kind === 'ignored' || !this.#withinBudget(received.name)) return;
     try {
-      if (said.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', `${said.name}: ${said.reason}`);
-      else if (said.kind === 'push') this.#believe(said.value, false);
-      else if (this.announced) this.#context.handlers.message(this.peerId, said.message);
+      if (received.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', `${received.name}: ${received.reason}`);
+      else if (received.kind === 'push') this.#believe(received.value, false);
+      else if (this.announced) this.#context.handlers.message(this.peerId, received.message);
     } catch (error) {
-      this.#raised(said.name, error);
+      this.#raised(received.name, error);
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * Defines errors with a code and data. A `ProtocolError` says why the program refuses data from outside. A failed
+ * Defines errors with a code and data. A `ProtocolError` contains the reason why the program refuses data from outside. A failed
  * `assert` shows a defect of this program.
  */
 

@@ -69,6 +69,6 @@ const engine = new Engine(
 );
 for (const keyPair of network.delegates) engine.forging.enable(keyPair);
 await engine.start({ wsPort: 0, httpPort: 0 });
-const say = (): void => void process.stdout.write(`${engine.chain.tip.header.height}\n`);
-say();
-engine.chain.listen({ applied: say });
+const writeHeight = (): void => void process.stdout.write(`${engine.chain.tip.header.height}\n`);
+writeHeight();
+engine.chain.listen({ applied: writeHeight });

@@ -61,10 +61,10 @@ test('the reason keeps the time of the first failure until a write succeeds; tri
 });
 
 test('the advice fits the failure: a folder in use by another process gives no advice about the disk', (t) => {
-  const said: string[] = [];
+  const logged: string[] = [];
   const { watch, world } = setUpDiskWatch({
     ...SILENT,
-    log: (level, code, message) => void said.push(`${level} ${code}: ${message}`),
+    log: (level, code, message) => void logged.push(`${level} ${code}: ${message}`),
   });
   for (const failure of [full(), new ProtocolError('STORE_TAKEN_OVER', {}, 'the claim is gone')]) {
     const change = (): void => {
@@ -72,12 +72,12 @@ test('the advice fits the failure: a folder in use by another process gives no a
     };
     t.throws(() => watch.watch(change), { is: failure });
     const notReady = { reason: failure.message, cause: failure.code, writesFailSinceMs: 0 };
-    t.deepEqual(watch.checkWritable(), failure);
+    t.deepEqual(watch.checkWritable(), notReady);
     world.failure = failure;
     world.nowMs += 2000;
-    t.deepEqual(watch.checkWritable(), failure);
+    t.deepEqual(watch.checkWritable(), notReady);
   }
-  t.deepEqual(said, [
+  t.deepEqual(logged, [
     'error STORE_WRITE_FAILED: blocks cannot be stored: free space on the disk or repair it, and the node continues without a restart',
     'error STORE_TAKEN_OVER: blocks cannot be stored: stop this process, and start it again when no other process uses the folder',
   ]);

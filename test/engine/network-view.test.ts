@@ -13,7 +13,7 @@ const FOREIGN = '77'.repeat(32);
  * the network view; its argument lists the named peers.
  */
 async function viewWith(
-  peers: readonly (readonly [says: 'ours' | 'foreign', direction: Connection['direction']])[],
+  peers: readonly (readonly [tip: 'ours' | 'foreign', direction: Connection['direction']])[],
 ): Promise<(named?: readonly string[]) => NetworkView> {
   const maker = new ChainMaker();
   grown(maker, 9);
@@ -29,9 +29,9 @@ async function viewWith(
       arePeersExpected: () => named.length > 0,
     });
   const broadhash = over([], []).broadhash();
-  const connections = peers.map(([says, direction], index) => {
+  const connections = peers.map(([tip, direction], index) => {
     const peerId = `10.0.0.1:${5000 + index}`;
-    const place = says === 'ours' ? { height: 10, broadhash } : { height: 4, broadhash: FOREIGN };
+    const place = tip === 'ours' ? { height: 10, broadhash } : { height: 4, broadhash: FOREIGN };
     return connection(peerId, { direction, info: { ...address(peerId), ...place } });
   });
   return (named = []) => over(connections, named);

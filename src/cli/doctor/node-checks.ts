@@ -106,7 +106,7 @@ function judgePeers({ looks, peers }: NodeAnswers): readonly Finding[] {
   const [other] = others;
   const findings: Finding[] = [];
   if (other !== undefined) {
-    const evidence = `${other.ip}:${other.wsPort ?? '?'} said: ${other.reason}`;
+    const evidence = `${other.ip}:${other.wsPort ?? '?'} reported: ${other.reason}`;
     findings.push(finding('PEERS_OF_OTHER_NETWORK', evidence));
   }
   const connected = peers.filter(({ verdict }) => verdict === 'connected').length;

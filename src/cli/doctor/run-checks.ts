@@ -33,7 +33,7 @@ function judgeTogether(
 ): readonly Finding[] {
   const expected = disk.network?.params.nethash;
   if (node.nethash !== undefined && expected !== undefined && node.nethash !== expected)
-    return [finding('NODE_OF_OTHER_NETWORK', `the node says ${node.nethash}, the network folder ${expected}`)];
+    return [finding('NODE_OF_OTHER_NETWORK', `the node reports ${node.nethash}, the network folder has ${expected}`)];
   if (node.isAnswering) return node.findings;
   const unanswered = `no program answers at ${shownAddress(url)}`;
   if (disk.isInUse) return [finding('NODE_SILENT', unanswered)];

@@ -56,8 +56,8 @@ function stoppedSource(api: NodeApi, base: string): Source {
       const { status, body } = await answers(`/${path}`);
       const { data, message } = body as { readonly data?: unknown; readonly message?: string };
       if (status !== 200 || data === undefined) {
-        const said = message ?? `status ${status}`;
-        throw new ProtocolError('CHAIN_ANSWER_UNEXPECTED', { base, path, status }, `${base}: ${path}: ${said}`);
+        const reason = message ?? `status ${status}`;
+        throw new ProtocolError('CHAIN_ANSWER_UNEXPECTED', { base, path, status }, `${base}: ${path}: ${reason}`);
       }
       const wrong = shape?.(data);
       if (wrong === undefined) return data as T;

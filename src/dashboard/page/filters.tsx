@@ -19,7 +19,7 @@ export interface Field {
   readonly isShort?: true;
 }
 
-/** Id of the paragraph that says why a field is wrong. */
+/** Id of the paragraph with the fault of a field. */
 const PROBLEM = 'filter-problem';
 
 export function FilterForm({

@@ -81,7 +81,7 @@ export function useOverflow(element: RefObject<HTMLElement>): boolean {
 export type RequestState<Data> =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'failed'; readonly reason: string; readonly status: number | undefined }
-  /** No request was sent, because a field of the form is wrong. The form says so. */
+  /** No request was sent, because a field of the form is wrong. The form shows the fault. */
   | { readonly kind: 'notSent' }
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 

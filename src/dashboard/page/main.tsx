@@ -154,7 +154,7 @@ function Shown({ place }: { place: Place }) {
   }
 }
 
-/** Says that the figures are old. The page keeps them visible when the node does not answer. */
+/** A note that the figures are old. The page keeps them visible when the node does not answer. */
 function Lost() {
   const { connection, heardAtMs } = useLive();
   if (connection !== 'lost') return null;

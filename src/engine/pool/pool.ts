@@ -51,7 +51,7 @@ export interface PoolDependencies extends PoolContext {
   readonly limits?: Partial<PoolLimits>;
 }
 
-/** Says which transactions of a peer the pool accepted and refused. */
+/** Lists the transactions of a peer that the pool accepted and refused. */
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
   /**

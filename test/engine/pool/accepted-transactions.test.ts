@@ -19,7 +19,7 @@ interface Life {
   readonly pool: TransactionPool;
   readonly accepted: AcceptedTransactions;
   readonly announced: string[];
-  readonly said: { readonly code: string; readonly fields: LogFields }[];
+  readonly logged: { readonly code: string; readonly fields: LogFields }[];
   run(seconds: number): Promise<void>;
   apply(block: Block): void;
   end(): void;
@@ -45,10 +45,10 @@ class Lives {
   begin({ isCaughtUp = () => true, perQueueMax = 1000 }: LifeOptions = {}): Life {
     const { world, journal } = this;
     const announced: string[] = [];
-    const said: Life['said'] = [];
+    const logged: Life['logged'] = [];
     const observer: Observer = {
       ...SILENT,
-      log: (_level, code, _message, fields = {}) => void said.push({ code, fields }),
+      log: (_level, code, _message, fields = {}) => void logged.push({ code, fields }),
     };
     const clock = this.#time.clock();
     const pool: TransactionPool = new TransactionPool({
@@ -85,7 +85,7 @@ class Lives {
       pool,
       accepted,
       announced,
-      said,
+      logged,
       run: (seconds) => this.#time.runUntil(this.#time.nowMs + seconds * 1000),
       apply: (block) => {
         pool.blocksApplied([block]);
@@ -118,14 +118,14 @@ test('an accepted transaction is in the pool again after a restart, with its age
   t.true(second.pool.has(id));
   t.deepEqual(second.announced, [id]);
   t.deepEqual(
-    second.said.map(({ code }) => code),
+    second.logged.map(({ code }) => code),
     ['ACCEPTED_TRANSACTIONS_RESTORED'],
   );
   await second.run(810);
   t.deepEqual(second.pool.expire(), [id], 'three hours after it was accepted');
   await second.run(2);
   t.deepEqual(lives.kept(), []);
-  t.deepEqual(second.said.at(-1), {
+  t.deepEqual(second.logged.at(-1), {
     code: 'ACCEPTED_TRANSACTIONS_DROPPED',
     fields: { count: 1, transactionIds: id, reason: 'it waited too long' },
   });
@@ -163,7 +163,7 @@ test('a transaction that cannot be written is refused and forgotten', async (t) 
   t.false(life.pool.has(String(json['id'])));
   t.deepEqual(lives.kept(), []);
   t.deepEqual(life.announced, []);
-  t.true(life.said.some(({ code }) => code === 'TRANSACTION_JOURNAL_FAILED'));
+  t.true(life.logged.some(({ code }) => code === 'TRANSACTION_JOURNAL_FAILED'));
 });
 
 test('refusals for a full disk are logged at the start, now and then with their number, and at the end', async (t) => {
@@ -175,7 +175,7 @@ test('refusals for a full disk are logged at the start, now and then with their 
   const life = lives.begin();
   const json = lives.world.transfer(alice, bob);
   const submit = () => life.accepted.submit(json, NO_PAYER);
-  const logged = () => life.said.map(({ code, fields }) => [code, fields['refused']]);
+  const logged = () => life.logged.map(({ code, fields }) => [code, fields['refused']]);
   for (let times = 0; times < 50; times += 1) await submit();
   t.deepEqual(logged(), [['TRANSACTION_JOURNAL_FAILED', undefined]]);
   await life.run(601);
@@ -204,7 +204,7 @@ test('a transaction that got into a block is not restored, and is forgotten when
   second.apply(lives.world.confirm([]));
   t.deepEqual(lives.kept(), []);
   t.deepEqual(
-    second.said.filter(({ code }) => code === 'ACCEPTED_TRANSACTIONS_DROPPED'),
+    second.logged.filter(({ code }) => code === 'ACCEPTED_TRANSACTIONS_DROPPED'),
     [],
   );
 });
@@ -305,7 +305,7 @@ test('a transaction that does not fit the state of an old folder waits until the
   isCaughtUp = true;
   await second.run(12);
   t.deepEqual(lives.kept(), [id]);
-  t.like(second.said.at(-1), { code: 'ACCEPTED_TRANSACTIONS_DROPPED', fields: { count: 1, transactionIds: other } });
+  t.like(second.logged.at(-1), { code: 'ACCEPTED_TRANSACTIONS_DROPPED', fields: { count: 1, transactionIds: other } });
 });
 
 test('a transaction whose money another block spent is dropped for good, and this is logged', async (t) => {
@@ -315,7 +315,7 @@ test('a transaction whose money another block spent is dropped for good, and thi
   lives.world.setAccount(alice, { balance: 0n });
   first.pool.step();
   await first.run(2);
-  t.like(first.said.at(-1), { code: 'ACCEPTED_TRANSACTIONS_DROPPED', fields: { count: 1, transactionIds: id } });
+  t.like(first.logged.at(-1), { code: 'ACCEPTED_TRANSACTIONS_DROPPED', fields: { count: 1, transactionIds: id } });
   first.end();
   lives.world.setAccount(alice);
   const second = lives.begin();
