@@ -1,21 +1,21 @@
 /**
- * Removes drafts when a command ends early. Drafts are unfinished files and folders of a command. A signal ends a
- * process without its `finally` blocks, so the signal handlers call `removeTemporaryPaths`.
+ * Removes the temporary files and folders of a command when the command ends early. A signal ends a process without its
+ * `finally` blocks, so the signal handlers call `removeTemporaryPaths`.
  */
 
 import { rmSync } from 'node:fs';
 
-const drafts = new Set<string>();
+const temporary = new Set<string>();
 
 /**
- * Registers a file or folder as a draft. The returned function removes the draft. To keep the content, rename the draft
+ * Registers a temporary file or folder. The returned function removes it. To keep the content, rename the file or folder
  * before this call.
  */
 export function registerTemporary(path: string): () => void {
-  drafts.add(path);
+  temporary.add(path);
   return () => {
     remove(path);
-    drafts.delete(path);
+    temporary.delete(path);
   };
 }
 
@@ -33,11 +33,11 @@ export async function withTemporaryPaths<T>(paths: readonly string[], work: () =
   }
 }
 
-/** Removes all drafts before this process ends. @returns number of drafts */
+/** Removes all temporary files and folders before this process ends. @returns their number */
 export function removeTemporaryPaths(): number {
-  for (const path of drafts) remove(path);
-  const { size } = drafts;
-  drafts.clear();
+  for (const path of temporary) remove(path);
+  const { size } = temporary;
+  temporary.clear();
   return size;
 }
 

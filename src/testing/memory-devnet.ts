@@ -67,7 +67,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #memoryNetwork = new MemoryNetwork(systemClock);
   readonly #nodes: readonly MemoryNode[];
   readonly #timekeeper: Timekeeper;
-  readonly #people: DevnetAccounts;
+  readonly #devnetAccounts: DevnetAccounts;
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
@@ -87,7 +87,7 @@ export class MemoryDevnet implements TestDevnet {
       partOf: (link) => this.#groupOf((link as MemoryNode).index),
       print: (line) => options.observer.log('warn', 'DEVNET_NOTE', line),
     });
-    this.#people = new DevnetAccounts({
+    this.#devnetAccounts = new DevnetAccounts({
       directory: undefined,
       network,
       timekeeper: this.#timekeeper,
@@ -226,12 +226,12 @@ export class MemoryDevnet implements TestDevnet {
 
   async fund(address: string, amount: bigint): Promise<SentTransaction> {
     checkAmount(amount, 1n);
-    const { transactionId, height } = await this.#people.fund(address, amount.toString());
+    const { transactionId, height } = await this.#devnetAccounts.fund(address, amount.toString());
     return { id: transactionId, height };
   }
 
   async impersonate(address: string): Promise<void> {
-    await this.#people.impersonate(address);
+    await this.#devnetAccounts.impersonate(address);
   }
 
   async partition(...groups: readonly (readonly number[])[]): Promise<void> {

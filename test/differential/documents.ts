@@ -134,7 +134,7 @@ export function sign(reference: ReferencePackage, document: Document, signers: S
   }
 }
 
-/** DevnetAccounts whose signatures a registration needs. */
+/** People whose signatures a registration needs. */
 export function namedMembers(document: Document): readonly Person[] {
   const asset = document['asset'] as { keysgroup?: unknown; multisignature?: { keysgroup?: unknown } } | undefined;
   const keysgroup = asset?.keysgroup ?? asset?.multisignature?.keysgroup;

@@ -117,7 +117,7 @@ export class DevnetAccounts {
 
   #accountsIfKnown(): readonly KnownAccount[] {
     try {
-      return this.accounts();
+      return this.known();
     } catch (error) {
       if (error instanceof ProtocolError && error.code === 'NETWORK_UNREADABLE') return [];
       throw error;
@@ -127,7 +127,7 @@ export class DevnetAccounts {
   /**
    * @throws ProtocolError `NETWORK_UNREADABLE` for a network without known passphrases
    */
-  accounts(): readonly KnownAccount[] {
+  known(): readonly KnownAccount[] {
     return this.#parts.accounts ?? readAccounts(this.#parts.network.directory);
   }
 
@@ -140,7 +140,7 @@ export class DevnetAccounts {
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;
     if (funders === undefined) {
-      const [funder] = this.accounts();
+      const [funder] = this.known();
       if (funder === undefined) throw usageError(`${network.directory}: its accounts.json names no account`);
       return keyPairOfPassphrase(funder.passphrase);
     }

@@ -234,7 +234,7 @@ export function Table<Row>({
     const kinds = [isFigure && 'figure', isWide && 'wide', isNarrow && 'narrow', isText && 'text', isName && 'name'];
     return [...kinds, isLined && (onPhone ?? 'wide')].filter(Boolean).join(' ');
   };
-  // DevnetAccounts who use only a keyboard must be able to scroll the table. A table that does not scroll must not take the
+  // People who use only a keyboard must be able to scroll the table. A table that does not scroll must not take the
   // focus.
   const scrolled = isScrolling ? ({ tabIndex: 0, role: 'region', 'aria-label': caption } as const) : {};
   return (
