@@ -145,7 +145,7 @@ function packageVersion() {
 
 /**
  * The commit that is built. `BUILD_COMMIT` in the environment names it for sources without a repository; otherwise it
- * is the commit of this repository. Empty when the package is not in a repository of its own.
+ * is the commit of this repository. Empty when the package has no repository.
  */
 function commit() {
   const given = process.env.BUILD_COMMIT ?? '';

@@ -124,7 +124,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // An error status from 500 on with a message of its own, and reasons, show that a node answered, and that this
+    // An error status from 500 on with a message, and an answer with reasons, show that a node answered, and that this
     // machine may query it.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';

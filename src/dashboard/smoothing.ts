@@ -1,7 +1,7 @@
 /**
- * Smooths figures that compare the node with its peers: the percentage of peers that have the node's tip, and the number
- * of blocks by which the node is behind. Without smoothing, both figures change after each new block until the peers
- * have received the block.
+ * Smooths figures that compare the node with its peers: the percentage of peers that have the node's tip, and the
+ * number of blocks by which the node is behind. Without smoothing, both figures change after each new block until the
+ * peers have received the block.
  */
 
 export interface Sample {
@@ -29,8 +29,8 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 }
 
 /**
- * Time in milliseconds for which a node must be behind before the page reports it. A node that is in step catches up with
- * each new block in less time.
+ * Time in milliseconds for which a node must be behind before the page reports it. A node that is in step catches up
+ * with each new block in less time.
  */
 export const BEHIND_MS = 8_000;
 

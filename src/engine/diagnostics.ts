@@ -10,7 +10,7 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum number of entries for one module. Each module has a limit of its own. A thousand refused messages of a peer
+ * Maximum number of entries for one module. Each module has a separate limit. A thousand refused messages of a peer
  * therefore do not displace the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;

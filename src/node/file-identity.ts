@@ -1,4 +1,4 @@
-/** Identifies an open file, so that a copy of the file is recognised as a copy, whatever its path and name are. */
+/** Identifies an open file, so that a copy of the file is recognised as a copy. Path and name do not matter. */
 
 import { fchmodSync, fstatSync } from 'node:fs';
 import type { FileIdentity } from './journal-lines.ts';
@@ -6,8 +6,8 @@ import type { FileIdentity } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Sets the change time of a file. After this call, `isSameFile` can distinguish a stored birth time from a birth time that
- * the file system derives from the change time.
+ * Sets the change time of a file. After this call, `isSameFile` can distinguish a stored birth time from a birth time
+ * that the file system derives from the change time.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);

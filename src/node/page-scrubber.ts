@@ -24,13 +24,13 @@ import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;
 /**
- * Number of pages of the state that the scrubber checks in one step. A step takes about 1.5 ms, because it also reads the
- * entries. Checking a state with a million accounts takes about twenty-five minutes.
+ * Number of pages of the state that the scrubber checks in one step. A step takes about 1.5 ms, because it also reads
+ * the entries. Checking a state with a million accounts takes about twenty-five minutes.
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**
- * Maximum number of undo records that the scrubber checks, in one step of about 5 ms. The scrubber checks the undo records of
- * the highest blocks. Only a chain without finality for hours has more undo records.
+ * Maximum number of undo records that the scrubber checks, in one step of about 5 ms. The scrubber checks the undo
+ * records of the highest blocks. Only a chain without finality for hours has more undo records.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Number of pages that hold `UNDO_RECORDS_MAX` undo records. */
@@ -54,8 +54,8 @@ export interface PageScrubberOptions {
 }
 
 /**
- * Starts the scrubber. A step checks the newest tree synchronously. Only this process writes, so no page changes during a
- * step. A round checks all pages, then the state with its entries, then the undo records.
+ * Starts the scrubber. A step checks the newest tree synchronously. Only this process writes, so no page changes during
+ * a step. A round checks all pages, then the state with its entries, then the undo records.
  *
  * @param directory folder of the store
  */

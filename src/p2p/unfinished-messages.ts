@@ -12,7 +12,7 @@
  * be a slow connection of an honest node. Meanwhile, the bytes that its peer sends collect in the socket. The received
  * part of each message takes memory, so the sum of these parts is limited. A connection ends if it loses a second turn,
  * or if its received part would exceed this limit. Without a limit on turns, connections that send only a few bytes
- * would get turns for ever.
+ * would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';

@@ -104,8 +104,8 @@ export function readAtOnceBytesMax(lines: number): number {
 }
 
 /**
- * Kind of a request. Only the sync peer and peers with the same tip are asked for blocks. For other data, we may ask any
- * peer.
+ * Kind of a request. Only the sync peer and peers with the same tip are asked for blocks. For other data, we may ask
+ * any peer.
  */
 export type RequestKind = 'blocks' | 'other';
 

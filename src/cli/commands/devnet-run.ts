@@ -117,7 +117,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
       let played: Promise<boolean> | undefined;
       await runSession({
         ...{ directory, network: placed, nodes, httpPort, wsPort, stop, logFormat },
-        // A node that ends by itself is a failure of the scenario.
+        // A node that ends without a command of the scenario is a failure of the scenario.
         restart: 'never',
         mode: devnet.mine,
         screen: { show: () => undefined, print: printStderr },

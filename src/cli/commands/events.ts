@@ -60,8 +60,8 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
       }
       printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
-      // The command connects again after a lost connection, and after the answer of a busy node or of a balancer without
-      // a node. A malformed or unreadable answer ends the command.
+      // The command connects again after a lost connection, and after the answer of a busy node or of a balancer
+      // without a node. A malformed or unreadable answer ends the command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))

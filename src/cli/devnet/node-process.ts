@@ -1,4 +1,4 @@
-/** Runs one node of a devnet as a process of its own. */
+/** Runs one node of a devnet as a separate process. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -40,7 +40,7 @@ interface NodeProgram {
 }
 
 /**
- * Starts a planned node. The node's output goes to its log file. The node stops by itself when this process ends.
+ * Starts a planned node. The node's output goes to its log file. The node also stops when this process ends.
  *
  * @param entry the executable that runs `bloomery` commands
  */
@@ -99,7 +99,7 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // Each node writes its log to a file of its own.
+      // Each node writes its log to its own file.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
   );

@@ -141,8 +141,8 @@ function judgeForging(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * Findings while a delegate waits because another node may sign for it. The delegate starts to sign by itself after one
- * of its slots has stayed empty.
+ * Findings while a delegate waits because another node may sign for it. The delegate starts to sign without action of
+ * the operator after one of its slots has stayed empty.
  */
 function judgeElsewhere({ forging }: NodeAnswers): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));

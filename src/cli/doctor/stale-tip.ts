@@ -1,7 +1,7 @@
 /**
  * Detects a stale tip: the network has had no new block for longer than chance explains. Slots stay empty on every
- * network, but more often on some networks than on others. Therefore the limit for empty slots in a row is computed from
- * the recent blocks. The limit is low when all delegates forge, and high when half of the delegates do not forge.
+ * network, but more often on some networks than on others. Therefore the limit for empty slots in a row is computed
+ * from the recent blocks. The limit is low when all delegates forge, and high when half of the delegates do not forge.
  */
 
 export interface BlockState {
@@ -24,13 +24,13 @@ const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;
 /**
- * Minimum of empty slots for very regular networks. With fewer empty slots, the tip is not stale, because a forger may be
- * late, and two neighbouring forgers may be absent.
+ * Minimum of empty slots for very regular networks. With fewer empty slots, the tip is not stale, because a forger may
+ * be late, and two neighbouring forgers may be absent.
  */
 const UNUSED_SLOTS_MIN = 3;
 /** Maximum number of empty slots for very irregular networks. */
 const UNUSED_SLOTS_MAX = 10;
-/** The genesis block has no slot of its own. */
+/** No slot belongs to the genesis block. */
 const FIRST_FORGED_HEIGHT = 2;
 
 /**

@@ -75,7 +75,8 @@ interface Refusal {
 }
 
 /**
- * Returns the first fault of a parameter, if any. With faults of parameters, `message` only reports that there are faults.
+ * Returns the first fault of a parameter, if any. With faults of parameters, `message` only reports that there are
+ * faults.
  */
 function reasonIn({ message, errors }: Refusal): string | undefined {
   const [first] = errors ?? [];

@@ -158,7 +158,7 @@ function Shown({ place }: { place: Place }) {
 function Lost() {
   const { connection, heardAtMs } = useLive();
   if (connection !== 'lost') return null;
-  const since = heardAtMs === undefined ? '' : ` What you see is from ${timeText(heardAtMs)} UTC.`;
+  const since = heardAtMs === undefined ? '' : ` The page shows the state of ${timeText(heardAtMs)} UTC.`;
   return (
     <p class="alert" role="alert">
       The node does not answer; it is asked again every few seconds.{since}

@@ -29,8 +29,8 @@ export interface ClockWatchDependencies {
   /** The clocks that cannot be set; undefined if the node knows no such clock on this system. */
   readonly times: ProcessTimes | undefined;
   /**
-   * Called when the clock was set. `byMs` is undefined if the node cannot determine whether the clock was set or the machine
-   * slept.
+   * Called when the clock was set. `byMs` is undefined if the node cannot determine whether the clock was set or the
+   * machine slept.
    */
   readonly clockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;

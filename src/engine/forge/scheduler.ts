@@ -161,8 +161,8 @@ export class ForgingScheduler {
 
   /**
    * Forges in the current slot at once if the slot is ours. This method does not wait for the late block of an earlier
-   * slot. This method ignores `isHeld` and `notReady`, for example missing peers. This method still respects the signing
-   * journal and the state of the disk.
+   * slot. This method ignores `isHeld` and `notReady`, for example missing peers. This method still respects the
+   * signing journal and the state of the disk.
    *
    * @returns the block; undefined if the slot is not ours or has a block already, or if the delegate may not sign
    * @throws BlockRejected if the rules refuse the block

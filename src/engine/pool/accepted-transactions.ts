@@ -81,7 +81,7 @@ export class AcceptedTransactions {
     for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
   }
 
-  /** Begins to restore the transactions that an earlier run accepted, while other work goes on. */
+  /** Begins to restore the transactions that an earlier run accepted, in the background. */
   start(): void {
     this.#stopped = false;
     this.#arm(0);

@@ -2,8 +2,8 @@
  * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
  * signatures without work, but the node needs processor time to check each signature. The node therefore charges the
  * check of a signature to the budget of the sender's address, even if the signature is valid. Each group of addresses
- * (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that the node needs for
- * blocks.
+ * (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that the node
+ * needs for blocks.
  *
  * Costs are counted in milliseconds as in `Verifier.spentMs`, so the same limits hold for a fast and a slow
  * implementation of Ed25519. The node never charges checks of blocks and of their transactions.

@@ -33,7 +33,8 @@ export interface DownloadSource {
   /** The peer whose chain is downloaded. The download ends where the chain of the sync peer ends. */
   readonly syncPeer: PeerId;
   /**
-   * Returns peers that announce the same tip as the sync peer. The download calls this function again before each batch.
+   * Returns peers that announce the same tip as the sync peer. The download calls this function again before each
+   * batch.
    */
   readonly sameTipPeers: () => readonly PeerId[];
   readonly transport: Pick<Transport, 'request'>;
@@ -60,8 +61,8 @@ export interface Batch {
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
- * Downloads batches of blocks after `from` until the sync peer has no more blocks. Each batch continues the chain of the
- * batch before it.
+ * Downloads batches of blocks after `from` until the sync peer has no more blocks. Each batch continues the chain of
+ * the batch before it.
  *
  * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` if an answer does not continue the
  *   chain
@@ -203,8 +204,8 @@ class Download {
   }
 
   /**
-   * Returns the first answer. The result is undefined if no answer comes within `SECOND_REQUEST_MS` and another peer can
-   * still be asked.
+   * Returns the first answer. The result is undefined if no answer comes within `SECOND_REQUEST_MS` and another peer
+   * can still be asked.
    */
   async #first(open: readonly Promise<Answer>[], isOtherLeft: boolean): Promise<Answer | undefined> {
     if (!isOtherLeft) return Promise.race(open);

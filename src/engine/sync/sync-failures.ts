@@ -83,9 +83,9 @@ export class SyncFailures {
   }
 
   /**
-   * Handles an error that is not a `ProtocolError`. An error of another class shows a defect of this node, whatever the
-   * peer sent. The peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a peer that
-   * triggers the defect again and again could prevent a sync with other peers. The peer gets no penalty,
+   * Handles an error that is not a `ProtocolError`. An error of another class shows a defect of this node, for any
+   * message of the peer. The peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a
+   * peer that triggers the defect again and again could prevent a sync with other peers. The peer gets no penalty,
    * because an honest peer may also trigger the defect.
    */
   #defectShown(peerId: PeerId, error: unknown): void {

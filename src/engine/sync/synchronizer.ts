@@ -211,8 +211,8 @@ export class Synchronizer {
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // If the node doubts the claim of a block, it does not sync from the block's sender. The block then only starts a run
-    // that checks the dialled peers first, if a dialled peer also claims a better chain.
+    // If the node doubts the claim of a block, it does not sync from the block's sender. The block then only starts a
+    // run that checks the dialled peers first, if a dialled peer also claims a better chain.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;

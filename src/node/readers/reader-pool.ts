@@ -29,7 +29,7 @@ const PING_MS = 250;
 const SILENT_PINGS_MAX = 3;
 /**
  * Number of unanswered pings after which a hanging reader is killed. If a replaced reader answers a ping before that
- * number is reached, the reader ends by itself.
+ * number is reached, the reader ends its own process.
  */
 const HANGING_PINGS_MAX = 20;
 /** A reader that ends after less time is not replaced at once, because something keeps it from running. */
@@ -38,7 +38,7 @@ const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time for open answers when the pool closes; `HttpServer.close` ends open answers after half a second. */
 const CLOSE_MS_MAX = 3_000;
-/** Time in which a replaced reader must end by itself. `HttpServer.drain` takes less time. */
+/** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
 /** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;

@@ -56,7 +56,7 @@ function end(code: EndCode, reason: string): void {
     unwritten -= 1;
     if (unwritten === 0) leave();
   };
-  // The line is written by the thread pool: a pipe that nobody reads, or a disk that hangs, must not keep the process
+  // The line is written by the thread pool: a pipe without a reader, or a disk that hangs, must not keep the process
   // alive.
   if (log.file !== undefined) append(log.file, `${line}\n`, written);
   write(STANDARD_ERROR, log.file === undefined ? `${line}\n${message}` : message, written);

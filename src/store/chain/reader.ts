@@ -45,8 +45,8 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to the last commit of the node. While an old snapshot has open queries, the snapshot stays open and
-   * occupies pages. If untrusted clients can trigger the call, the caller must therefore pass a condition.
+   * Moves this reader to the last commit of the node. While an old snapshot has open queries, the snapshot stays open
+   * and occupies pages. If untrusted clients can trigger the call, the caller must therefore pass a condition.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved

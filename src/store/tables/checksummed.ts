@@ -1,5 +1,5 @@
 /**
- * Reads and writes records with a checksum of their key and content. Data have a checksum of their own if no other
+ * Reads and writes records with a checksum of their key and content. Data have a separate checksum if no other
  * record would reveal damage to the data.
  */
 

@@ -153,8 +153,8 @@ test('a silent sync peer costs only moments while others have its chain', async 
     one: { latencyMs: 30 },
     other: { latencyMs: 40 },
   });
-  // Only the sync peer can say that there are no more blocks, so the download waits for the sync peer until the transport
-  // gives up.
+  // Only the sync peer can say that there are no more blocks, so the download waits for the sync peer until the
+  // transport gives up.
   await fixture.run(20);
   t.deepEqual(fixture.heights, ALL);
   t.is(fixture.askedOf('syncPeer'), 1);
