@@ -64,7 +64,9 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined;
-  const named = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',').map((entry) => entry.trim());
+  const named = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? ''))
+    .split(',')
+    .map((entry) => entry.trim());
   const given = named.filter((entry) => entry !== '');
   return given.length > 0 ? given : [socket.remoteAddress ?? ''];
 }

@@ -59,7 +59,10 @@ export interface PageScrubberOptions {
  *
  * @param directory folder of the store
  */
-export function startPageScrubber(directory: string, { clock, observer, state, ...options }: PageScrubberOptions): PageScrubber {
+export function startPageScrubber(
+  directory: string,
+  { clock, observer, state, ...options }: PageScrubberOptions,
+): PageScrubber {
   const path = join(directory, DATA_FILE);
   const statePages = options.statePagesPerLook ?? STATE_PAGES_PER_LOOK;
   let timer: Timer;

@@ -120,7 +120,8 @@ function readBlock(examined: StoredChain, height: number): { readonly block: Blo
   try {
     const block = examined.block(height);
     if (block === undefined) return { fault: `there is no block at height ${height}` };
-    if (block.height !== height) return { fault: `the block stored at height ${height} has the height ${block.height}` };
+    if (block.height !== height)
+      return { fault: `the block stored at height ${height} has the height ${block.height}` };
     return { block };
   } catch (error) {
     // Decoders throw many kinds of errors for damaged bytes, so all errors are caught.

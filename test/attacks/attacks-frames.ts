@@ -31,7 +31,9 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     run: (arena, untilMs) =>
       texts(arena, untilMs, (peer) => {
         const poison = '"__proto__":{"block":{"id":"1"},"isAdmin":true,"toString":null},"constructor":{"prototype":1}';
-        peer.sendFrame(`{"event":"remote-message",${poison},"data":{${poison},"event":"postNodeInfo","data":{${poison}}}}`);
+        peer.sendFrame(
+          `{"event":"remote-message",${poison},"data":{${poison},"event":"postNodeInfo","data":{${poison}}}}`,
+        );
         peer.sendFrame(`{"event":"rpc-request","cid":9,"data":{${poison},"procedure":"__proto__","data":{${poison}}}}`);
         peer.sendFrame(`{"event":"__proto__","data":{${poison}}}`);
       }),
@@ -112,7 +114,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     name: 'batches',
     run: (arena, untilMs) =>
       texts(arena, untilMs, (peer) => {
-        for (const length of [100, 101, 50_000]) peer.sendFrame(Array.from({ length }, () => ({ event: 'ping', cid: 3 })));
+        for (const length of [100, 101, 50_000])
+          peer.sendFrame(Array.from({ length }, () => ({ event: 'ping', cid: 3 })));
         peer.sendFrame(`[${'['.repeat(200)}${']'.repeat(200)}]`);
       }),
   },

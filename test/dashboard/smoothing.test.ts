@@ -1,5 +1,12 @@
 import test from 'ava';
-import { BEHIND_MS, SMOOTHING_MS, smoothedLag, smoothedPercent, withSample, type Sample } from '../../src/dashboard/smoothing.ts';
+import {
+  BEHIND_MS,
+  SMOOTHING_MS,
+  smoothedLag,
+  smoothedPercent,
+  withSample,
+  type Sample,
+} from '../../src/dashboard/smoothing.ts';
 
 function after(...percents: readonly number[]): readonly Sample[] {
   return percents.reduce<readonly Sample[]>((samples, percent, index) => {

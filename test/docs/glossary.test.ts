@@ -59,7 +59,10 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['event batcher', /\bnew Moments\b|\bevents\/moments\b/],
   ['budget group', /\bCrowd\b|\bCROWD_RESERVE_MS\b/],
   ['unsolicited-bytes budget', /\b[A-Z]+_OF_CROWD\b/],
-  ['sync peer, same-tip peer', /\bleader(?:Failed|Error)?\b|\bhelper(?:s|sOf|Failed)\b|\bsync\/(?:follow|blame|unproved)\b/],
+  [
+    'sync peer, same-tip peer',
+    /\bleader(?:Failed|Error)?\b|\bhelper(?:s|sOf|Failed)\b|\bsync\/(?:follow|blame|unproved)\b/,
+  ],
   ['readiness', /\bForgingObstacles\b|\bconsensusObstacle\b|\bforge\/obstacles\b|\bObstacle\b/],
   ['refusal reason', /\bSharedObstacle\b/],
   ['signing journal, watermark of signatures', /\bjournalOfFolderAlone\b|\bfolder-alone-journal\b/],
@@ -67,7 +70,10 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['stale tip', /\bstandstill\w*/],
   ['page scrubber', /\bPageWatch\w*|\bpage-watch\b|\bwatchPages\b/],
   ['file identity', /\bFilePlace\b|\bfile-place\b|\bkeepPlace\b/],
-  ['RPC client, RPC server', /\bNode(?:End|Channel)\b|\bLimit(?:End|Channel)\b|\bnode-(?:end|channel)\b|\blimit-(?:end|channel)\b/],
+  [
+    'RPC client, RPC server',
+    /\bNode(?:End|Channel)\b|\bLimit(?:End|Channel)\b|\bnode-(?:end|channel)\b|\blimit-(?:end|channel)\b/,
+  ],
   ['temporary path', /\bbeginDraft\b|\bwithDrafts\b|\bnode\/drafts\b/],
 ];
 

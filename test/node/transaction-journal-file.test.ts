@@ -94,7 +94,7 @@ test('a file that was removed, replaced, emptied or changed while open is comple
   t.is(readFileSync(`${file}.replaced`, 'utf8'), 'something else');
   journal.add(entry(9));
   await journal.flush();
-  t.is(said.length, harms.length, 'it is logged once each time');
+  t.is(logged.length, harms.length, 'it is logged once each time');
   rmSync(file);
   await journal.close();
   const again = await openTransactionJournal(file, SILENT);

@@ -578,7 +578,11 @@ test('the requests of a peer wait in a queue of limited length', async (t) => {
   const node = await startNode({ answer: () => new Promise(() => undefined) });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 1; index <= 40; index += 1) {
-    peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getBlocksFromId', data: { blockId: '1' } }, cid: index });
+    peer.sendFrame({
+      event: 'rpc-request',
+      data: { procedure: 'getBlocksFromId', data: { blockId: '1' } },
+      cid: index,
+    });
   }
   await until(() => peer.frames.length === 10, 'refusals');
   t.deepEqual(await peer.frame(2), { rid: 33, error: { message: 'Too many requests wait for an answer' } });
@@ -596,7 +600,11 @@ test('peers that read nothing are disconnected before their unread data fills th
   for (const peer of peers) peer.webSocket.pause();
   for (let index = 1; index <= 8; index += 1) {
     for (const peer of peers) {
-      peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getBlocksFromId', data: { blockId: '1' } }, cid: index });
+      peer.sendFrame({
+        event: 'rpc-request',
+        data: { procedure: 'getBlocksFromId', data: { blockId: '1' } },
+        cid: index,
+      });
     }
     await pause(20);
   }

@@ -316,7 +316,10 @@ test('messages are sent bare with a nonce, and read bare or in an envelope', asy
   peer.sendFrame({ event: 'postBlock', data: { block: BLOCK, nonce: 'sYHEDBKcScaAAAYg' } });
   peer.sendFrame({ event: 'postTransactions', data: { transactions: [TRANSFER] } });
   const relayed = { ...signature, relays: 2 };
-  peer.sendFrame({ event: 'remote-message', data: { event: 'postSignatures', data: { signatures: [relayed], relays: 1 } } });
+  peer.sendFrame({
+    event: 'remote-message',
+    data: { event: 'postSignatures', data: { signatures: [relayed], relays: 1 } },
+  });
   peer.sendFrame({ event: 'remote-message', data: { event: 'customEvent', data: { x: 1 } } });
   peer.sendFrame({ event: 'nosuch', data: 'x', cid: 9 });
   await until(() => node.seen.messages.length === 3, 'messages');

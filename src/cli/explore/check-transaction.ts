@@ -27,7 +27,11 @@ const NOT_FOUND = 404;
 /**
  * @throws ProtocolError for an error of the query
  */
-export async function checkTransaction(transaction: Transaction, signer: TransactionSigner, source: Source): Promise<TransactionCheck> {
+export async function checkTransaction(
+  transaction: Transaction,
+  signer: TransactionSigner,
+  source: Source,
+): Promise<TransactionCheck> {
   const { id, senderId, timestamp } = transaction;
   const [sender] = await source.ask<readonly AccountJson[]>(`accounts?address=${senderId}`, ACCOUNTS);
   const [confirmed] = await source.ask<readonly TransactionJson[]>(`transactions?id=${id}`, TRANSACTIONS);

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import type { History, HistoryPoint } from '../answers.ts';
 import { countOf, countText } from '../format.ts';
-import { hashOf, type Place } from '../place.ts';
+import { hashOf, type HashRoute } from '../hash-route.ts';
 import { Chart, EmptyChart } from './chart.tsx';
 import { useAnswer, useLive } from './hooks.ts';
 import { Answered } from './components.tsx';
@@ -13,7 +13,7 @@ const SPANS = [
   ['day', 'Last day'],
 ] as const;
 
-export function Charts({ filters }: Place) {
+export function Charts({ filters }: HashRoute) {
   const { status } = useLive();
   const span = filters['span'] === 'day' ? 'day' : 'hour';
   const asked = useAnswer<History>(`node/history?span=${span}`, status?.height);

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { hasFinality } from '../answers.ts';
 import { confirmationOf } from '../confirmation.ts';
-import { hashOf, type View } from '../place.ts';
+import { hashOf, type View } from '../hash-route.ts';
 import { nextOrder, type Order } from '../list-requests.ts';
 import { amountText, countOf, countText, dateText, decimalsOf, shortText, sinceText } from '../format.ts';
 import type { ListMeta } from './api-requests.ts';

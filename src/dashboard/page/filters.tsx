@@ -4,7 +4,7 @@
  */
 
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { hashOf, type Filters, type Place } from '../place.ts';
+import { hashOf, type Filters, type HashRoute } from '../hash-route.ts';
 import { orderOf, type ListRequest, type Order } from '../list-requests.ts';
 import type { Sorting } from './components.tsx';
 
@@ -23,12 +23,12 @@ export interface Field {
 const PROBLEM = 'filter-problem';
 
 export function FilterForm({
-  place: { view, filters },
+  route: { view, filters },
   fields,
   orders,
   request,
 }: {
-  place: Place;
+  route: HashRoute;
   fields: readonly Field[];
   orders: readonly Order[];
   /** The request that the filters make. If a field is wrong, the form marks it and shows the reason. */
@@ -127,7 +127,7 @@ function Choice({
 }
 
 /** Returns the order of a list and the function that changes it, for the heads of the table's columns. */
-export function sortingOf({ view, filters }: Place, orders: readonly Order[]): Sorting {
+export function sortingOf({ view, filters }: HashRoute, orders: readonly Order[]): Sorting {
   return {
     orders,
     current: orderOf(filters, orders),

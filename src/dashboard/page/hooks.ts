@@ -2,7 +2,7 @@
 
 import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { placeOfHash, type Place } from '../place.ts';
+import { routeOfHash, type HashRoute } from '../hash-route.ts';
 import type { ListRequest } from '../list-requests.ts';
 import { roundSlots, type Round } from '../round.ts';
 import { ask, AskFailed, type Answer } from './api-requests.ts';
@@ -54,14 +54,14 @@ export function useSlotStart(): (slot: number) => number {
   return (slot) => epochMs + slot * blockTimeS * 1000;
 }
 
-export function usePlace(): Place {
+export function useRoute(): HashRoute {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const changed = (): void => setHash(location.hash);
     addEventListener('hashchange', changed);
     return () => removeEventListener('hashchange', changed);
   }, []);
-  return placeOfHash(hash);
+  return routeOfHash(hash);
 }
 
 /** True while the content of an element is wider than the element. The result is updated when either width changes. */

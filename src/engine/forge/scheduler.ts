@@ -248,7 +248,8 @@ export class ForgingScheduler {
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Before the network has begun, a slot without a block counts as missed only if something failed on this node.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#missedSlots.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
+      if (isBeginning)
+        this.#missedSlots.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
       else this.#missedSlots.record(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
       return;
     }

@@ -6,11 +6,7 @@
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';
 import type { SignedHeader } from '../../protocol/rules.ts';
 import type { PublicKey } from '../../protocol/types.ts';
-import {
-  WatermarkedJournal,
-  watermarkOf,
-  type WatermarkedJournalDependencies,
-} from './watermarked-journal.ts';
+import { WatermarkedJournal, watermarkOf, type WatermarkedJournalDependencies } from './watermarked-journal.ts';
 
 /** @param riskDoubleForging whether the node ignores the watermarks of earlier runs */
 export function createSigningJournal(

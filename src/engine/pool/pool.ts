@@ -350,7 +350,6 @@ export class TransactionPool {
       .map(({ id, signatures }) => ({ transaction: id, signatures }));
   }
 
-
   #addSignature(signature: MemberSignature, payer: Payer): Pooled {
     const add = (): Pooled => addMemberSignature(this.#context, this.#queues, payer, signature);
     const pooled = payer.charge(add, ITEM_COST_MS.signature);

@@ -73,7 +73,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     for (const listener of listeners) listener.chainChanged?.();
   };
   const read = async <T>(...call: Parameters<NodeRpcClient['read']>): Promise<T> => (await channel.read(...call)) as T;
-  const write = async <T>(...call: Parameters<NodeRpcClient['write']>): Promise<T> => (await channel.write(...call)) as T;
+  const write = async <T>(...call: Parameters<NodeRpcClient['write']>): Promise<T> =>
+    (await channel.write(...call)) as T;
   const api: NodeApi = {
     params: rules.params,
     identity,

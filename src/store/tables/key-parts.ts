@@ -119,7 +119,8 @@ function readKey(key: Buffer, at: number): PublicKey {
 }
 
 const amount: KeyPart<bigint> = {
-  description: 'an integer of any size. Zero or a positive integer of n bytes: the byte 128 + n, then the n bytes. A negative integer: the byte 128 - n, then the complement of the n bytes of its absolute value',
+  description:
+    'an integer of any size. Zero or a positive integer of n bytes: the byte 128 + n, then the n bytes. A negative integer: the byte 128 - n, then the complement of the n bytes of its absolute value',
   size: (value) => 1 + sizeOfBigint(value < 0n ? -value : value),
   write: (key, value, at) => {
     const magnitude = value < 0n ? -value : value;

@@ -13,7 +13,11 @@ import { ChainMaker, keyPairOf, makeNetwork, publicKeyOf, signBlock, withPayload
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
 /** A chain that counts its signature checks. A test can delay checks of many signatures at once. */
-async function countingChain(maker: ChainMaker, timestamp: number, logged: (code: string) => unknown = () => undefined) {
+async function countingChain(
+  maker: ChainMaker,
+  timestamp: number,
+  logged: (code: string) => unknown = () => undefined,
+) {
   const lone = await LoneChain.with(maker);
   const inner = createInlineVerifier(selectEd25519(), 10_000);
   const costs = { single: 0, together: 0, computedAlone: 0 };

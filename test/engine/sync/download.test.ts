@@ -137,7 +137,11 @@ test('one peer gives its whole chain, in order', async (t) => {
 });
 
 test('each peer at the same tip is tried, and the fastest one sends most', async (t) => {
-  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 300 }, near: { latencyMs: 20 }, far: { latencyMs: 900 } });
+  const fixture = new DownloadFixture({
+    syncPeer: { latencyMs: 300 },
+    near: { latencyMs: 20 },
+    far: { latencyMs: 900 },
+  });
   await fixture.run();
   t.deepEqual(fixture.heights, ALL);
   t.is(fixture.askedOf('far'), 1);

@@ -1,4 +1,4 @@
-/** Converts places in the dashboard to addresses and back. Example: `#/blocks/123`. */
+/** Converts routes of the dashboard to the hash of an address and back. Example: `#/blocks/123`. */
 
 export const VIEWS = [
   'glance',
@@ -17,7 +17,7 @@ export const VIEWS = [
 
 export type View = (typeof VIEWS)[number];
 
-export interface Place {
+export interface HashRoute {
   readonly view: View;
   /** Id, height, address or name; undefined for a list. */
   readonly item: string | undefined;
@@ -40,15 +40,15 @@ const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   charts: ['span'],
 };
 
-/** The page of a list, as part of a place. */
-export type PageOfPlace = Pick<Place, 'page' | 'after'>;
+/** The page of a list, as part of a route. */
+export type PageOfRoute = Pick<HashRoute, 'page' | 'after'>;
 
-const FIRST_PAGE: PageOfPlace = { page: 1, after: '' };
+const FIRST_PAGE: PageOfRoute = { page: 1, after: '' };
 
-const HOME: Place = { view: 'glance', item: undefined, page: 1, after: '', filters: {} };
+const HOME: HashRoute = { view: 'glance', item: undefined, page: 1, after: '', filters: {} };
 
-/** @returns the overview for a hash that names no place */
-export function placeOfHash(hash: string): Place {
+/** @returns the overview for a hash that names no route */
+export function routeOfHash(hash: string): HashRoute {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?');
   const [name, item] = path.split('/');
   const view = VIEWS.find((known) => known === name);
@@ -70,12 +70,12 @@ export function placeOfHash(hash: string): Place {
   };
 }
 
-/** Returns the address of a place. Filters that are empty, or that the view does not support, are left out. */
+/** Returns the address of a route. Filters that are empty, or that the view does not support, are left out. */
 export function hashOf(
   view: View,
   item?: string,
   filters: Filters = {},
-  { page, after }: PageOfPlace = FIRST_PAGE,
+  { page, after }: PageOfRoute = FIRST_PAGE,
 ): string {
   if (view === 'glance') return '#/';
   const path = item === undefined ? view : `${view}/${encodeURIComponent(item)}`;

@@ -23,13 +23,13 @@ const WAITING_MAX = 1000;
 /** Seconds after which a client should ask again if the node has not reached the height. */
 export const RETRY_AFTER_S = 5;
 
-export interface ReadPlace {
+export interface ReadPosition {
   readonly id: string;
   readonly height: number;
 }
 
 /** Returns the tip of the node; undefined before the node has a chain. */
-export function placeOf(api: Pick<NodeApi, 'chain'>): ReadPlace | undefined {
+export function positionOf(api: Pick<NodeApi, 'chain'>): ReadPosition | undefined {
   const tip = api.chain.tip();
   return tip === undefined ? undefined : { id: tip.id, height: tip.height };
 }
@@ -38,7 +38,7 @@ export function placeOf(api: Pick<NodeApi, 'chain'>): ReadPlace | undefined {
  * Returns the ETag of an answer that depends on the chain alone. The ETag changes with the chain and with the version
  * of the node's software. The ETag is weak, because compressed and plain answers have the same ETag.
  */
-export function etagOf({ id }: ReadPlace, build: string): string {
+export function etagOf({ id }: ReadPosition, build: string): string {
   return `W/"${id}-${build}"`;
 }
 

@@ -3,7 +3,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
-import { HEIGHT_WAIT_MS_MAX, isUnchanged, wantedHeight } from '../../src/http/read-place.ts';
+import { HEIGHT_WAIT_MS_MAX, isUnchanged, wantedHeight } from '../../src/http/read-consistency.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import type { NodeListener } from '../../src/ports/node-api.ts';
 import { fakeNode, TIP } from './fake-node.ts';
