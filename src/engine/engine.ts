@@ -185,7 +185,7 @@ export class Engine {
       netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
       ended: () => {
         this.#tipAnnouncer.announce();
-        this.forging.look();
+        this.forging.check();
       },
       penalise: this.#penalise,
     });

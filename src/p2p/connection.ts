@@ -25,7 +25,7 @@ import type { AnswerVerdict, Conversation, Outgoing, WireDialect } from './diale
 import type { Link, LinkEvents } from './link.ts';
 import { FRAME_BYTES_MAX } from './packets.ts';
 import { PeerCalls } from './peer-calls.ts';
-import { Pace } from './rate.ts';
+import { Pacer } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
@@ -63,7 +63,7 @@ export class PeerConnection implements Connection {
   #asking = 0;
   readonly #context: ConnectionContext;
   readonly #limits: ReceiveLimits;
-  readonly #pace: Pace;
+  readonly #pacer: Pacer;
   /** Limits how often this node sends its info to the peer. */
   readonly #infoBucket: TokenBucket;
   #infoTimer: Timer | undefined;
@@ -74,7 +74,7 @@ export class PeerConnection implements Connection {
     this.sinceMs = context.clock.nowMs();
     this.#info = info;
     this.#context = context;
-    this.#pace = new Pace(context.clock, CALLS_PER_SECOND_MAX);
+    this.#pacer = new Pacer(context.clock, CALLS_PER_SECOND_MAX);
     this.#limits = new ReceiveLimits(context.dialect.generation);
     const { burst, everyMs } = rateOf(context.dialect.generation, 'info').own;
     this.#infoBucket = new TokenBucket(burst, everyMs);
@@ -234,7 +234,7 @@ export class PeerConnection implements Connection {
     if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
     this.#asking += 1;
     try {
-      await this.#pace.wait();
+      await this.#pacer.wait();
       return await this.#link.call(outgoing, this.#context.requestTimeoutMs, FRAME_BYTES_MAX, what);
     } finally {
       this.#asking -= 1;

@@ -274,7 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'true',
   },
   {
-    name: 'moments are reckoned from another time than that of the look',
+    name: 'the times of the next check are computed from another time than that of the last check',
     file: 'engine/forge/scheduler.js',
     from: 'this.#arm(lookedMs);',
     to: 'this.#arm(this.#dependencies.clock.nowMs());',

@@ -78,7 +78,7 @@ export class MissedSlotLog {
   }
 
   /** Logs the pending reason if its slot is over. */
-  look(): void {
+  logIfOver(): void {
     if (this.#pending !== undefined && this.#pending.slot !== this.#dependencies.chain.currentSlot()) this.logPending();
   }
 

@@ -37,7 +37,7 @@ export class Pause {
    *
    * @param hasDelegates whether forging of a delegate is switched on
    */
-  look(hasDelegates: boolean): void {
+  update(hasDelegates: boolean): void {
     this.#logClock();
     if (hasDelegates) this.now();
   }

@@ -24,7 +24,7 @@ import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
 /**
- * Maximum time in milliseconds between two calls of `look`. The scheduler notices a change of the clock within this
+ * Maximum time in milliseconds between two calls of `check`. The scheduler notices a change of the clock within this
  * time.
  */
 const SLEEP_MS_MAX = 1000;
@@ -77,8 +77,8 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
-  /** Whether the scheduler must look again after the current attempt, because of an event during the attempt. */
-  #isLookWanted = false;
+  /** Whether the scheduler must check again after the current attempt, because of an event during the attempt. */
+  #isCheckWanted = false;
   readonly #missedSlots: MissedSlotLog;
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
@@ -143,20 +143,20 @@ export class ForgingScheduler {
     // A block that arrives in our slot may be the late block that the scheduler waits for.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
-        if (origin === 'received') this.look();
+        if (origin === 'received') this.check();
       },
     });
-    this.look();
+    this.check();
   }
 
   /**
    * Checks at once whether a delegate of this node can forge in the current slot. Other modules call this method when
    * forging becomes ready again.
    */
-  look(): void {
+  check(): void {
     if (this.#attempt === undefined) this.#wake();
-    // The scheduler must look again, because the running attempt may have read the state before this call.
-    else this.#isLookWanted = true;
+    // The scheduler must check again, because the running attempt may have read the state before this call.
+    else this.#isCheckWanted = true;
   }
 
   /**
@@ -187,8 +187,8 @@ export class ForgingScheduler {
   #wake(): void {
     if (this.#stopped) return;
     this.#timer?.cancel();
-    this.#isLookWanted = false;
-    const lookedMs = this.#dependencies.clock.nowMs();
+    this.#isCheckWanted = false;
+    const checkedMs = this.#dependencies.clock.nowMs();
     this.#attempt = this.#tryToForge()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
@@ -198,32 +198,32 @@ export class ForgingScheduler {
       })
       .finally(() => {
         this.#attempt = undefined;
-        if (this.#isLookWanted) this.#wake();
-        else this.#arm(lookedMs);
+        if (this.#isCheckWanted) this.#wake();
+        else this.#arm(checkedMs);
       });
   }
 
   /**
-   * Sets the timer for the next moment at which the scheduler must look. This method computes all moments from the time
-   * of the last look. If a moment has passed since the last look, the scheduler looks again at once.
+   * Sets the timer for the next moment at which the scheduler must check. This method computes all moments from the
+   * time of the last check. If a moment has passed since the last check, the scheduler checks again at once.
    */
-  #arm(lookedMs: number): void {
+  #arm(checkedMs: number): void {
     if (this.#stopped) return;
     const { clock, chain, waitThresholdMs, waitUntilMs } = this.#dependencies;
     const { params } = chain.rules;
-    const slot = slotAtMs(lookedMs, params);
+    const slot = slotAtMs(checkedMs, params);
     // The first moment is the end of the wait for a late block.
     const moments = [
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),
-      lookedMs + SLEEP_MS_MAX,
+      checkedMs + SLEEP_MS_MAX,
       waitUntilMs?.() ?? -Infinity,
     ];
-    const nextMs = Math.min(...moments.filter((moment) => moment > lookedMs));
-    // If the clock was set back since the look, the sleep must not become longer.
+    const nextMs = Math.min(...moments.filter((moment) => moment > checkedMs));
+    // If the clock was set back since the check, the sleep must not become longer.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
-      this.look();
+      this.check();
     });
   }
 
@@ -231,14 +231,14 @@ export class ForgingScheduler {
     const { chain, clock, notReady, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
     this.#dependencies.looked?.(chain.currentSlot());
-    this.#missedSlots.look();
-    const passage = this.#clockWatch.look();
+    this.#missedSlots.logIfOver();
+    const passage = this.#clockWatch.read();
     if (this.#dependencies.isHeld?.() === true) {
       this.#sleptSlots.pass();
       return;
     }
-    this.#sleptSlots.look(passage);
-    this.#pause.look(this.#keys.size > 0);
+    this.#sleptSlots.check(passage);
+    this.#pause.update(this.#keys.size > 0);
     const forgingSlot = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
     if (forgingSlot === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;

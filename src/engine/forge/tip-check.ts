@@ -80,8 +80,8 @@ export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
   #isShown = false;
   #startedMs: number;
-  /** Time of the last look; undefined before the first one. */
-  #lookedMs: number | undefined;
+  /** Time of the last check; undefined before the first one. */
+  #checkedMs: number | undefined;
 
   constructor(dependencies: TipCheckDependencies) {
     this.#dependencies = dependencies;
@@ -100,11 +100,11 @@ export class TipCheck {
   /** Records that the process is running. The scheduler calls this method about every second. */
   tick(): void {
     const nowMs = this.#dependencies.clock.nowMs();
-    if (Math.abs(nowMs - (this.#lookedMs ?? nowMs)) > STALL_MS) {
+    if (Math.abs(nowMs - (this.#checkedMs ?? nowMs)) > STALL_MS) {
       this.#isShown = false;
       this.#startedMs = nowMs;
     }
-    this.#lookedMs = nowMs;
+    this.#checkedMs = nowMs;
   }
 
   /** Returns the reason why the tip may be out of date; undefined after the proof that the tip is current. */

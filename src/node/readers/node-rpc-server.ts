@@ -1,4 +1,4 @@
-/** The node's end of the channel to one reader: it answers calls and sends news. */
+/** The node's end of the channel to one reader: it answers calls and sends updates. */
 
 import { CONFIRMED_TIMES_MAX } from '../../engine/pool/pool.ts';
 import type { LocalNodeApi, ReceivedTime } from '../../ports/node-api.ts';
@@ -6,7 +6,7 @@ import type { Transaction } from '../../protocol/types.ts';
 import {
   busy,
   failedOutcome,
-  NEWS_WAITING_MAX,
+  UPDATES_WAITING_MAX,
   outcomeOf,
   READS,
   READS_AT_ONCE,
@@ -22,8 +22,8 @@ export class NodeRpcServer {
   readonly #send: (message: ToReader) => void;
   #isReading = false;
   #writes = 0;
-  /** True while news wait to be sent. News wait until the reader is open and has confirmed the earlier news. */
-  #hasNews = true;
+  /** True until the reader is open and has confirmed the last update. Later changes wait for the confirmation. */
+  #isUpdateUnconfirmed = true;
   #isChainChanged = false;
   #times: ReceivedTime[] = [];
   #received: Transaction[] = [];
@@ -39,19 +39,19 @@ export class NodeRpcServer {
     this.#times.push(...times);
     // The transaction pool has the same limit on kept times.
     if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
-    this.#sendNews();
+    this.#sendUpdate();
   }
 
   received(transaction: Transaction): void {
     this.#received.push(transaction);
-    if (this.#received.length > NEWS_WAITING_MAX) this.#received.shift();
-    this.#sendNews();
+    if (this.#received.length > UPDATES_WAITING_MAX) this.#received.shift();
+    this.#sendUpdate();
   }
 
-  /** Called when the reader is open, or when it has confirmed the last news. */
+  /** Called when the reader is open, or when it has confirmed the last update. */
   taken(): void {
-    this.#hasNews = false;
-    this.#sendNews();
+    this.#isUpdateUnconfirmed = false;
+    this.#sendUpdate();
   }
 
   async reads(calls: readonly Call<string>[]): Promise<void> {
@@ -85,10 +85,10 @@ export class NodeRpcServer {
     });
   }
 
-  #sendNews(): void {
-    if (this.#hasNews || (!this.#isChainChanged && this.#received.length === 0)) return;
-    this.#hasNews = true;
-    this.#send({ kind: 'news', chain: this.#isChainChanged, times: this.#times, received: this.#received });
+  #sendUpdate(): void {
+    if (this.#isUpdateUnconfirmed || (!this.#isChainChanged && this.#received.length === 0)) return;
+    this.#isUpdateUnconfirmed = true;
+    this.#send({ kind: 'update', chain: this.#isChainChanged, times: this.#times, received: this.#received });
     this.#isChainChanged = false;
     this.#times = [];
     this.#received = [];

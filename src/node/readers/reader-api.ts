@@ -30,7 +30,7 @@ import type { ChainReader, ReaderSnapshot } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
 import { yieldToEventLoop } from '../system.ts';
-import type { News } from './messages.ts';
+import type { NodeUpdate } from './messages.ts';
 import type { NodeRpcClient } from './node-rpc-client.ts';
 
 export interface ReaderApiParts {
@@ -42,8 +42,8 @@ export interface ReaderApiParts {
 
 export interface ReaderApi {
   readonly api: NodeApi;
-  /** Handles news from the node. */
-  news(news: News): void;
+  /** Handles an update from the node. */
+  applyUpdate(update: NodeUpdate): void;
 }
 
 /** The chain at one snapshot, with its queries and log. */
@@ -116,7 +116,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   };
   return {
     api,
-    news({ chain, times, received }) {
+    applyUpdate({ chain, times, received }) {
       // The times are stored before the move to the new view. Each answer with a confirmed transaction therefore also
       // has the transaction's time of arrival.
       for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);

@@ -55,7 +55,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
       if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
       // The node may have applied blocks while the reader opened.
-      node.news({ chain: true, times, received: [] });
+      node.applyUpdate({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {
       send({ kind: 'failed', outcome: failedOutcome(error) });
@@ -83,8 +83,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
         return undefined;
       case 'open':
         return void open(message.settings, message.times);
-      case 'news':
-        node?.news(message);
+      case 'update':
+        node?.applyUpdate(message);
         return send({ kind: 'taken' });
       case 'answers':
         return channel.answered(message.outcomes);

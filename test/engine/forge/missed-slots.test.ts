@@ -38,7 +38,7 @@ test('a slot that is used in the end is not logged as missed, although forging w
   hinder('synchronising with the network');
   await pass(slot - currentSlot() + 0.8);
   hinder(undefined);
-  scheduler.look();
+  scheduler.check();
   await pass(2);
   await scheduler.stop();
   t.true(logged.some(({ code, fields }) => code === 'BLOCK_FORGED' && fields['slot'] === slot));

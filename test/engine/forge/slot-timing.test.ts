@@ -47,7 +47,7 @@ test('when forging becomes ready within a slot, the rest of the slot is used for
   t.is(currentSlot(), slot);
   const { height } = chain.tip.header;
   hinder(undefined);
-  scheduler.look();
+  scheduler.check();
   // `stop` waits for the block in progress, and no virtual time passes.
   await scheduler.stop();
   t.is(chain.tip.header.height, height + 1);

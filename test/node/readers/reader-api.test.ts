@@ -53,8 +53,8 @@ async function setUpReaders(t: ExecutionContext) {
     setImmediate(() => {
       if (copy.kind === 'answers') channel.answered(copy.outcomes);
       if (copy.kind === 'done') channel.done(copy.id, copy.outcome);
-      if (copy.kind !== 'news') return;
-      beside.news(copy);
+      if (copy.kind !== 'update') return;
+      beside.applyUpdate(copy);
       end.taken();
     });
   };

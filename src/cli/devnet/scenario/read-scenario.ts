@@ -4,7 +4,7 @@ import { readBounded } from '../../../config/bounded-file.ts';
 import { messageOf, ProtocolError } from '../../../primitives/errors.ts';
 import type { Generation } from '../../../protocol/params.ts';
 import { MINING_MODES } from '../mining.ts';
-import { isBlockTime, BLOCK_TIMES_TEXT } from '../pace.ts';
+import { isBlockTime, BLOCK_TIMES_TEXT } from '../block-timing.ts';
 import { YamlValue } from './yaml-value.ts';
 import { readStep } from './read-step.ts';
 import type { Scenario, ScenarioDevnet, Step } from './scenario.ts';

@@ -3,7 +3,7 @@
 import { usageError } from '../problems.ts';
 import type { MiningMode } from './mining.ts';
 
-export interface Pace {
+export interface BlockTiming {
   /** Length of a slot in seconds, when it differs from the slots of the network. */
   readonly slotS?: number;
   /** Time between two blocks on the machine's clock, when it is less than a slot. */
@@ -24,12 +24,12 @@ export function isBlockTime(seconds: number): boolean {
 }
 
 /**
- * Pace of a forked chain. The slots of a forked chain keep their length, but its blocks may be forged faster.
+ * Block timing of a forked chain. The slots of a forked chain keep their length, but its blocks may be forged faster.
  *
  * @throws ProtocolError `USAGE` for a time longer than a slot, and in modes other than `interval` also for a shorter
  *   time
  */
-export function paceOfFork(blockTime: number | undefined, mine: MiningMode, slotS: number): Pace {
+export function blockTimingOfFork(blockTime: number | undefined, mine: MiningMode, slotS: number): BlockTiming {
   if (blockTime === undefined || blockTime === slotS) return {};
   if (blockTime > slotS)
     throw usageError(`--block-time: slots of this chain have ${slotS} s, and cannot become longer`);
@@ -38,12 +38,12 @@ export function paceOfFork(blockTime: number | undefined, mine: MiningMode, slot
 }
 
 /**
- * Pace of a new chain. Slots last whole seconds, at least two. Blocks may be forged faster. The chain's clock then runs
- * ahead of the machine's clock.
+ * Block timing of a new chain. Slots last whole seconds, at least two. Blocks may be forged faster. The chain's clock
+ * then runs ahead of the machine's clock.
  *
  * @throws ProtocolError `USAGE` for a time below two seconds in modes other than `interval`
  */
-export function paceOf(blockTime: number | undefined, mine: MiningMode): Pace {
+export function blockTimingOf(blockTime: number | undefined, mine: MiningMode): BlockTiming {
   if (blockTime === undefined) return {};
   if (blockTime >= SLOT_S_MIN) return { slotS: blockTime };
   if (mine !== 'interval') throw usageError(`--block-time below ${SLOT_S_MIN} s is for --mine interval`);
