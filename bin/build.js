@@ -145,11 +145,11 @@ function packageVersion() {
 
 /**
  * The commit that is built. `BUILD_COMMIT` in the environment names it for sources without a repository; otherwise it
- * is the commit of this repository. Empty when the package is not in a repository of its own.
+ * is the commit of this repository. Empty when the package has no repository.
  */
 function commit() {
-  const said = process.env.BUILD_COMMIT ?? '';
-  if (COMMIT.test(said)) return said;
+  const given = process.env.BUILD_COMMIT ?? '';
+  if (COMMIT.test(given)) return given;
   if (!existsSync(path.join(ROOT, '.git'))) return '';
   try {
     const options = { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };

@@ -1,6 +1,6 @@
 /**
  * Bundles the dashboard into a folder: `index.html`, and its files under `assets/`. The name of each file contains a
- * part of its hash, so that browsers may cache it for ever.
+ * part of its hash, so that browsers may cache it forever.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ const HASH_CHARACTERS = 8;
 
 /**
  * @param {string} source folder of the page's sources
- * @param {string} target folder that is made anew
+ * @param {string} target folder that is emptied first
  * @returns the packages that are in the page
  */
 export async function bundleDashboard(source, target) {

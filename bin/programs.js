@@ -46,7 +46,7 @@ const REQUIRE =
   "import { createRequire as requireBeside } from 'node:module'; const require = requireBeside(import.meta.url);";
 
 /**
- * @param {{ root: string, target: string }} parts `target` is created anew
+ * @param {{ root: string, target: string }} parts `target` is emptied first
  * @returns the packages that are in the programs
  * @throws an error with `errors` when a source cannot be compiled; the errors are already on standard error
  */

@@ -21,7 +21,7 @@ const pack = promisify(gzip);
 
 /**
  * @param {string} page folder of the dashboard's sources, with the reference in `reference/`
- * @param {string} target folder that is made anew
+ * @param {string} target folder that is emptied first
  * @returns the packages that are in the reference
  */
 export async function bundleReference(page, target) {

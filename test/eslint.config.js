@@ -74,7 +74,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-call': 'error',
       '@typescript-eslint/no-unsafe-member-access': 'error',
       '@typescript-eslint/no-unsafe-return': 'error',
-      '@typescript-eslint/no-unused-vars': 'off', // the compiler says it (noUnusedLocals, noUnusedParameters)
+      '@typescript-eslint/no-unused-vars': 'off', // the compiler reports it (noUnusedLocals, noUnusedParameters)
       '@typescript-eslint/only-throw-error': 'error',
       '@typescript-eslint/prefer-promise-reject-errors': 'error',
       '@typescript-eslint/require-array-sort-compare': ['error', { ignoreStringArrays: true }],
@@ -87,7 +87,7 @@ export default tseslint.config(
     name: 'tests',
     files: ['test/**/*.ts'],
     rules: {
-      // The compiler says it (noUnusedLocals, noUnusedParameters).
+      // The compiler reports it (noUnusedLocals, noUnusedParameters).
       '@typescript-eslint/no-unused-vars': 'off',
     },
   },
@@ -106,7 +106,7 @@ export default tseslint.config(
         'error',
         {
           selector: "CallExpression[callee.property.name='write'][callee.object.property.name=/^std(out|err)$/]",
-          message: 'Use output.ts: it says when the output cannot be written, and lets nothing steer a terminal.',
+          message: 'Use output.ts: it reports failed writes, and removes terminal control characters.',
         },
       ],
     },

@@ -1,6 +1,6 @@
 /**
- * Asks the HTTP interface of a node. Errors say whether the address is wrong, the node does not answer, or the node
- * refuses the request.
+ * Asks the HTTP interface of a node. The errors distinguish a wrong address, a node that does not answer, and a
+ * refused request.
  */
 
 import { unescape } from 'node:querystring';
@@ -123,15 +123,15 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
 
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
-    const said = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // An error status from 500 on with a message of its own, and reasons, show that a node answered, and that this
+    const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
+    // An error status from 500 on with a message, and an answer with reasons, show that a node answered, and that this
     // machine may query it.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
       { url: base, path, status, ...(code === undefined ? {} : { reason: code }), ...retryAfterOf(response) },
-      `${base}${prefix}/${path} answered: ${said}${doubt}`,
+      `${base}${prefix}/${path} answered: ${refusal}${doubt}`,
     );
   }
 

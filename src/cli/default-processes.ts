@@ -1,4 +1,4 @@
-/** Decides how many processes answer HTTP beside a node of `bloomery start`, unless the operator says so. */
+/** Computes the default number of processes that answer HTTP beside a node of `bloomery start`. */
 
 import { availableParallelism, totalmem } from 'node:os';
 

@@ -5,7 +5,7 @@ import { beddowsOfLskText } from '../primitives/amount.ts';
 import { command, EXIT_CODES, generationOption, integerFrom } from './command.ts';
 import type { DevnetControl } from './commands/devnet-control.ts';
 import { RESTART_MODES } from './devnet/restart-policy.ts';
-import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/pace.ts';
+import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/block-timing.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
 import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './flags.ts';
 

@@ -57,8 +57,8 @@ export function drawOnTerminal(text: string): void {
 }
 
 /**
- * Reports a finished action. If the report cannot be written, the error says what was done. Without that message, the
- * user could repeat the action, or lose the only copy of a result.
+ * Reports a finished action. If the report cannot be written, the error names the finished action. Without that
+ * message, the user could repeat the action, or lose the only copy of a result.
  *
  * @param done a clause, for example `the blocks were taken over`
  */

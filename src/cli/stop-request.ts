@@ -1,6 +1,6 @@
 /** Reports when a long-running command should end. */
 
-import { removeDrafts } from '../node/drafts.ts';
+import { removeTemporaryPaths } from '../node/temporary-paths.ts';
 import { printStderr } from './output.ts';
 import { EXIT, type ExitCode } from './problems.ts';
 
@@ -76,7 +76,7 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
 export function removeDraftsAtStop(): void {
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => {
-      const what = removeDrafts() > 0 ? 'its incomplete output was removed' : 'it had written nothing';
+      const what = removeTemporaryPaths() > 0 ? 'its incomplete output was removed' : 'it had written nothing';
       printStderr(`bloomery: stopped by ${signal}; ${what}`);
       process.exit(EXIT.failed);
     });

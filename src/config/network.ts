@@ -57,7 +57,7 @@ export interface Forgers {
   /** Empty when the folder does not contain the password. */
   readonly defaultPassword: string;
   readonly delegates: readonly ForgerEntry[];
-  /** True when the folder says that the keys are published. */
+  /** True if the network folder marks the keys as published. */
   readonly arePublished: boolean;
 }
 
@@ -115,7 +115,7 @@ export function loadNetwork(directory: string): Network {
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
   if (generation === 3 && genesis.text('communityIdentifier') !== communityIdentifier) {
-    throw genesis.wrong('communityIdentifier', `\`${communityIdentifier}\`, as ${file} says`);
+    throw genesis.wrong('communityIdentifier', `\`${communityIdentifier}\`, as in ${file}`);
   }
   const params: ChainParams = {
     generation,

@@ -39,7 +39,7 @@ export interface Ed25519 {
    * @throws ProtocolError `KEY_LENGTH_WRONG`
    */
   sign(message: Uint8Array, privateKey: Uint8Array): Buffer;
-  /** The result is false for malformed input. The method never throws, whatever the bytes are. */
+  /** The result is false for malformed input. The method never throws, for any bytes. */
   verify(check: Ed25519Check): boolean;
   /** @throws ProtocolError `KEY_LENGTH_WRONG` unless the seed has 32 bytes */
   keyPairOfSeed(seed: Uint8Array): Ed25519KeyPair;

@@ -1,7 +1,7 @@
 /** Converts the filters and the order of a list to a request to the node. */
 
 import { BEDDOWS_PER_LSK } from './format.ts';
-import type { Filters } from './place.ts';
+import type { Filters } from './hash-route.ts';
 
 /** Kinds of transactions by their type number in generation 2. Generation 3 numbers the same kinds from 8. */
 export const KINDS = [0, 1, 2, 3, 4] as const;

@@ -179,7 +179,7 @@ export class Announcements<T> {
     const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;
     for (const { peerId, state } of waiting) {
-      if (!this.#hasNews(state)) continue;
+      if (!this.#hasUnsent(state)) continue;
       const nowMs = clock.nowMs();
       const turnWaitMs = this.#turnsMs - (AT_ONCE_MAX - 1) * turnMs - nowMs;
       const waitMs = Math.max(state.bucket.waitMs(nowMs), turnWaitMs);
@@ -187,7 +187,7 @@ export class Announcements<T> {
         this.#turnsMs = Math.max(this.#turnsMs, nowMs) + turnMs;
         state.lastMs = nowMs;
         send(peerId, this.#take(state));
-        if (!this.#hasNews(state)) continue;
+        if (!this.#hasUnsent(state)) continue;
       }
       nextMs = Math.min(nextMs, Math.max(state.bucket.waitMs(nowMs), turnWaitMs));
     }
@@ -237,7 +237,7 @@ export class Announcements<T> {
     const taken: T[] = [];
     for (const index of LOGS) {
       state.next[index] = this.#logs[index]!.walk(state.next[index], (entry) => {
-        if (!this.#isNews(state, entry)) return 'passed';
+        if (!this.#isUnsent(state, entry)) return 'passed';
         if (taken.length >= ITEMS_PER_MESSAGE_MAX) return 'stop';
         entry.timesSent += 1;
         taken.push(entry.item);
@@ -247,19 +247,19 @@ export class Announcements<T> {
     return taken;
   }
 
-  #hasNews(state: PeerState): boolean {
-    let hasNews = false;
+  #hasUnsent(state: PeerState): boolean {
+    let hasUnsent = false;
     for (const index of LOGS) {
       state.next[index] = this.#logs[index]!.walk(state.next[index], (entry) => {
-        if (!this.#isNews(state, entry)) return 'passed';
-        hasNews = true;
+        if (!this.#isUnsent(state, entry)) return 'passed';
+        hasUnsent = true;
         return 'stop';
       });
     }
-    return hasNews;
+    return hasUnsent;
   }
 
-  #isNews({ known }: PeerState, { key, item, timesSent, isReplaced }: Announced<T>): boolean {
+  #isUnsent({ known }: PeerState, { key, item, timesSent, isReplaced }: Announced<T>): boolean {
     const { isCurrent, peersPerItemMax } = this.#options;
     return !isReplaced && timesSent < peersPerItemMax && !known.has(key) && isCurrent(item);
   }

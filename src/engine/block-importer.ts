@@ -3,7 +3,7 @@
  *
  * 1. screen: apply fork choice, then check header, payload, slot owner and time. Step 1 verifies only one signature:
  *    the signature of the block;
- * 2. verify the signatures of the transactions on other threads, while other work goes on;
+ * 2. verify the signatures of the transactions on other threads, while the main thread does other work;
  * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and notify the listeners: `Chain.commit`.
  *

@@ -10,7 +10,7 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum number of entries for one module. Each module has a limit of its own. A thousand refused messages of a peer
+ * Maximum number of entries for one module. Each module has a separate limit. A thousand refused messages of a peer
  * therefore do not displace the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
@@ -82,8 +82,7 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of a slot after its block was forged. If the block of a slot was forged, an obstacle in the
-   * slot did no harm.
+   * Removes the diagnostics of a slot after its block was forged. A reason that only delayed the block is no fault.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

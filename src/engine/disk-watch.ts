@@ -32,8 +32,8 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
-/** The reason why the node cannot forge or store a block now. */
-export interface Obstacle {
+/** The reason why the node is not ready to forge or to store a block. */
+export interface NotReady {
   readonly reason: string;
   /** Code of the error that caused the failure; undefined if nothing failed. */
   readonly cause?: string;
@@ -45,7 +45,7 @@ export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
   /** The last failed write or trial write. */
   #failure:
-    { readonly obstacle: Obstacle & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;
+    { readonly notReady: NotReady & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;
 
   constructor(dependencies: DiskWatchDependencies) {
     this.#dependencies = dependencies;
@@ -71,10 +71,10 @@ export class DiskWatch {
    * Returns the reason why writes to the store fail; undefined if no failure is known. After a failure, this method
    * repeats the trial write, at most once in `TRIAL_INTERVAL_MS`.
    */
-  checkWritable(): Obstacle | undefined {
+  checkWritable(): NotReady | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)
       this.#try();
-    return this.#failure?.obstacle;
+    return this.#failure?.notReady;
   }
 
   #try(): void {
@@ -104,8 +104,8 @@ export class DiskWatch {
   #recordFailure(error: unknown): void {
     const cause = codeOf(error);
     const seenMs = this.#dependencies.clock.nowMs();
-    const writesFailSinceMs = this.#failure?.obstacle.writesFailSinceMs ?? seenMs;
-    const obstacle = { reason: messageOf(error), ...(cause !== undefined && { cause }), writesFailSinceMs };
-    this.#failure = { obstacle, seenMs };
+    const writesFailSinceMs = this.#failure?.notReady.writesFailSinceMs ?? seenMs;
+    const notReady = { reason: messageOf(error), ...(cause !== undefined && { cause }), writesFailSinceMs };
+    this.#failure = { notReady, seenMs };
   }
 }

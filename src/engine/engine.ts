@@ -6,20 +6,18 @@
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
 import type { PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
-import type { SigningJournal } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { NodeInfo, PeerId } from '../ports/transport.ts';
+import type { PeerId } from '../ports/transport.ts';
 import { BlockImporter } from './block-importer.ts';
 import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
 import { Closers } from './closers.ts';
 import { Diagnostics } from './diagnostics.ts';
 import type { EngineDependencies, EngineOptions, ListeningPorts } from './engine-options.ts';
-import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
-import { ForgingObstacles } from './forge/obstacles.ts';
 import { OwnSlotOutcomes } from './forge/own-slot-outcomes.ts';
+import { ForgingReadiness } from './forge/readiness.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
-import { WatermarkedJournal } from './forge/watermarked-journal.ts';
+import { createSigningJournal } from './forge/signing-journal.ts';
 import { DEFAULT_PROFILE, type GenerationProfile } from './generation-profile.ts';
 import { openGenesis } from './genesis.ts';
 import { Gossip } from './gossip.ts';
@@ -27,13 +25,14 @@ import { NetworkView } from './network-view.ts';
 import { sourceOf } from './peers/addresses.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
 import { type PeerHandlers, PeerManager } from './peers/manager.ts';
-import { AcceptedTransactions } from './pool/accepted.ts';
+import { AcceptedTransactions } from './pool/accepted-transactions.ts';
 import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
 import { SlotHistory } from './slot-history.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
+import { TipAnnouncer } from './tip-announcer.ts';
 
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -62,11 +61,11 @@ export class Engine {
   readonly branchChanges: BranchChanges;
   readonly verificationBudget: VerificationBudget;
   readonly #gossip: Gossip;
-  readonly #obstacles: ForgingObstacles;
+  readonly #readiness: ForgingReadiness;
+  readonly #tipAnnouncer: TipAnnouncer;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   readonly #completionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
-  #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   readonly #options: EngineOptions;
   readonly #profile: GenerationProfile;
   readonly #dependencies: EngineDependencies;
@@ -111,7 +110,11 @@ export class Engine {
     this.accepted = this.#createAccepted();
     this.synchronizer = this.#createSynchronizer();
     this.#gossip = this.#createGossip();
-    this.#obstacles = new ForgingObstacles({
+    this.#tipAnnouncer = new TipAnnouncer(
+      { chain: this.chain, networkView: this.networkView, transport, isSyncing: () => this.synchronizer.syncing },
+      options,
+    );
+    this.#readiness = new ForgingReadiness({
       chain: this.chain,
       synchronizer: this.synchronizer,
       networkView: this.networkView,
@@ -181,8 +184,8 @@ export class Engine {
       broadhash: () => this.networkView.broadhash(),
       netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
       ended: () => {
-        this.#announceTip();
-        this.forging.look();
+        this.#tipAnnouncer.announce();
+        this.forging.check();
       },
       penalise: this.#penalise,
     });
@@ -218,12 +221,15 @@ export class Engine {
   }
 
   #createScheduler(): ForgingScheduler {
-    const { clock, times } = this.#dependencies;
+    const { clock, times, journal, watermarks, rules } = this.#dependencies;
+    const { riskDoubleForging, waitThresholdMs } = this.#options;
     const observer = this.#observer.module('forge');
+    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
+    const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
     return new ForgingScheduler({
       chain: this.chain,
       pool: this.pool,
-      journal: this.#createJournal(observer),
+      journal: createSigningJournal(riskDoubleForging, { journal, watermarks, observer, nowS, firstBlockId }),
       clock: this.#chainClock,
       processClock: clock,
       times,
@@ -231,20 +237,12 @@ export class Engine {
       clockSet: (byMs) => this.clockOffset.wasSet(byMs),
       looked: (slot) => this.slotHistory.looked(slot),
       observer,
-      waitThresholdMs: this.#options.waitThresholdMs,
-      riskDoubleForging: this.#options.riskDoubleForging,
+      waitThresholdMs,
+      riskDoubleForging,
       witnesses: (sinceMs) => this.networkView.witnesses(sinceMs),
-      obstacle: () => this.#obstacles.first(),
+      notReady: () => this.#readiness.check(),
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
-  }
-
-  #createJournal(observer: Observer): SigningJournal {
-    const { journal, watermarks, rules } = this.#dependencies;
-    const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
-    if (this.#options.riskDoubleForging) return journalOfFolderAlone(journal, watermarks, firstBlockId);
-    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
-    return new WatermarkedJournal({ journal, watermarks, observer, nowS, firstBlockId });
   }
 
   #createOwnSlots(): OwnSlotOutcomes {
@@ -276,7 +274,7 @@ export class Engine {
       applied: (blocks) => {
         this.pool.blocksApplied(blocks);
         this.accepted.blocksApplied(blocks);
-        this.#announceTip();
+        this.#tipAnnouncer.announce();
       },
     });
   }
@@ -304,11 +302,9 @@ export class Engine {
 
   /** Connects to the network and begins to follow it. Forging begins when the first delegate is enabled. */
   async start(ports: ListeningPorts): Promise<void> {
-    this.#ports = ports;
-    const { transport } = this.#dependencies;
-    this.#obstacles.started();
+    this.#readiness.started();
     let poolFetches = 0;
-    transport.announce(this.#nodeInfo());
+    this.#tipAnnouncer.start(ports);
     const serve = this.#server();
     await this.peers.start({
       answer: async (peerId, request) => {
@@ -391,27 +387,5 @@ export class Engine {
         sharedMax: this.#profile.sharedPerAnswerMax,
       },
     });
-  }
-
-  #announceTip(): void {
-    if (!this.synchronizer.syncing) this.#dependencies.transport.announce(this.#nodeInfo());
-  }
-
-  #nodeInfo(): NodeInfo {
-    const { identity, os, advertiseAddress = true } = this.#options;
-    const { header } = this.chain.tip;
-    return {
-      os,
-      version: identity.version,
-      ...this.#ports,
-      protocolVersion: identity.protocolVersion,
-      nonce: identity.nonce,
-      height: header.height,
-      broadhash: this.networkView.broadhash(),
-      blockVersion: header.version,
-      maxHeightPrevoted: header.maxHeightPrevoted,
-      lastBlockId: header.id,
-      advertiseAddress,
-    };
   }
 }

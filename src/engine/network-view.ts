@@ -70,7 +70,7 @@ export class NetworkView {
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
-  consensusObstacle(percentMin: number): string | undefined {
+  lowConsensusReason(percentMin: number): string | undefined {
     if (percentMin === 0) return undefined;
     const percent = this.consensusPercent();
     if (percent >= percentMin) return undefined;

@@ -25,7 +25,7 @@ const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
 /**
  * Maximum number of stored ranges of consecutive slots in which the scheduler ran. A new range begins after each
- * standstill of the process.
+ * stall of the process.
  */
 const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot number are stored as events of that slot. */

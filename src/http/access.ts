@@ -63,8 +63,10 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
  * of the connection.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
-  const said = trustProxy ? headers['x-forwarded-for'] : undefined;
-  const named = (Array.isArray(said) ? said.join(',') : (said ?? '')).split(',').map((entry) => entry.trim());
+  const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined;
+  const named = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? ''))
+    .split(',')
+    .map((entry) => entry.trim());
   const given = named.filter((entry) => entry !== '');
   return given.length > 0 ? given : [socket.remoteAddress ?? ''];
 }

@@ -24,7 +24,7 @@ import { createRateLimit } from './rate-limit.ts';
 import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
 import { openReference } from './reference.ts';
-import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
+import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-consistency.ts';
 import { createFastPath } from './fast-path.ts';
 
 export interface HttpServer {

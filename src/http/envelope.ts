@@ -5,28 +5,35 @@
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
-import { BLOCK_ID_HEADER, etagOf, HEIGHT_HEADER, isUnchanged, placeOf, type ReadPlace } from './read-place.ts';
+import {
+  BLOCK_ID_HEADER,
+  etagOf,
+  HEIGHT_HEADER,
+  isUnchanged,
+  positionOf,
+  type ReadPosition,
+} from './read-consistency.ts';
 import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 
 export interface EnvelopeAnswer {
   /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
   /** The block that the answer shows. If the chain changed while the handler ran, this is the older block. */
-  readonly place: ReadPlace | undefined;
+  readonly position: ReadPosition | undefined;
   /** Undefined for an answer that may change while the chain stays the same. */
   readonly etag: string | undefined;
 }
 
 /** The ETag of a route's answer in the present state. */
 export interface Version {
-  readonly place: ReadPlace | undefined;
+  readonly position: ReadPosition | undefined;
   readonly etag: string | undefined;
 }
 
 /** @param isOfChain whether the answer follows from the request and the chain alone */
 export function versionOf(api: NodeApi, isOfChain: boolean): Version {
-  const place = placeOf(api);
-  return { place, etag: place !== undefined && isOfChain ? etagOf(place, api.identity.build) : undefined };
+  const position = positionOf(api);
+  return { position, etag: position !== undefined && isOfChain ? etagOf(position, api.identity.build) : undefined };
 }
 
 /** @returns the 304 answer for a client that already has this version; otherwise undefined */
@@ -46,20 +53,20 @@ export function askHandler(
   api: NodeApi,
   route: EnvelopeRoute,
   request: CheckedRequest,
-  { place, etag }: Version,
+  { position, etag }: Version,
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    place,
-    etag: place?.id === api.chain.tip()?.id ? etag : undefined,
+    position,
+    etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });
   const reply = route.handle(api, request);
   return reply instanceof Promise ? reply.then(answerOf) : answerOf(reply);
 }
 
 /** Returns the headers that name the block of an answer, as alternating names and values. */
-export function placeHeaders({ place, etag }: Version): readonly string[] {
-  if (place === undefined) return [];
-  const headers = [HEIGHT_HEADER, String(place.height), BLOCK_ID_HEADER, place.id];
+export function positionHeaders({ position, etag }: Version): readonly string[] {
+  if (position === undefined) return [];
+  const headers = [HEIGHT_HEADER, String(position.height), BLOCK_ID_HEADER, position.id];
   return etag === undefined ? headers : [...headers, 'ETag', etag];
 }

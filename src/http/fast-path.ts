@@ -10,11 +10,11 @@ import type { NodeApi } from '../ports/node-api.ts';
 import type { Allowance } from './admission/allowance.ts';
 import type { ResponseCache } from './response-cache.ts';
 import type { HttpDialect } from './dialect.ts';
-import { askHandler, type EnvelopeAnswer, placeHeaders, unchangedSince, versionOf } from './envelope.ts';
+import { askHandler, type EnvelopeAnswer, positionHeaders, unchangedSince, versionOf } from './envelope.ts';
 import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { rateHeaders } from './rate-limit.ts';
-import { EXPOSED_HEADERS } from './read-place.ts';
+import { EXPOSED_HEADERS } from './read-consistency.ts';
 import { bringsBody } from './request-checks.ts';
 import { checkRequest, ignoredIn, type CheckedRequest, type EnvelopeRoute } from './route.ts';
 import { pathBelow, served } from './route-table.ts';
@@ -52,7 +52,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   /** @param isPacked true when the body is compressed */
   const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isPacked = false): void => {
     const { body } = answer;
-    const ofAnswer = [...rateHeaders(allowance, dialect.strict), ...placeHeaders(answer)];
+    const ofAnswer = [...rateHeaders(allowance, dialect.strict), ...positionHeaders(answer)];
     if (body === undefined) {
       response.writeHead(304, [...fixed, ...ofAnswer]);
       response.end();
@@ -72,7 +72,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   ): boolean => {
     const { url: target = '', headers } = request;
     const known = ofTurn.get(target);
-    if (known !== undefined && known.place?.id === api.chain.tip()?.id) {
+    if (known !== undefined && known.position?.id === api.chain.tip()?.id) {
       options.observer.count('http_kept_answers_total');
       send(response, allowance, known);
       return true;

@@ -7,7 +7,7 @@ import { createTrust } from './access.ts';
 import type { Allowance } from './admission/allowance.ts';
 import { admissionLimitsOf, REFUSALS_MAX } from './admission/limits.ts';
 import { Penalties } from './admission/penalties.ts';
-import type { SharedObstacle } from './admission/shared-limits.ts';
+import type { SharedRefusalReason } from './admission/shared-limits.ts';
 import { ConnectionLedger } from './connection-ledger.ts';
 import { Replays } from './events/replays.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
@@ -51,12 +51,12 @@ export class LimitLedger {
   }
 
   /** @param holder process that has the connection */
-  arrive(holder: number, key: string): SharedObstacle | undefined {
-    const isBarred = this.#penalties.arrive(key);
-    if (isBarred !== undefined) return isBarred;
-    const obstacle = this.#connections.arrive(holder, key);
+  arrive(holder: number, key: string): SharedRefusalReason | undefined {
+    const penalty = this.#penalties.arrive(key);
+    if (penalty !== undefined) return penalty;
+    const reason = this.#connections.arrive(holder, key);
     this.#notifyFull();
-    return obstacle;
+    return reason;
   }
 
   left(holder: number, key: string): void {

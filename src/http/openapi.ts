@@ -15,7 +15,7 @@ export interface OpenApiDocument {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
-  /** Empty, because no operation needs credentials. `description` says which clients are served. */
+  /** Empty, because no operation needs credentials. `description` names the clients that are served. */
   readonly security: readonly [];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }

@@ -21,12 +21,12 @@ import { guardRoutes, type RouteGuard } from './access.ts';
 import { BODY_BYTES_MAX } from './admission/limits.ts';
 import type { ResponseCache } from './response-cache.ts';
 import type { HttpDialect } from './dialect.ts';
-import { askHandler, placeHeaders, unchangedSince, versionOf } from './envelope.ts';
+import { askHandler, positionHeaders, unchangedSince, versionOf } from './envelope.ts';
 import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { heightAhead, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
-import { EXPOSED_HEADERS, RETRY_AFTER_S } from './read-place.ts';
+import { EXPOSED_HEADERS, RETRY_AFTER_S } from './read-consistency.ts';
 import type { Reference } from './reference.ts';
 import { methodOf } from './request-checks.ts';
 import { sendRate, type Allowances } from './rate-limit.ts';
@@ -158,10 +158,10 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       const version = versionOf(api, route.isOfChain === true);
       // The headers that name the block are set before the handler runs, because a refusal such as 404 also shows the
       // state of that block.
-      setHeaders(response, placeHeaders({ place: version.place, etag: undefined }));
+      setHeaders(response, positionHeaders({ position: version.position, etag: undefined }));
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
-      setHeaders(response, placeHeaders(answer));
+      setHeaders(response, positionHeaders(answer));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
       // The header that names ignored parameters is not stored with a kept answer. An answer with ignored parameters is

@@ -123,9 +123,9 @@ const WITHOUT_BODY = { takesBody: false };
  * there are several such headers, the first one counts.
  */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
-  const said = headers['x-http-method-override'];
-  if (method !== 'POST' || typeof said !== 'string') return method;
-  const [first = ''] = said.split(',', 1);
+  const override = headers['x-http-method-override'];
+  if (method !== 'POST' || typeof override !== 'string') return method;
+  const [first = ''] = override.split(',', 1);
   const announced = first.trim().toUpperCase();
   return METHODS.includes(announced) ? announced : method;
 }

@@ -8,7 +8,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { DATA_FILE } from '../store/disk/data-file.ts';
 import { dumpStore, restoreDump } from '../store/disk/dump.ts';
 import { makeFolder } from '../store/disk/folder.ts';
@@ -16,10 +16,10 @@ import { FIRST_LAYOUT_READ, isLayoutRead } from '../store/chain/upgrade.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { refuseChangedState } from '../store/chain/open.ts';
 import { chainDirectory, openIndexedSnapshot, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
-import { withDrafts } from './drafts.ts';
+import { withTemporaryPaths } from './temporary-paths.ts';
 import { systemClock } from './system.ts';
 import { verifyChain } from './verify-chain.ts';
-import { copyWatched, sizeOf, type CopyProgress } from './watched-copy.ts';
+import { copyWithProgress, sizeOf, type CopyProgress } from './copy-progress.ts';
 
 /** Facts of the chain in a copy. */
 export interface CopiedChain {
@@ -68,9 +68,9 @@ export async function backUp(
     throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} already exists: choose another folder`);
   }
   const draft = join(folder, `.${basename(target)}.part`);
-  return withDrafts([draft], async () => {
+  return withTemporaryPaths([draft], async () => {
     const copy = { ...place, dataDirectory: draft };
-    await copyWatched(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
+    await copyWithProgress(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
     onProgress({ step: 'checking the copy' });
     const copied = await describeWhole(copy, place);
     writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: place.network.name, ...copied })}\n`);
@@ -95,10 +95,10 @@ export async function createSnapshot(
   }
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;
-  return withDrafts([draft, copyFolder], async () => {
+  return withTemporaryPaths([draft, copyFolder], async () => {
     // The snapshot is made from a copy, so its manifest and its content belong to the same moment.
     const copy = { ...place, dataDirectory: copyFolder };
-    await copyWatched(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
+    await copyWithProgress(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
     onProgress({ step: 'checking the copy' });
     const copied = await describeWhole(copy, place);
     const wholeBytes = sizeOf(join(chainDirectory(copy), DATA_FILE)) ?? 0;
@@ -165,7 +165,7 @@ export async function restoreSnapshot(
   }
   makeFolder(place.dataDirectory);
   const draft = { ...place, dataDirectory: join(place.dataDirectory, '.restore') };
-  return withDrafts([draft.dataDirectory], async () => {
+  return withTemporaryPaths([draft.dataDirectory], async () => {
     const manifest = await unpack(file, draft);
     const restored = await check(draft, manifest, options);
     renameSync(chainDirectory(draft), target);
@@ -266,7 +266,7 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
   const restored = await describe(draft);
   for (const member of ['height', 'blockId', 'digest'] as const) {
     if (restored[member] !== manifest[member])
-      throw new Error(`it says ${member} ${manifest[member]}, but holds ${restored[member]}`);
+      throw new Error(`its manifest has ${member} ${manifest[member]}, but its chain has ${restored[member]}`);
   }
   if (trustedDigest !== undefined) {
     if (trustedDigest === restored.digest) return describeWhole(draft, draft);

@@ -12,13 +12,13 @@ import { ProtocolError } from '../primitives/errors.ts';
 import { createRules } from '../protocol/generations.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { openChainSnapshot, openChainStore } from '../store/chain/open.ts';
 import type { OnUpgradeStep } from '../store/chain/upgrade.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
 import { chainDirectory } from './chain-directory.ts';
-import { beginDraft } from './drafts.ts';
+import { registerTemporary } from './temporary-paths.ts';
 import { systemClock } from './system.ts';
 
 export { chainDirectory };
@@ -80,7 +80,7 @@ export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>)
   const rules = rulesOf({ network });
   const { codec, params } = rules;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-scratch-'));
-  const removeDirectory = beginDraft(directory);
+  const removeDirectory = registerTemporary(directory);
   try {
     const store = await openChainStore({ directory, codec, params, durable: false });
     return await openOver(store, rules, { network }, removeDirectory);

@@ -1,7 +1,7 @@
 /** Defers indexing during the import of a whole chain, and backfills the indexes. */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 
 /** The functions of a store for deferred indexing. */
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;

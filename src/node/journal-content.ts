@@ -8,7 +8,7 @@ import { readBounded } from '../config/bounded-file.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { checksumOfLine } from './checked-lines.ts';
-import { entryOf, isPlace, learn, type FilePlace, type Known } from './journal-lines.ts';
+import { entryOf, isFileIdentity, learn, type FileIdentity, type Known } from './journal-lines.ts';
 
 /**
  * Maximum size of the file in bytes. This maximum is several times the size of the lines at which the journal is
@@ -21,8 +21,8 @@ export const JOURNAL_MODE = 0o600;
 /** Content of the lines of a journal. */
 export interface JournalContent {
   readonly known: Map<PublicKey, Known>;
-  /** The last recorded place of the file; undefined when no line has one. */
-  readonly place: FilePlace | undefined;
+  /** The last recorded identity of the file; undefined when no line has one. */
+  readonly identity: FileIdentity | undefined;
   /** Checksum of the last line of a delegate. */
   readonly newest: string | undefined;
   /** True when the line that the marker names is in the journal, or when the marker names no line. */
@@ -50,7 +50,7 @@ export function checkJournal(file: string): void {
 
 function wholeLines(file: string, content: Buffer, marked?: string): JournalContent {
   const known = new Map<PublicKey, Known>();
-  let place: FilePlace | undefined;
+  let identity: FileIdentity | undefined;
   let newest: string | undefined;
   let hasMarked = marked === undefined;
   let lines = 0;
@@ -63,7 +63,7 @@ function wholeLines(file: string, content: Buffer, marked?: string): JournalCont
       if (end + 1 < content.length) throw unreadable(file, lines + 1);
       break;
     }
-    if (isPlace(entry)) place = entry;
+    if (isFileIdentity(entry)) identity = entry;
     else {
       learn(known, entry);
       newest = checksumOfLine(content.subarray(start, end));
@@ -72,7 +72,7 @@ function wholeLines(file: string, content: Buffer, marked?: string): JournalCont
     lines += 1;
     start = end + 1;
   }
-  return { known, place, newest, hasMarked, lines, bytes: start };
+  return { known, identity, newest, hasMarked, lines, bytes: start };
 }
 
 function unreadable(file: string, line: number): ProtocolError {

@@ -16,16 +16,16 @@ import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/disk/folder.ts';
 import { checksumOfLine } from './checked-lines.ts';
-import { isAt, placeOf, renewTimeOfChange } from './file-place.ts';
+import { isSameFile, identityOf, renewTimeOfChange } from './file-identity.ts';
 import { checkJournal, JOURNAL_MODE, loadJournal, type JournalContent } from './journal-content.ts';
 import {
   entriesOf,
   entryWith,
-  isPlace,
+  isFileIdentity,
   learn,
   lineOf,
   type Entry,
-  type FilePlace,
+  type FileIdentity,
   type Known,
 } from './journal-lines.ts';
 import { readMarker, renewMarker, type JournalMarker } from './journal-marker.ts';
@@ -109,21 +109,21 @@ class FileJournal implements JournalFile {
   #torn = false;
   #folderSynced = false;
   #closed = false;
-  /** Place of the file according to the last line that identifies the file. */
-  #place: FilePlace | undefined;
+  /** Identity of the file according to the last line that identifies the file. */
+  #identity: FileIdentity | undefined;
   /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
   #newest: string | undefined;
   /**
    * True when the identifying line and the marker match this file. Each write then keeps the checksum and the marker up
    * to date. False for a copy, and for a file without an identifying line.
    */
-  #isPlaceKept: boolean;
+  #isIdentityRecorded: boolean;
   /** True when the marker belongs to this file. */
   #isMarked: boolean;
   readonly isCopied: boolean;
 
   constructor(file: string, content: JournalContent, options: FileJournalOptions) {
-    const { known, place, newest, hasMarked } = content;
+    const { known, identity, newest, hasMarked } = content;
     const { lock, marker, spareLinesMax = SPARE_LINES_MAX } = options;
     this.#file = file;
     this.#known = known;
@@ -134,15 +134,15 @@ class FileJournal implements JournalFile {
     const { size, nlink } = fstatSync(this.#descriptor);
     this.#bytes = size;
     renewTimeOfChange(this.#descriptor);
-    this.#place = place;
+    this.#identity = identity;
     this.#newest = newest;
     // The file has a hard link in another folder. Two nodes could therefore write to the file without knowing of each
     // other.
     const isShared = nlink > 1;
-    const isOld = marker !== undefined && (!marker.isInPlace || !hasMarked);
-    this.isCopied = isOld || isShared || (place !== undefined && !isAt(this.#descriptor, place));
-    this.#isPlaceKept = place !== undefined && !this.isCopied;
-    this.#isMarked = this.#isPlaceKept && marker !== undefined;
+    const isOld = marker !== undefined && (!marker.isSameFile || !hasMarked);
+    this.isCopied = isOld || isShared || (identity !== undefined && !isSameFile(this.#descriptor, identity));
+    this.#isIdentityRecorded = identity !== undefined && !this.isCopied;
+    this.#isMarked = this.#isIdentityRecorded && marker !== undefined;
     if (isShared) this.#writing(() => this.#compact());
   }
 
@@ -188,10 +188,10 @@ class FileJournal implements JournalFile {
     this.#write({ delegate: publicKey, movedAtS: atS });
   }
 
-  keepPlace(): void {
+  recordFileIdentity(): void {
     if (this.#isMarked) return;
-    if (!this.#isPlaceKept) this.#write(placeOf(this.#descriptor));
-    this.#isPlaceKept = true;
+    if (!this.#isIdentityRecorded) this.#write(identityOf(this.#descriptor));
+    this.#isIdentityRecorded = true;
     this.#mark();
   }
 
@@ -210,7 +210,7 @@ class FileJournal implements JournalFile {
     this.#bytes += bytes.length;
     this.#lines += lines.length;
     for (const [index, entry] of entries.entries()) {
-      if (isPlace(entry)) this.#place = entry;
+      if (isFileIdentity(entry)) this.#identity = entry;
       else {
         learn(this.#known, entry);
         this.#newest = checksumOfLine(lines[index] ?? bytes);
@@ -218,7 +218,7 @@ class FileJournal implements JournalFile {
     }
     // The marker is renewed before the node acts on the lines. The node has therefore signed nothing on the basis of
     // lines that are newer than the marker.
-    if (this.#isPlaceKept) this.#mark();
+    if (this.#isIdentityRecorded) this.#mark();
   }
 
   #mark(): void {
@@ -275,10 +275,10 @@ class FileJournal implements JournalFile {
     rmSync(draft, { force: true });
     // The file is opened for appending, so that removing an incomplete line leaves no gap.
     const descriptor = openSync(draft, 'ax', JOURNAL_MODE);
-    const newPlace = this.#isPlaceKept ? placeOf(descriptor) : this.#place;
-    const place = newPlace === undefined ? [] : [newPlace];
+    const newIdentity = this.#isIdentityRecorded ? identityOf(descriptor) : this.#identity;
+    const identity = newIdentity === undefined ? [] : [newIdentity];
     const kept = [...this.#known].flatMap(([publicKey, known]) => entriesOf(publicKey, known));
-    const entries: readonly Entry[] = [...kept, ...place];
+    const entries: readonly Entry[] = [...kept, ...identity];
     const content = Buffer.concat(entries.map(lineOf));
     try {
       writeAll(descriptor, content);
@@ -293,7 +293,7 @@ class FileJournal implements JournalFile {
     this.#descriptor = descriptor;
     this.#bytes = content.length;
     this.#lines = entries.length;
-    this.#place = newPlace;
+    this.#identity = newIdentity;
     this.#torn = false;
     this.#folderSynced = false;
     closeSync(old);

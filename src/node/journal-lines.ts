@@ -9,7 +9,7 @@ import { checkedLine, contentOf } from './checked-lines.ts';
  * Identifies the file into which a journal was written. A copy of the file has a different identity. Numbers are
  * decimal text.
  */
-export interface FilePlace {
+export interface FileIdentity {
   readonly inode: string;
   /**
    * Birth time of the file in nanoseconds since 1970. The value has no meaning if the file system does not store birth
@@ -27,7 +27,7 @@ export interface Known {
   readonly firstBlockId?: string;
 }
 
-export type Entry = DelegateEntry | FilePlace;
+export type Entry = DelegateEntry | FileIdentity;
 
 export type DelegateEntry =
   | (SignedHeader & { readonly delegate: PublicKey })
@@ -81,7 +81,7 @@ export function entryOf(line: string): Entry | undefined {
 function isEntry(value: unknown): value is Entry {
   if (typeof value !== 'object' || value === null) return false;
   const members = value as Readonly<Record<string, unknown>>;
-  if (isPlace(members)) return true;
+  if (isFileIdentity(members)) return true;
   const { delegate } = members;
   if (typeof delegate !== 'string' || !isCanonicalHex(delegate, 32)) return false;
   if ('heldSinceS' in members) return Number.isSafeInteger(members['heldSinceS']);
@@ -90,8 +90,8 @@ function isEntry(value: unknown): value is Entry {
   return isSignedHeader(value);
 }
 
-export function isPlace(entry: object): entry is FilePlace {
-  const { inode, bornNs } = entry as Partial<FilePlace>;
+export function isFileIdentity(entry: object): entry is FileIdentity {
+  const { inode, bornNs } = entry as Partial<FileIdentity>;
   return [inode, bornNs].every((text) => typeof text === 'string' && /^[0-9]{1,30}$/.test(text));
 }
 

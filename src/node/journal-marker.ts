@@ -1,19 +1,19 @@
 /**
- * Reads and writes the marker of a signing journal. The marker is a small file beside the journal, which is created
- * anew with each line. The marker identifies itself and the newest line of the journal. Copying a backup over existing
+ * Reads and writes the marker of a signing journal. The marker is a small file beside the journal. Each new line
+ * replaces the file. The marker identifies itself and the newest line of the journal. Copying a backup over existing
  * files keeps the inodes and birth times of these files, so the restored journal looks genuine. However, the restored
  * marker reveals the backup if the node renewed its marker after the backup.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { checkedLine, contentOf } from './checked-lines.ts';
-import { isAt, placeOf, renewTimeOfChange } from './file-place.ts';
-import { isPlace, type FilePlace } from './journal-lines.ts';
+import { isSameFile, identityOf, renewTimeOfChange } from './file-identity.ts';
+import { isFileIdentity, type FileIdentity } from './journal-lines.ts';
 
 /** Content of the marker beside a journal. */
 export interface JournalMarker {
   /** False when the marker is a copy. */
-  readonly isInPlace: boolean;
+  readonly isSameFile: boolean;
   /** Checksum of the newest line of a delegate; undefined for a journal without such a line. */
   readonly newest: string | undefined;
 }
@@ -31,10 +31,10 @@ export function readMarker(journalFile: string): JournalMarker | undefined {
     descriptor = openSync(markerOf(journalFile), 'r+');
     const text = readFileSync(descriptor, 'utf8');
     const content = text.length > BYTES_MAX ? undefined : contentOf(text.trimEnd());
-    if (typeof content !== 'object' || content === null || !isPlace(content)) return undefined;
+    if (typeof content !== 'object' || content === null || !isFileIdentity(content)) return undefined;
     const { newest } = content as { readonly newest?: unknown };
     renewTimeOfChange(descriptor);
-    return { isInPlace: isAt(descriptor, content), newest: typeof newest === 'string' ? newest : undefined };
+    return { isSameFile: isSameFile(descriptor, content), newest: typeof newest === 'string' ? newest : undefined };
   } catch {
     return undefined;
   } finally {
@@ -53,12 +53,12 @@ export function renewMarker(journalFile: string, newest: string | undefined): vo
     rmSync(draft, { force: true });
     const descriptor = openSync(draft, 'wx', 0o600);
     try {
-      const place: FilePlace = placeOf(descriptor);
-      writeSync(descriptor, checkedLine(newest === undefined ? place : { ...place, newest }));
+      const identity: FileIdentity = identityOf(descriptor);
+      writeSync(descriptor, checkedLine(newest === undefined ? identity : { ...identity, newest }));
       renameSync(draft, file);
       renewTimeOfChange(descriptor);
       // On a file system without stored birth times, every journal could look like a copy, so no marker is kept.
-      if (!isAt(descriptor, place)) rmSync(file, { force: true });
+      if (!isSameFile(descriptor, identity)) rmSync(file, { force: true });
     } finally {
       closeSync(descriptor);
     }

@@ -13,7 +13,7 @@ import { ENTRIES_PER_MODULE_MAX } from '../engine/diagnostics.ts';
 import { REPUTATIONS_MAX } from '../engine/peers/peer-scoring.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
-import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
+import { BRANCH_BYTES_MAX } from '../engine/sync/sync-from-peer.ts';
 import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
 import { KEPT_BYTES_MAX } from '../http/response-cache.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
@@ -22,7 +22,7 @@ import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
 import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
 import { readAtOnceBytesMax } from '../p2p/unsolicited-bytes.ts';
-import { unfinishedBytesMax } from '../p2p/unfinished.ts';
+import { unfinishedBytesMax } from '../p2p/unfinished-messages.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
 import { HEADERS_CACHED_MAX } from '../store/chain/chain-store.ts';
 import { INNER_BLOCKS_CACHED_MAX, LEAVES_CHANGED_MAX, LEAVES_CACHED_MAX } from '../store/index/counted-key-sets.ts';
@@ -158,7 +158,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     },
     {
       name: 'rival branch',
-      file: 'engine/sync/follow.ts',
+      file: 'engine/sync/sync-from-peer.ts',
       bytesMax: BRANCH_BYTES_MAX * VALUES_PER_STORED_BYTE,
       reckoning: 'its stored bytes, as values',
     },
@@ -183,7 +183,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     { name: 'unsent to peers', file: 'p2p/link.ts', bytesMax: UNSENT_BYTES_TOTAL_MAX, reckoning: 'all peers together' },
     {
       name: 'unfinished messages',
-      file: 'p2p/unfinished.ts',
+      file: 'p2p/unfinished-messages.ts',
       bytesMax: unfinishedBytesMax(ACCEPTED_LINES),
       reckoning: 'eight large ones, two that wait, and of each accepted line as much as needs no turn',
     },

@@ -18,7 +18,7 @@ import { epochTimeS } from '../protocol/slots.ts';
 import { createGroupSigners } from './group-signers.ts';
 import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
-import { BoundedHistory } from './history.ts';
+import { ChartHistory } from './chart-history.ts';
 import { yieldToEventLoop } from './system.ts';
 
 /**
@@ -61,7 +61,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     for (const listener of listeners) listener.chainChanged?.(applied);
   };
   engine.chain.listen({ reverted: () => chainChanged([]), applied: chainChanged });
-  const history = new BoundedHistory({
+  const history = new ChartHistory({
     clock,
     params: rules.params,
     now: () => {

@@ -41,12 +41,12 @@ import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { httpOptionsOf } from './http-options.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
-import { createLoneTransport } from './lone-transport.ts';
+import { createOfflineTransport } from './offline-transport.ts';
 import { createReaderPool, type ReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { startNotifier } from './notify/start.ts';
 import { recordStateMetrics } from './state-metrics.ts';
-import { watchPages } from './page-watch.ts';
+import { startPageScrubber } from './page-scrubber.ts';
 import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
 import { SeedSearch } from './seeds.ts';
 import { openTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
@@ -131,7 +131,7 @@ const MEGABYTE = 1_000_000;
 /**
  * Starts a node.
  *
- * @throws ProtocolError that names the obstacle: a port in use, a foreign or locked data directory, a passphrase that
+ * @throws ProtocolError that names the cause: a port in use, a foreign or locked data directory, a passphrase that
  *   cannot be decrypted. After an error, nothing stays open
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
@@ -307,7 +307,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => housekeeping.stop());
     const pages =
       memory === undefined
-        ? watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.module('store'), state: store })
+        ? startPageScrubber(join(dataDirectory, 'chain'), { clock, observer: observer.module('store'), state: store })
         : undefined;
     closers.add(() => pages?.stop());
     const { height } = engine.chain.tip.header;
@@ -352,7 +352,7 @@ function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig
 }
 
 function transportOf({ network, config, observer }: NodeOptions, identity: NodeIdentity): Transport {
-  if (!config.p2p.enabled) return createLoneTransport();
+  if (!config.p2p.enabled) return createOfflineTransport();
   return createTransport({
     dialect: partsOf(network.params).createDialect(network.params, identity),
     host: config.p2p.host,

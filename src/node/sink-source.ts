@@ -8,7 +8,7 @@ import { createRules } from '../protocol/generations.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 import type { ChainChange, ChainSource } from '../sinks/source.ts';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { readChainStore } from '../store/chain/open.ts';
 import { openLmdbReader } from '../store/disk/lmdb.ts';
 import { chainDirectory, type ChainPlace } from './chain-tool.ts';

@@ -7,7 +7,7 @@ import type { Chain } from '../engine/chain.ts';
 import { BranchRejected, finalizedHeightOf } from '../engine/commit.ts';
 import { messageOf } from '../primitives/errors.ts';
 import type { Block, BlockHeader } from '../protocol/types.ts';
-import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
@@ -120,7 +120,8 @@ function readBlock(examined: StoredChain, height: number): { readonly block: Blo
   try {
     const block = examined.block(height);
     if (block === undefined) return { fault: `there is no block at height ${height}` };
-    if (block.height !== height) return { fault: `the block stored at height ${height} says height ${block.height}` };
+    if (block.height !== height)
+      return { fault: `the block stored at height ${height} has the height ${block.height}` };
     return { block };
   } catch (error) {
     // Decoders throw many kinds of errors for damaged bytes, so all errors are caught.

@@ -12,7 +12,7 @@ import type { SigningWatermarks, Watermark } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/disk/folder.ts';
-import { entriesOf, entryOf, isPlace, learn, lineOf, type Known } from './journal-lines.ts';
+import { entriesOf, entryOf, isFileIdentity, learn, lineOf, type Known } from './journal-lines.ts';
 
 /** Configuration value for keeping no watermarks. */
 const NO_WATERMARKS = 'none';
@@ -55,7 +55,7 @@ export class WatermarkFiles implements SigningWatermarks {
     const known = new Map<PublicKey, Known>();
     for (const line of text.split('\n')) {
       const entry = entryOf(line);
-      if (entry !== undefined && !isPlace(entry) && entry.delegate === publicKey) learn(known, entry);
+      if (entry !== undefined && !isFileIdentity(entry) && entry.delegate === publicKey) learn(known, entry);
     }
     return known.get(publicKey);
   }

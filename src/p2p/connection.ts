@@ -25,7 +25,7 @@ import type { AnswerVerdict, Conversation, Outgoing, WireDialect } from './diale
 import type { Link, LinkEvents } from './link.ts';
 import { FRAME_BYTES_MAX } from './packets.ts';
 import { PeerCalls } from './peer-calls.ts';
-import { Pace } from './rate.ts';
+import { Pacer } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
@@ -63,7 +63,7 @@ export class PeerConnection implements Connection {
   #asking = 0;
   readonly #context: ConnectionContext;
   readonly #limits: ReceiveLimits;
-  readonly #pace: Pace;
+  readonly #pacer: Pacer;
   /** Limits how often this node sends its info to the peer. */
   readonly #infoBucket: TokenBucket;
   #infoTimer: Timer | undefined;
@@ -74,7 +74,7 @@ export class PeerConnection implements Connection {
     this.sinceMs = context.clock.nowMs();
     this.#info = info;
     this.#context = context;
-    this.#pace = new Pace(context.clock, CALLS_PER_SECOND_MAX);
+    this.#pacer = new Pacer(context.clock, CALLS_PER_SECOND_MAX);
     this.#limits = new ReceiveLimits(context.dialect.generation);
     const { burst, everyMs } = rateOf(context.dialect.generation, 'info').own;
     this.#infoBucket = new TokenBucket(burst, everyMs);
@@ -234,7 +234,7 @@ export class PeerConnection implements Connection {
     if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
     this.#asking += 1;
     try {
-      await this.#pace.wait();
+      await this.#pacer.wait();
       return await this.#link.call(outgoing, this.#context.requestTimeoutMs, FRAME_BYTES_MAX, what);
     } finally {
       this.#asking -= 1;
@@ -244,14 +244,14 @@ export class PeerConnection implements Connection {
   // ---- events from the peer --------------------------------------------------------------------------------------------
 
   #emitted(event: string, data: unknown): void {
-    const said = this.#context.dialect.readEvent(event, data);
-    if (said.kind === 'ignored' || !this.#withinBudget(said.name)) return;
+    const received = this.#context.dialect.readEvent(event, data);
+    if (received.kind === 'ignored' || !this.#withinBudget(received.name)) return;
     try {
-      if (said.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', `${said.name}: ${said.reason}`);
-      else if (said.kind === 'push') this.#believe(said.value, false);
-      else if (this.announced) this.#context.handlers.message(this.peerId, said.message);
+      if (received.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', `${received.name}: ${received.reason}`);
+      else if (received.kind === 'push') this.#believe(received.value, false);
+      else if (this.announced) this.#context.handlers.message(this.peerId, received.message);
     } catch (error) {
-      this.#raised(said.name, error);
+      this.#raised(received.name, error);
     }
   }
 

@@ -185,9 +185,9 @@ export class FrameFilter {
 
   #goodbye(data: unknown): null {
     const code = isRecord(data) ? infoCount(own(data, 'code')) : undefined;
-    const said = isRecord(data) ? own(data, 'data') : undefined;
+    const payload = isRecord(data) ? own(data, 'data') : undefined;
     // With one of its close codes, the reference sends an object with a name instead of a text.
-    const reason = infoText(isRecord(said) ? own(said, 'name') : said) ?? '';
+    const reason = infoText(isRecord(payload) ? own(payload, 'name') : payload) ?? '';
     if (code !== undefined && this.#farewell === undefined) this.#farewell = { code, reason };
     return null;
   }

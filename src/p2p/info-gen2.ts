@@ -31,8 +31,8 @@ const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonc
 const COUNTS = ['httpPort', 'height'] as const;
 
 /** Reads the known members of a node info, and omits impossible values. The result has the address of the socket. */
-export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
-  return readMembers(said, address, TEXTS, COUNTS);
+export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
+  return readMembers(fields, address, TEXTS, COUNTS);
 }
 
 /**

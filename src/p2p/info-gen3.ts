@@ -25,9 +25,9 @@ const TEXTS = ['os', 'version', 'protocolVersion', 'networkId', 'lastBlockId', '
 const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as const;
 
 /** Reads the known members of a node info, and omits impossible values. The result has the address of the socket. */
-export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
-  const info = readMembers(said, address, TEXTS, COUNTS);
-  const advertise = own(said, 'advertiseAddress');
+export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
+  const info = readMembers(fields, address, TEXTS, COUNTS);
+  const advertise = own(fields, 'advertiseAddress');
   // Only the text `false` counts as false. The reference sends an empty value for an unset member, which counts as
   // true.
   if (advertise === false || advertise === 'false') info.advertiseAddress = false;

@@ -31,8 +31,8 @@ export const PEER_LIST_MAX = 1_000;
 export const BATCH_FRAMES_MAX = 100;
 /**
  * Maximum depth of nested arrays and objects in a frame. Usual frames need 10 levels. But assets of generation 3 may
- * contain any JSON, and real nodes store up to about 3,100 levels (`protocol/tx/written.ts`). The stack of this node
- * suffices for 4,000 levels of recursion.
+ * contain any JSON, and real nodes store up to about 3,100 levels (`protocol/tx/unsigned-json.ts`). The stack of this
+ * node suffices for 4,000 levels of recursion.
  */
 const NESTING_MAX = 3_420;
 /** Maximum number of characters of a text in a node info; longer texts are left out. */

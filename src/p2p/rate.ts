@@ -39,7 +39,7 @@ export class RateWindow {
 }
 
 /** Limits how many actions may start in one second. Further actions wait for the following second. */
-export class Pace {
+export class Pacer {
   readonly #clock: Clock;
   readonly #perSecondMax: number;
   readonly #second = new RateWindow(1_000);

@@ -23,7 +23,7 @@ export class ReceiveLimits {
   }
 
   /**
-   * Counts one message or call with this name. A name that is not in the table has no limit of its own. The frame
+   * Counts one message or call with this name. A name that is not in the table has no separate limit. The frame
    * filter still counts frames with such a name.
    */
   use(name: string, nowMs: number): UseVerdict {

@@ -16,7 +16,7 @@ import { ipv4Of } from './packets.ts';
 import { ReceivePause } from './receive-pause.ts';
 import { attachServer, type ServerEvents, type ServerSocket } from './socket-cluster.ts';
 import { UnsolicitedBytesBudget, type SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
-import { type LineControl, UnfinishedMessages } from './unfinished.ts';
+import { type LineControl, UnfinishedMessages } from './unfinished-messages.ts';
 import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
 
 type Refusal = Extract<QueryVerdict, { accepted: false }>;

@@ -34,7 +34,7 @@ export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000
 /**
  * Budget for small frames of all peers together. When this shared budget is used up, each peer still has its reserve.
  */
-export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
+export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
  * Upper limit for the weight of a frame. A bucket whose debt may reach this limit counts even the heaviest frame in
@@ -52,12 +52,12 @@ const HEAVY_RESERVE = HEAVIEST;
  * Budget for heavy frames of all peers together: one of the heaviest blocks in four seconds. If a block is dropped, the
  * node gets it by synchronisation.
  */
-const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
+const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
  * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any
  * peer can make our node send it a request every five seconds.
  */
-export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
+export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
  * Budget for all bytes that are taken from a peer's connection, except answers. Dropped bytes count, too. If a peer
  * sends faster, its bytes wait.
@@ -67,7 +67,7 @@ export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_0
  * Budget for all bytes that are taken from all connections together, except answers. When this budget is used up, peers
  * that send large frames or exceed their share must wait.
  */
-export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
+export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /**
  * Share of one peer in the budget of all peers, for frames of any size. The budget of all peers consists of 128 shares.
  */
@@ -84,7 +84,7 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  * Connections that flood at the same time slow each other down, so each flooding connection delivers less in a minute.
  * While all peers together send more than this node reads, the window of a connection beyond its budget is therefore
  * extended. Forty connections that flood are closed within five minutes. With eighty or more flooding connections
- * (`ARRIVING_OF_CROWD` divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its budget. A
+ * (`ARRIVING_OF_ALL_PEERS` divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its budget. A
  * connection within its budget stays open, and its bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
@@ -98,23 +98,23 @@ const PAUSE_MS_MAX = 5_000;
  * answers. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
  */
 export function readAtOnceBytesMax(lines: number): number {
-  const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
-  const heavy = HEAVY_OF_CROWD.capacity + HEAVY_RESERVE + FRAME_BYTES_MAX;
-  return small + heavy + HEAVY_ANSWERS_OF_CROWD.capacity + FRAME_BYTES_MAX;
+  const small = SMALL_OF_ALL_PEERS.capacity + lines * SMALL_RESERVE.capacity;
+  const heavy = HEAVY_OF_ALL_PEERS.capacity + HEAVY_RESERVE + FRAME_BYTES_MAX;
+  return small + heavy + HEAVY_ANSWERS_OF_ALL_PEERS.capacity + FRAME_BYTES_MAX;
 }
 
 /**
- * Kind of a request. Only the peer that we sync from and its helper peers are asked for blocks. For other data, we may
- * ask any peer.
+ * Kind of a request. Only the sync peer and peers with the same tip are asked for blocks. For other data, we may ask
+ * any peer.
  */
 export type RequestKind = 'blocks' | 'other';
 
 /** The budgets that all peers share. */
 export class SharedUnsolicitedBytesBudget {
-  readonly small = new ByteBucket(SMALL_OF_CROWD);
-  readonly heavy = new ByteBucket(HEAVY_OF_CROWD);
-  readonly heavyAnswers = new ByteBucket(HEAVY_ANSWERS_OF_CROWD);
-  readonly arriving = new ByteBucket(ARRIVING_OF_CROWD);
+  readonly small = new ByteBucket(SMALL_OF_ALL_PEERS);
+  readonly heavy = new ByteBucket(HEAVY_OF_ALL_PEERS);
+  readonly heavyAnswers = new ByteBucket(HEAVY_ANSWERS_OF_ALL_PEERS);
+  readonly arriving = new ByteBucket(ARRIVING_OF_ALL_PEERS);
 }
 
 /** A request that waits for its answer. */

@@ -8,7 +8,7 @@ import type { Block } from '../protocol/types.ts';
 export interface ChainRecord {
   /**
    * Number of the record. The first record of a store has number 1, and each later record has the next number. The
-   * numbers go on after a restart.
+   * numbers continue after a restart.
    */
   readonly sequence: number;
   readonly kind: 'applied' | 'reverted';

@@ -15,7 +15,7 @@ export interface Timer {
 }
 
 /**
- * Clocks of the process and its machine that nobody can set. If the system clock and these clocks advance by different
+ * Clocks of the process and its machine that cannot be set. If the system clock and these clocks advance by different
  * amounts, somebody has set the system clock.
  */
 export interface ProcessTimes {

@@ -60,7 +60,7 @@ export interface FolderJournal extends SigningJournal {
   /** Whether the journal is a copy of the original file, and so may be out of date. */
   readonly isCopied: boolean;
   /** Marks this file as the original file. The mark is on disk when this method returns. */
-  keepPlace(): void;
+  recordFileIdentity(): void;
 }
 
 /** The last signature of a delegate, as it is stored outside of the data folder. */

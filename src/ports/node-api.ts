@@ -49,7 +49,8 @@ export interface NodeStatus {
    */
   readonly clockOffsetMs?: number;
   /**
-   * Present if the clock of a peer differs much from ours, and the node cannot tell which of the two clocks is wrong.
+   * Present if the clock of a peer differs much from ours, and the node cannot determine which of the two clocks is
+   * wrong.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Progress of a download; absent if none is running. */

@@ -6,7 +6,7 @@
  */
 export const NOTES = {
   'chain/finalized':
-    'u32, little endian: finalized height; the node never reverts blocks up to this height (`engine/commit.ts`); then its checksum, 8 bytes (`store/tables/sealed.ts`)',
+    'u32, little endian: finalized height; the node never reverts blocks up to this height (`engine/commit.ts`); then its checksum, 8 bytes (`store/tables/checksummed.ts`)',
   'chain/unsigned':
     'one byte, 1: a devnet has added unsigned blocks or transactions to the chain (`node/unsigned-chain.ts`)',
   'chain-log-head':

@@ -84,7 +84,7 @@ function writeLine(
   fields: LogFields | undefined,
 ): void {
   if (!logger.isLevelEnabled(level)) return;
-  // Fields are below a key of their own, so that no field can replace the time, level or code of the line.
+  // Fields are below a separate key, so that no field can replace the time, level or code of the line.
   if (fields === undefined) logger[level]({ code }, message);
   else logger[level]({ code, data: printableFields(fields) }, message);
 }

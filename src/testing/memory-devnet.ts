@@ -1,8 +1,8 @@
 /** A devnet in the caller's process: nodes in memory, one clock, and the functions that tests call. */
 
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
-import { People } from '../cli/devnet/people.ts';
-import { momentOf, momentOfDate } from '../cli/devnet/moments.ts';
+import { DevnetAccounts } from '../cli/devnet/devnet-accounts.ts';
+import { parseTime, unixTimeOfDate } from '../cli/devnet/parse-time.ts';
 import { MINED_SLOTS_MAX } from '../cli/devnet/mining.ts';
 import { checkSnapshotName, unknownSnapshot } from '../cli/devnet/snapshots.ts';
 import { Timekeeper, type TimeState } from '../cli/devnet/timekeeper.ts';
@@ -15,7 +15,7 @@ import { createSigner } from '../protocol/sign.ts';
 import { epochTimeS } from '../protocol/slots.ts';
 import type { JsonObject } from '../protocol/types.ts';
 import { checkAmount, checkMode, checkPayload } from './checks.ts';
-import { Hub } from './hub.ts';
+import { MemoryNetwork } from './memory-transport.ts';
 import { waitForHeight } from './height-wait.ts';
 import { MemoryFaults } from './memory-faults.ts';
 import { MemoryNode, type NodeCopy } from './memory-node.ts';
@@ -47,7 +47,7 @@ interface Kept extends TimeState {
   readonly facts: Snapshot;
 }
 
-/** Port of the first node on the hub. No other program sees the addresses on the hub. */
+/** Port of the first node in the memory network. No other program sees the addresses in the memory network. */
 const FIRST_PORT = 5000;
 /** The number of snapshots is limited because each snapshot takes as much memory as the state of all nodes. */
 const SNAPSHOTS_MAX = 100;
@@ -64,10 +64,10 @@ const HEAL_POLLS_PER_SLOT = 25;
 export class MemoryDevnet implements TestDevnet {
   readonly accounts: readonly TestAccount[];
   readonly #options: MemoryDevnetOptions;
-  readonly #hub = new Hub(systemClock);
+  readonly #memoryNetwork = new MemoryNetwork(systemClock);
   readonly #nodes: readonly MemoryNode[];
   readonly #timekeeper: Timekeeper;
-  readonly #people: People;
+  readonly #devnetAccounts: DevnetAccounts;
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
@@ -87,7 +87,7 @@ export class MemoryDevnet implements TestDevnet {
       partOf: (link) => this.#groupOf((link as MemoryNode).index),
       print: (line) => options.observer.log('warn', 'DEVNET_NOTE', line),
     });
-    this.#people = new People({
+    this.#devnetAccounts = new DevnetAccounts({
       directory: undefined,
       network,
       timekeeper: this.#timekeeper,
@@ -100,7 +100,7 @@ export class MemoryDevnet implements TestDevnet {
     this.#nodes = addresses.map((address, index) => {
       const others = addresses.filter((each) => each !== address);
       return new MemoryNode({
-        ...{ index, network, address, others, hub: this.#hub, observer: options.observer },
+        ...{ index, network, address, others, memoryNetwork: this.#memoryNetwork, observer: options.observer },
         delegates: network.forgers?.delegates.filter((_, position) => position % options.nodes === index) ?? [],
         first: () => ({ setting: this.#timekeeper.setting, isHeld: true, impersonated: [], faults: NO_FAULTS }),
         onEvent: (event, node) => {
@@ -159,7 +159,7 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   async warp(to: string | Date): Promise<Date> {
-    const atMs = typeof to === 'string' ? momentOf(to, this.#timekeeper.nowMs()) : momentOfDate(to);
+    const atMs = typeof to === 'string' ? parseTime(to, this.#timekeeper.nowMs()) : unixTimeOfDate(to);
     return new Date((await this.#timekeeper.warp(atMs)).time);
   }
 
@@ -169,7 +169,7 @@ export class MemoryDevnet implements TestDevnet {
       throw new Error(`there are ${SNAPSHOTS_MAX} snapshots: give one of their names`);
     }
     const { setting, mode } = this.#timekeeper;
-    return this.#timekeeper.standstill(async () => {
+    return this.#timekeeper.whileFrozen(async () => {
       const copies = await Promise.all(this.#nodes.map((node) => node.copy()));
       const [best] = copies.map(({ state }) => state).sort((a, b) => b.tip.height - a.tip.height);
       const facts = { name, height: best?.tip.height ?? 0, blockId: best?.tip.id ?? '', digest: best?.digest ?? '' };
@@ -181,7 +181,7 @@ export class MemoryDevnet implements TestDevnet {
   async revert(name: string): Promise<Snapshot> {
     const kept = this.#snapshots.get(name);
     if (kept === undefined) throw unknownSnapshot(name, [...this.#snapshots.keys()]);
-    return this.#timekeeper.standstill(async () => {
+    return this.#timekeeper.whileFrozen(async () => {
       // All nodes close first. A running node with the restored chain would fetch the newer chain from a node that
       // still has it.
       for (const node of this.#nodes) await node.close();
@@ -226,12 +226,12 @@ export class MemoryDevnet implements TestDevnet {
 
   async fund(address: string, amount: bigint): Promise<SentTransaction> {
     checkAmount(amount, 1n);
-    const { transactionId, height } = await this.#people.fund(address, amount.toString());
+    const { transactionId, height } = await this.#devnetAccounts.fund(address, amount.toString());
     return { id: transactionId, height };
   }
 
   async impersonate(address: string): Promise<void> {
-    await this.#people.impersonate(address);
+    await this.#devnetAccounts.impersonate(address);
   }
 
   async partition(...groups: readonly (readonly number[])[]): Promise<void> {
@@ -239,7 +239,7 @@ export class MemoryDevnet implements TestDevnet {
       const named = groups.map((group) => group.map((index) => this.#node(index).index));
       const rest = this.#nodes.map(({ index }) => index).filter((index) => !named.flat().includes(index));
       this.#groups = rest.length === 0 ? named : [...named, rest];
-      this.#hub.partition(this.#groups.map((group) => group.map((index) => this.#node(index).address)));
+      this.#memoryNetwork.partition(this.#groups.map((group) => group.map((index) => this.#node(index).address)));
     });
   }
 
@@ -258,7 +258,7 @@ export class MemoryDevnet implements TestDevnet {
   async heal(): Promise<void> {
     await this.#timekeeper.exclusively(() => this.#faults.heal());
     this.#groups = [];
-    this.#hub.heal();
+    this.#memoryNetwork.heal();
     const endMs = performance.now() + HEAL_MS_MAX;
     for (let polls = 1; !(await this.#areTogether()); polls += 1) {
       if (this.#isClosed || performance.now() > endMs) throw new Error('the nodes have not reached the same tip again');

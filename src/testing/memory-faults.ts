@@ -1,6 +1,6 @@
 /** Slow links, lossy links and wrong clocks of a devnet in the caller's process, like those of `bloomery devnet`. */
 
-import { DELAY_MS_MAX, delayMsOfText, lossOfText, SKEW_MS_MAX, skewMsOfText } from '../cli/devnet/fault-words.ts';
+import { DELAY_MS_MAX, delayMsOfText, lossOfText, SKEW_MS_MAX, skewMsOfText } from '../cli/devnet/parse-faults.ts';
 import { DevnetFaults } from '../cli/devnet/faults.ts';
 import type { MemoryNode } from './memory-node.ts';
 

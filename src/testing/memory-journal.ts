@@ -53,8 +53,8 @@ export class MemorySigningJournal implements FolderJournal {
     return [...this.#last.keys()];
   }
 
-  keepPlace(): void {
-    // Nothing to do: a journal in memory has no place that could change.
+  recordFileIdentity(): void {
+    // Nothing to do: a journal in memory has no file that could be copied.
   }
 
   close(): void {

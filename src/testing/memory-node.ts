@@ -15,17 +15,17 @@ import type { JsonObject } from '../protocol/types.ts';
 import type { ForgerEntry } from '../config/network.ts';
 import { MemoryKeyValue } from '../store/disk/memory.ts';
 import type { KeyValue } from '../store/tables/key-value.ts';
-import type { Hub } from './hub.ts';
+import type { MemoryNetwork } from './memory-transport.ts';
 import { MemorySigningJournal } from './memory-journal.ts';
 
 export interface MemoryNodeOptions {
   readonly index: number;
   readonly network: Network;
   readonly delegates: readonly ForgerEntry[];
-  /** Address of this node on the hub; `others` has the addresses of the other nodes. */
+  /** Address of this node in the memory network; `others` has the addresses of the other nodes. */
   readonly address: PeerAddress;
   readonly others: readonly PeerAddress[];
-  readonly hub: Hub;
+  readonly memoryNetwork: MemoryNetwork;
   readonly observer: Observer;
   readonly first: () => AgentStart;
   readonly onEvent: (event: AgentEvent, node: MemoryNode) => void;
@@ -93,7 +93,7 @@ export class MemoryNode implements AgentLink {
         // The journal begins empty, because the pool is restored from the snapshot.
         transactionJournal: new MemoryTransactionJournal(),
       },
-      transport: this.#options.hub.transport(this.#options.address),
+      transport: this.#options.memoryNetwork.transport(this.#options.address),
       wire: (over) => agent.wire(over),
       keepsConnections: true,
     };

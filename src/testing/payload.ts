@@ -1,4 +1,4 @@
-/** Makes the payload of a transaction in the types of the protocol from what a test gives. */
+/** Converts the payload that a test passes to the types of the protocol. */
 
 import { addressOf } from '../crypto/keys.ts';
 import { hexOf } from '../primitives/bytes.ts';

@@ -24,7 +24,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const peer = await arena.peer({ answers: () => undefined });
         for (let round = 0; round < 60 && peer.end === undefined && performance.now() < untilMs; round += 1) {
           const ids = Array.from({ length: 25 }, () => String(Math.floor(Math.random() * 2 ** 53)));
-          peer.say(arena.message({ kind: 'transactionIds', ids }));
+          peer.sendFrame(arena.message({ kind: 'transactionIds', ids }));
           await sleep(10);
         }
       });
@@ -39,9 +39,9 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         for (const keyPair of keys) {
           for (const shiftS of [DAY_S, -DAY_S, 2 ** 31 - 1 - tip.timestamp, -tip.timestamp]) {
             const timestamp = Math.max(0, tip.timestamp + shiftS);
-            peer.say(arena.blockMessage(arena.block(tip, keyPair, { timestamp })));
+            peer.sendFrame(arena.blockMessage(arena.block(tip, keyPair, { timestamp })));
             const height = Math.max(1, tip.height + Math.sign(shiftS) * 1_000);
-            peer.say(arena.blockMessage(arena.block(tip, keyPair, { timestamp, height })));
+            peer.sendFrame(arena.blockMessage(arena.block(tip, keyPair, { timestamp, height })));
           }
         }
         await sleep(100);
@@ -57,7 +57,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const bring = async () => {
           const tip = await arena.tip();
           const transactions = [transferOf(arena, tip.timestamp)];
-          peer.say(arena.blockMessage({ ...arena.block(tip, keyPair), transactions }));
+          peer.sendFrame(arena.blockMessage({ ...arena.block(tip, keyPair), transactions }));
         };
         await bring();
         // The node ignores a block that arrives after another block at its height, so the attack repeats it on the
@@ -73,7 +73,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
       await repeatInParallel(untilMs, 2, async () => {
         const [peer, tip] = [await arena.peer(), await arena.tip()];
         for (let maker = 0; maker < 40 && peer.end === undefined; maker += 1) {
-          peer.say(arena.blockMessage(arena.block(tip, keyPair, { reward: BigInt(maker) })));
+          peer.sendFrame(arena.blockMessage(arena.block(tip, keyPair, { reward: BigInt(maker) })));
           await sleep(10);
         }
       });
@@ -88,13 +88,13 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const tip = await arena.tip();
         const far = { ...tip, height: tip.height + 5_000 };
         const changes = { maxHeightPrevoted: tip.height + 4_000, timestamp: tip.timestamp };
-        peer.say(arena.blockMessage(arena.block(far, keyPair, arena.generation === 3 ? changes : {})));
+        peer.sendFrame(arena.blockMessage(arena.block(far, keyPair, arena.generation === 3 ? changes : {})));
         const push = arena.dialect.infoPush({
           ...arena.dialect.packInfo(arena.info()),
           ...changes,
           height: far.height,
         });
-        peer.say({ event: push.event, data: push.data, ...(push.call ? { cid: 77 } : {}) });
+        peer.sendFrame({ event: push.event, data: push.data, ...(push.call ? { cid: 77 } : {}) });
         await sleep(100);
       });
     },
@@ -211,11 +211,11 @@ async function bringer(arena: Arena, corrupt: Corrupt): Promise<{ readonly peer:
   const transactions = [corrupt(arena.rules.codec.transactionToJson(good), timestamp)];
   const answers = (procedure: string) => (procedure === 'getTransactions' ? { data: { transactions } } : undefined);
   const peer = await arena.peer({ answers });
-  const said =
+  const message =
     arena.generation === 2
       ? arena.message({ kind: 'transactions', transactions })
       : arena.message({ kind: 'transactionIds', ids: [good.id] });
-  return { peer, bring: () => peer.say(said) };
+  return { peer, bring: () => peer.sendFrame(message) };
 }
 
 /** Returns the signature with the group order added to its second half. */

@@ -64,7 +64,7 @@ async function claimOnce(arena: Arena, victim: TestNode): Promise<void> {
         timestamp: tip.timestamp,
         previousBlockId: String(1_000 + shown),
       };
-      peer.say(arena.blockMessage(arena.block(tip, keyPair, { ...far, ...lead })));
+      peer.sendFrame(arena.blockMessage(arena.block(tip, keyPair, { ...far, ...lead })));
     }
     const leaveMs = performance.now() + STAY_MS_MAX;
     while (performance.now() < leaveMs && (await arena.tip(victim)).id === tip.id) await sleep(LOOK_MS);

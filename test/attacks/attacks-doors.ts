@@ -100,8 +100,8 @@ export const DOOR_ATTACKS: readonly Attack[] = [
     name: 'peers of other networks',
     async run(arena, untilMs) {
       const foreign = 'ab'.repeat(32);
-      const said = { ...arena.info(), nethash: foreign, networkId: foreign };
-      const query = { nethash: foreign, networkId: foreign, options: JSON.stringify(said) };
+      const nodeInfo = { ...arena.info(), nethash: foreign, networkId: foreign };
+      const query = { nethash: foreign, networkId: foreign, options: JSON.stringify(nodeInfo) };
       await repeatInParallel(untilMs, 4, async () => {
         await mustEnd(await arena.peer({ query }), 'a peer of another network');
       });

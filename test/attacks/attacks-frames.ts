@@ -21,9 +21,9 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       texts(arena, untilMs, (peer) => {
         const block = JSON.stringify(arena.blockMessage(strangersBlock(arena)));
         const extra = Array.from({ length: 300 }, (_, index) => `"extra${index}":${index},`).join('');
-        peer.say(block.replace('"block":{', `"block":{${extra}"version":9,"version":[],`));
-        peer.say(`{"event":"nosuch","event":"remote-message","cid":5,"cid":-1,"rid":1,${extra}"data":{}}`);
-        peer.say(`{"rid":7,"data":{},"data":null,${extra}"rid":7}`);
+        peer.sendFrame(block.replace('"block":{', `"block":{${extra}"version":9,"version":[],`));
+        peer.sendFrame(`{"event":"nosuch","event":"remote-message","cid":5,"cid":-1,"rid":1,${extra}"data":{}}`);
+        peer.sendFrame(`{"rid":7,"data":{},"data":null,${extra}"rid":7}`);
       }),
   },
   {
@@ -31,9 +31,11 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     run: (arena, untilMs) =>
       texts(arena, untilMs, (peer) => {
         const poison = '"__proto__":{"block":{"id":"1"},"isAdmin":true,"toString":null},"constructor":{"prototype":1}';
-        peer.say(`{"event":"remote-message",${poison},"data":{${poison},"event":"postNodeInfo","data":{${poison}}}}`);
-        peer.say(`{"event":"rpc-request","cid":9,"data":{${poison},"procedure":"__proto__","data":{${poison}}}}`);
-        peer.say(`{"event":"__proto__","data":{${poison}}}`);
+        peer.sendFrame(
+          `{"event":"remote-message",${poison},"data":{${poison},"event":"postNodeInfo","data":{${poison}}}}`,
+        );
+        peer.sendFrame(`{"event":"rpc-request","cid":9,"data":{${poison},"procedure":"__proto__","data":{${poison}}}}`);
+        peer.sendFrame(`{"event":"__proto__","data":{${poison}}}`);
       }),
   },
   {
@@ -44,7 +46,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         `{"event":"rpc-request","cid":3,"data":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`,
       ]);
       return texts(arena, untilMs, (peer) => {
-        for (const frame of frames) peer.say(frame);
+        for (const frame of frames) peer.sendFrame(frame);
       });
     },
   },
@@ -56,7 +58,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         return `{"event":"remote-message","data":{"event":"postNodeInfo","data":[${filler}]}}`;
       });
       return texts(arena, untilMs, (peer) => {
-        for (const frame of frames) peer.say(frame);
+        for (const frame of frames) peer.sendFrame(frame);
       });
     },
   },
@@ -67,10 +69,10 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         const number = '9'.repeat(100_000);
         const block = JSON.stringify(arena.blockMessage(strangersBlock(arena)));
         for (const name of ['height', 'timestamp', 'reward', 'totalFee', 'payloadLength', 'version']) {
-          peer.say(block.replace(new RegExp(`"${name}":"?[0-9]+"?`), `"${name}":${number}`));
-          peer.say(block.replace(new RegExp(`"${name}":"?[0-9]+"?`), `"${name}":"${number}"`));
+          peer.sendFrame(block.replace(new RegExp(`"${name}":"?[0-9]+"?`), `"${name}":${number}`));
+          peer.sendFrame(block.replace(new RegExp(`"${name}":"?[0-9]+"?`), `"${name}":"${number}"`));
         }
-        peer.say(`{"event":"ping","cid":${number}}`);
+        peer.sendFrame(`{"event":"ping","cid":${number}}`);
       }),
   },
   {
@@ -81,8 +83,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       await repeatInParallel(untilMs, 4, async () => {
         const peer = await arena.peer();
         // Each attacker sends up to 30 frames, or until the node closes its connection.
-        for (let said = 0; said < 30 && peer.end === undefined; said += 1) {
-          peer.say(frames[next % frames.length]);
+        for (let sent = 0; sent < 30 && peer.end === undefined; sent += 1) {
+          peer.sendFrame(frames[next % frames.length]);
           next += 1;
           await sleep(2);
         }
@@ -93,9 +95,9 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     name: 'empty and binary frames',
     run: (arena, untilMs) =>
       texts(arena, untilMs, (peer) => {
-        for (const frame of ['', ' ', '\u0000', '#1', '#3', 'null', '[]']) peer.say(frame);
-        for (const bytes of [0, 1, 100_000]) peer.say(Buffer.alloc(bytes, 255));
-        peer.say(Buffer.from('{"event":"ping","cid":3}'));
+        for (const frame of ['', ' ', '\u0000', '#1', '#3', 'null', '[]']) peer.sendFrame(frame);
+        for (const bytes of [0, 1, 100_000]) peer.sendFrame(Buffer.alloc(bytes, 255));
+        peer.sendFrame(Buffer.from('{"event":"ping","cid":3}'));
       }),
   },
   {
@@ -112,8 +114,9 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     name: 'batches',
     run: (arena, untilMs) =>
       texts(arena, untilMs, (peer) => {
-        for (const length of [100, 101, 50_000]) peer.say(Array.from({ length }, () => ({ event: 'ping', cid: 3 })));
-        peer.say(`[${'['.repeat(200)}${']'.repeat(200)}]`);
+        for (const length of [100, 101, 50_000])
+          peer.sendFrame(Array.from({ length }, () => ({ event: 'ping', cid: 3 })));
+        peer.sendFrame(`[${'['.repeat(200)}${']'.repeat(200)}]`);
       }),
   },
   {
@@ -123,8 +126,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       const over = `{"event":"remote-message","data":"${'x'.repeat(4_000_000)}"}`;
       return repeatInParallel(untilMs, 2, async () => {
         const peer = await arena.peer();
-        for (let sent = 0; sent < 5; sent += 1) peer.say(largest);
-        peer.say(over);
+        for (let sent = 0; sent < 5; sent += 1) peer.sendFrame(largest);
+        peer.sendFrame(over);
         await sleep(100);
       });
     },
@@ -152,7 +155,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     name: 'messages that do not end',
     async run(arena, untilMs) {
       const bytesBefore = await arena.usedBytes();
-      const begun = webSocketFrame('x'.repeat(2_990_000), { isFirst: true, saidBytes: 3_000_000 });
+      const begun = webSocketFrame('x'.repeat(2_990_000), { isFirst: true, declaredBytes: 3_000_000 });
       await repeatInParallel(untilMs, 30, async () => {
         const peer = await arena.peer();
         peer.bytes(begun);
@@ -174,7 +177,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       return repeatInParallel(untilMs, 4, async () => {
         const peer = await arena.peer();
         for (let sent = 0; sent < 20 && peer.end === undefined; sent += 1) {
-          peer.say(event);
+          peer.sendFrame(event);
           await sleep(10);
         }
         // The node must not close a connection for large events, because honest nodes forward large blocks too. Excess
@@ -188,7 +191,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       await repeatInParallel(untilMs, 4, async () => {
         const peer = await arena.peer();
         for (let sent = 0; sent < 2_000 && peer.end === undefined; sent += 1) {
-          peer.say({ event: 'nosuch' });
+          peer.sendFrame({ event: 'nosuch' });
           if (sent % 100 === 0) await sleep(1);
         }
       });
@@ -206,8 +209,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
           '#removeAuthToken',
           'message',
         ]) {
-          peer.say({ event, data: { channel: 'x', data: 'y', token: 'z' }, cid: 4 });
-          peer.say({ event, data: 'x' });
+          peer.sendFrame({ event, data: { channel: 'x', data: 'y', token: 'z' }, cid: 4 });
+          peer.sendFrame({ event, data: 'x' });
         }
       }),
   },

@@ -118,13 +118,13 @@ class Liar implements Presence {
     webSocket.on('message', (data) => {
       const text = (data as Buffer).toString();
       if (text === '#2') return;
-      const { event, cid, data: said } = JSON.parse(text) as Packet;
-      if (event === '#disconnect') farewell = said?.code;
+      const { event, cid, data: payload } = JSON.parse(text) as Packet;
+      if (event === '#disconnect') farewell = payload?.code;
       if (cid === undefined) return;
       const answer = (value: unknown): void => webSocket.send(JSON.stringify({ rid: cid, data: value }));
       if (event === '#handshake') answer({ id: 'x', pingTimeout: 20_000, isAuthenticated: false });
-      else if (said?.procedure === 'status' || said?.procedure === 'getNodeInfo') answer({ data: info });
-      else if (said?.procedure === 'list' || said?.procedure === 'getPeers') {
+      else if (payload?.procedure === 'status' || payload?.procedure === 'getNodeInfo') answer({ data: info });
+      else if (payload?.procedure === 'list' || payload?.procedure === 'getPeers') {
         this.hasSent = true;
         webSocket.send(`{"rid":${cid},"data":{"data":{"success":true,"peers":${peers}}}}`);
       }

@@ -43,7 +43,7 @@ export const MEMBERS_ATTACK: Attack = {
       if (sent % free === 0 && sent > 0) await sleep(WINDOW_MS);
       for (const peer of peers) {
         const signatures = Array.from({ length: SIGNATURES_PER_MESSAGE }, () => falseSignature(transactionId));
-        peer.say(arena.message({ kind: 'signatures', signatures }));
+        peer.sendFrame(arena.message({ kind: 'signatures', signatures }));
       }
       await sleep(WINDOW_MS / FREE_MESSAGES[2]);
     }

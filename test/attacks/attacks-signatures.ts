@@ -55,7 +55,7 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
       // late.
       while (performance.now() < untilMs || first?.end === undefined) {
         if (performance.now() - startedMs > CUT_MS_MAX) throw new Error('a peer with nothing but junk was kept');
-        for (const peer of peers) say(arena, junk, peer);
+        for (const peer of peers) sendJunk(arena, junk, peer);
         await sleep(arena.generation === 2 ? MESSAGE_INTERVAL_MS : ANNOUNCEMENT_INTERVAL_MS);
         for (const [index, peer] of peers.entries()) {
           // A disconnected attacker connects again from the same address.
@@ -148,13 +148,13 @@ function ofNobody(): string {
   return signature.toString('hex');
 }
 
-function say(arena: Arena, junk: Junk, peer: Intruder): void {
+function sendJunk(arena: Arena, junk: Junk, peer: Intruder): void {
   if (arena.generation === 2) {
-    peer.say(arena.message({ kind: 'transactions', transactions: junk.many(TRANSACTIONS_PER_MESSAGE) }));
+    peer.sendFrame(arena.message({ kind: 'transactions', transactions: junk.many(TRANSACTIONS_PER_MESSAGE) }));
     return;
   }
   const ids = Array.from({ length: TRANSACTIONS_PER_MESSAGE }, () => randomBytes(8).readBigUInt64BE().toString());
-  peer.say(arena.message({ kind: 'transactionIds', ids }));
+  peer.sendFrame(arena.message({ kind: 'transactionIds', ids }));
 }
 
 /** @returns the HTTP status of the answer, or 0 without an answer */

@@ -64,10 +64,10 @@ export class Collector {
     const id = this.#requests;
     const answer = new Promise<unknown>((settle) => {
       const heard = (data: unknown): void => {
-        const said = JSON.parse((data as Buffer).toString()) as { readonly id?: number; readonly result?: unknown };
-        if (said.id !== id) return;
+        const message = JSON.parse((data as Buffer).toString()) as { readonly id?: number; readonly result?: unknown };
+        if (message.id !== id) return;
         this.#inspector.off('message', heard);
-        settle(said.result);
+        settle(message.result);
       };
       this.#inspector.on('message', heard);
     });

@@ -68,13 +68,13 @@ export class Intruder implements Presence {
       this.#webSocket.once('message', () => settle());
       this.#webSocket.once('close', () => settle());
     });
-    this.say({ event: '#handshake', data: { authToken: null }, cid: 1 });
+    this.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });
     await answered;
     return this.#end === undefined;
   }
 
   /** Sends a frame: text and bytes unchanged, any other value as JSON. */
-  say(frame: unknown): void {
+  sendFrame(frame: unknown): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
     const raw = typeof frame === 'string' || Buffer.isBuffer(frame);
     this.#webSocket.send(raw ? frame : JSON.stringify(frame), { binary: Buffer.isBuffer(frame) });
@@ -83,7 +83,7 @@ export class Intruder implements Presence {
   /** Sends a request to the node without waiting for the answer. */
   ask(data: unknown): void {
     this.#calls += 1;
-    this.say({ event: 'rpc-request', data, cid: this.#calls });
+    this.sendFrame({ event: 'rpc-request', data, cid: this.#calls });
   }
 
   /** Writes raw bytes to the TCP socket, past the WebSocket library. */
@@ -111,13 +111,13 @@ export class Intruder implements Presence {
   }
 
   #heard(text: string): void {
-    if (text === '#1') this.say('#2');
+    if (text === '#1') this.sendFrame('#2');
     const frame = parseJson(text) as ReceivedFrame | undefined;
     if (typeof frame !== 'object') return;
     if (frame.event === '#disconnect') this.#farewell = frame.data?.code;
     if (frame.event !== 'rpc-request' || frame.cid === undefined || this.#answers === undefined) return;
     const answer = this.#answers(String(frame.data?.procedure), frame.data?.data);
-    if (answer !== undefined) this.say({ rid: frame.cid, data: answer });
+    if (answer !== undefined) this.sendFrame({ rid: frame.cid, data: answer });
   }
 }
 
@@ -130,12 +130,12 @@ interface ReceivedFrame {
 /** Encodes a client frame with a fragment of a message: the first, the last or one between. The mask is zero. */
 export function webSocketFrame(
   text: string,
-  { isFirst = false, isLast = false, saidBytes = Buffer.byteLength(text) } = {},
+  { isFirst = false, isLast = false, declaredBytes = Buffer.byteLength(text) } = {},
 ): Buffer {
   const head = Buffer.alloc(14);
   head[0] = (isLast ? 0x80 : 0) | (isFirst ? 1 : 0);
   head[1] = 0x80 | 127;
-  head.writeBigUInt64BE(BigInt(saidBytes), 2);
+  head.writeBigUInt64BE(BigInt(declaredBytes), 2);
   return Buffer.concat([head, Buffer.from(text)]);
 }
 

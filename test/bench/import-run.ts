@@ -37,8 +37,8 @@ export async function runImport({ network, dataDir, file }: ImportJob): Promise<
   const startedMs = performance.now();
   const args = ['import', '--network', network, '--data-dir', dataDir, file];
   const child = spawn(process.execPath, [EXECUTABLE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   const samples: { readonly own: number; readonly mapped: number }[] = [];
   let cpuSeconds = 0;
   let mainThreadSeconds = 0;
@@ -49,8 +49,8 @@ export async function runImport({ network, dataDir, file }: ImportJob): Promise<
   }, 100);
   const [code] = (await once(child, 'close')) as [number | null];
   clearInterval(timer);
-  const found = /: ([0-9]+) blocks and ([0-9]+) transactions taken over/.exec(said);
-  if (code !== 0 || found === null) throw new Error(`the import ended with code ${code}: ${said}`);
+  const found = /: ([0-9]+) blocks and ([0-9]+) transactions taken over/.exec(output);
+  if (code !== 0 || found === null) throw new Error(`the import ended with code ${code}: ${output}`);
   return {
     seconds: (performance.now() - startedMs) / 1000,
     blocks: Number(found[1]),

@@ -13,7 +13,7 @@ import { SILENT } from '../../src/ports/observer.ts';
 import { createRules } from '../../src/protocol/generations.ts';
 import { slotAt, slotStartMs } from '../../src/protocol/slots.ts';
 import { openJournal } from '../../src/node/journal-file.ts';
-import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { createOfflineTransport } from '../../src/node/offline-transport.ts';
 import { systemClock, systemRandom } from '../../src/node/system.ts';
 import { openChainStore } from '../../src/store/chain/open.ts';
 import { createInlineVerifier } from '../../src/workers/verifier-pool.ts';
@@ -71,7 +71,7 @@ async function startChain(directory: string, epochMs: number, forged: (delayMs: 
       rules,
       genesis,
       verifier: createInlineVerifier(selectEd25519(), ANSWERS_MAX),
-      transport: createLoneTransport(),
+      transport: createOfflineTransport(),
       clock: systemClock,
       random: systemRandom,
       journal,

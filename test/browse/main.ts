@@ -36,7 +36,7 @@ try {
     generation,
     ...(values.look === undefined ? {} : { looks: values.look }),
     chromium: values.chromium,
-    say: (line) => console.log(line),
+    log: (line) => console.log(line),
   });
   console.log(`browse passed: ${screenshots} screenshots in ${directory}`);
 } catch (error) {

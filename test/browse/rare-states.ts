@@ -26,7 +26,7 @@ interface RareState {
 /** Age in seconds of the tip of a chain that is still being synchronized. */
 const BEHIND_S = 7200;
 /** Time in which the page repeats its requests several times. */
-const STEADY_MS = 15_000;
+const SMOOTHING_MS = 15_000;
 
 const RARE_STATES: Readonly<Record<string, RareState>> = {
   rare: {
@@ -179,7 +179,7 @@ export async function visitRareStates(
       for (const text of texts) await page.getByText(text).first().waitFor();
       // While a block propagates, a page that was just opened may show peers that do not have the block yet.
       const areRight = async (): Promise<boolean> => (await page.locator('.figures .bad').count()) === state.alarms;
-      if (view === 'glance') await waitFor(`${what}: ${state.alarms} alarming figures`, areRight, STEADY_MS);
+      if (view === 'glance') await waitFor(`${what}: ${state.alarms} alarming figures`, areRight, SMOOTHING_MS);
       const [summary, ...shown] = state.opened?.[view] ?? [];
       if (summary !== undefined) await page.getByText(summary).first().click();
       for (const text of shown) await page.getByText(text, { exact: true }).first().waitFor();

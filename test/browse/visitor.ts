@@ -24,7 +24,7 @@ export interface BrowseOptions {
   readonly looks?: readonly string[];
   /** Path of the browser's executable. */
   readonly chromium: string;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /** Names and paths of pages for things that do not exist. */
@@ -60,19 +60,19 @@ export async function browse(options: BrowseOptions): Promise<number> {
       screenshots += await visit(browser, { devnet, address, name, look, options });
       const url = devnet.nodes[0]?.url ?? '';
       screenshots += await visitReference(browser, { url, name, look, directory: options.directory });
-      options.say(`${name}: everything was there`);
+      options.log(`${name}: everything was there`);
     }
     await checkSlowReturn(browser, devnet);
-    options.say('a slow return leads to the same place');
+    options.log('a slow return leads to the same place');
     for (const look of ['desktop-light', 'phone-dark']) {
       screenshots += await visitRareStates(browser, { devnet, name: look, directory: options.directory });
     }
-    options.say('what is rare shows too');
+    options.log('what is rare shows too');
     screenshots += await watchLosses(browser, devnet, options.directory);
-    options.say('a lost node shows, and its return');
+    options.log('a lost node shows, and its return');
     const { generation, directory } = options;
     screenshots += await visitDevnetControls(browser, { generation, directory, looks: looks.map(([name]) => name) });
-    options.say('the controls of a devnet work');
+    options.log('the controls of a devnet work');
     return screenshots;
   } finally {
     await browser?.close();

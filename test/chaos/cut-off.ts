@@ -18,7 +18,7 @@ import {
 export interface CutOffOptions {
   /** Blocks that the other nodes forge during the cut. */
   readonly blocks: number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface CutOffReport {
@@ -49,7 +49,7 @@ export async function runCutOff(options: CutOffOptions): Promise<CutOffReport> {
   }
 }
 
-async function cutOffIn(devnet: TestDevnet, { blocks, say }: CutOffOptions): Promise<CutOffReport> {
+async function cutOffIn(devnet: TestDevnet, { blocks, log }: CutOffOptions): Promise<CutOffReport> {
   const { nodes, wires } = devnet;
   const lone = nodes[NODES - 1];
   if (lone === undefined || wires === undefined) throw new Error('the devnet has no node or no wires to cut');
@@ -58,7 +58,7 @@ async function cutOffIn(devnet: TestDevnet, { blocks, say }: CutOffOptions): Pro
 
   wires.cut(lone.plan.wsPort);
   const common = (await lone.client.status()).height;
-  say(`node ${lone.plan.index} is cut off at height ${common}`);
+  log(`node ${lone.plan.index} is cut off at height ${common}`);
   // One slot in five belongs to the lone node and stays empty. Busy machines miss more slots.
   const cutMsMax = (blocks * devnet.network.params.blockTimeS * 3 + 60) * 1000;
   await waitFor('blocks without the lone node', async () => (await highestHeight(others)) >= common + blocks, cutMsMax);
@@ -72,13 +72,13 @@ async function cutOffIn(devnet: TestDevnet, { blocks, say }: CutOffOptions): Pro
   };
   const deadTip = await waitFor('a block that the lone node alone has', ownTip, cutMsMax);
   const target = await highestHeight(others);
-  say(`it has height ${deadTip} alone, the others have ${target}`);
+  log(`it has height ${deadTip} alone, the others have ${target}`);
 
   wires.mend(lone.plan.wsPort);
   const startedMs = Date.now();
   await waitForCommonBlock(nodes, target, BACK_MS_MAX);
   const backMs = Date.now() - startedMs;
-  say(`it had block ${target} after ${backMs} ms`);
+  log(`it had block ${target} after ${backMs} ms`);
   return {
     deadBlocks: deadTip - common,
     missedBlocks: target - common,

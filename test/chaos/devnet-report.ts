@@ -8,7 +8,7 @@ const UNEXPLAINED_IN_A_ROW_MAX = 2;
 
 /** @returns whether the devnet passed. @throws Error that names the first broken guarantee */
 export async function reportDevnetRun(options: DevnetRunOptions): Promise<boolean> {
-  const { say } = options;
+  const { log } = options;
   const report = await runDevnetWithFaults(options);
   for (const line of tableLines<NodeFigures>(
     [
@@ -21,17 +21,17 @@ export async function reportDevnetRun(options: DevnetRunOptions): Promise<boolea
     ],
     report.nodes,
   )) {
-    say(line);
+    log(line);
   }
   const { slots, emptySlots, longestMs, unexplainedSlots, unexplainedInARow, machinePauses } = report;
-  say(`${slots} slots, ${emptySlots} of them empty, at most ${longestMs / 1000} s from one block to the next`);
-  say(`${unexplainedSlots} empty slots while no node was down, at most ${unexplainedInARow} in a row`);
-  say(`the machine stood still ${machinePauses} times; all nodes have the state ${report.digest}`);
+  log(`${slots} slots, ${emptySlots} of them empty, at most ${longestMs / 1000} s from one block to the next`);
+  log(`${unexplainedSlots} empty slots while no node was down, at most ${unexplainedInARow} in a row`);
+  log(`the machine stood still ${machinePauses} times; all nodes have the state ${report.digest}`);
   const { signedHeaders, contradictions, exitCode } = report;
-  say(
+  log(
     `${signedHeaders} signed headers, ${contradictions.length} contradictions; the devnet ended with exit code ${exitCode}`,
   );
-  for (const contradiction of contradictions) say(contradiction);
+  for (const contradiction of contradictions) log(contradiction);
   const isOneChain = unexplainedInARow <= UNEXPLAINED_IN_A_ROW_MAX && signedHeaders > 0 && contradictions.length === 0;
   return isOneChain && exitCode === 0;
 }

@@ -23,7 +23,7 @@ export interface DevnetRunOptions {
   readonly generation: 2 | 3;
   /** Uniform in [0, 1). Draws the times and the order of the faults. */
   readonly chance: () => number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface NodeFigures {
@@ -147,7 +147,7 @@ class DevnetRun {
       const { index } = ANSWERS.node.read(await this.#devnet.command('add'));
       if (index !== NODES) throw new Error(`the further node is ${index} and not ${NODES}`);
       const backMs = await this.#back(index);
-      this.#say(`node ${index} joined and had the others' height after ${backMs} ms`);
+      this.#log(`node ${index} joined and had the others' height after ${backMs} ms`);
     });
     await this.#troubled(NODES, faults);
   }
@@ -184,7 +184,7 @@ class DevnetRun {
       killed: figures.killed + (isStop ? 0 : 1),
       backMs: Math.max(figures.backMs, backMs),
     });
-    this.#say(`node ${index}: ${kind}, back after ${backMs} ms`);
+    this.#log(`node ${index}: ${kind}, back after ${backMs} ms`);
   }
 
   /** Resolves when the fault is over. The node may still be catching up at that time. */
@@ -272,7 +272,7 @@ class DevnetRun {
     }
   }
 
-  #say(line: string): void {
-    this.#options.say(`${Math.round((Date.now() - this.#startedMs) / 1000)} s: ${line}`);
+  #log(line: string): void {
+    this.#options.log(`${Math.round((Date.now() - this.#startedMs) / 1000)} s: ${line}`);
   }
 }

@@ -4,7 +4,7 @@
  * over HTTP.
  */
 
-import { examine } from '../../src/cli/doctor/examine.ts';
+import { runChecks } from '../../src/cli/doctor/run-checks.ts';
 import type { FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import { messageOf } from '../../src/primitives/errors.ts';
 import {
@@ -23,7 +23,7 @@ import { MachineWatch } from '../support/machine.ts';
 export interface LooksOptions {
   readonly looks: number;
   readonly generation: 2 | 3;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface LooksReport {
@@ -62,11 +62,11 @@ export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport
   }
 }
 
-async function looksAt(devnet: TestDevnet, { looks, say }: LooksOptions): Promise<LooksReport> {
+async function looksAt(devnet: TestDevnet, { looks, log }: LooksOptions): Promise<LooksReport> {
   const { nodes } = devnet;
   const machine = new MachineWatch();
   const downloads = await syncTwice(devnet);
-  say(`a node caught up with ${downloads.join(' and ')} blocks`);
+  log(`a node caught up with ${downloads.join(' and ')} blocks`);
   const alarms: string[] = [];
   const ofMachine: string[] = [];
   let done = 0;
@@ -79,12 +79,12 @@ async function looksAt(devnet: TestDevnet, { looks, say }: LooksOptions): Promis
           const isOfMachine = OF_STARVED_MACHINES.includes(code) && !machine.wasQuickSoFar;
           const alarm = `node ${node.plan.index}, ${code}: ${evidence}`;
           (isOfMachine ? ofMachine : alarms).push(alarm);
-          say(`${new Date().toISOString()} ${alarm}`);
+          log(`${new Date().toISOString()} ${alarm}`);
         }
       }),
     );
     if (Math.floor(done / PROGRESS_EVERY_LOOKS) !== Math.floor((done + due.length) / PROGRESS_EVERY_LOOKS))
-      say(`${done + due.length} looks, ${alarms.length} alarms`);
+      log(`${done + due.length} looks, ${alarms.length} alarms`);
     done += due.length;
   }
   return { looks: done, downloads, alarms, ofMachine };
@@ -94,7 +94,7 @@ async function lookAt(
   { network }: TestDevnet,
   { url, plan }: TestNode,
 ): Promise<readonly { readonly code: FaultCode; readonly evidence: string }[]> {
-  return examine({
+  return runChecks({
     url,
     network: network.directory,
     dataDir: plan.directory,
@@ -134,7 +134,7 @@ function downloadOf(node: TestNode, after: number): Promise<{ readonly number: n
   const next = async (): Promise<{ number: number; blocks: number } | undefined> => {
     const diagnostics = await node.client.diagnostics(500);
     const ended = diagnostics.filter(({ code, number }) => code === 'SYNC_ENDED' && number > after);
-    const { number = 0, fields = {} } = ended.find(({ fields: said }) => Number(said['blocks']) > 0) ?? {};
+    const { number = 0, fields = {} } = ended.find(({ fields: figures }) => Number(figures['blocks']) > 0) ?? {};
     return number === 0 ? undefined : { number, blocks: Number(fields['blocks']) };
   };
   return waitFor('a download', next, BACK_MS_MAX);

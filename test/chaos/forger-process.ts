@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
-import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { createOfflineTransport } from '../../src/node/offline-transport.ts';
 import { systemRandom } from '../../src/node/system.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
@@ -37,7 +37,7 @@ const engine = new Engine(
     rules,
     genesis: network.genesis,
     verifier: createInlineVerifier(selectEd25519(), 1000),
-    transport: createLoneTransport(),
+    transport: createOfflineTransport(),
     clock: {
       nowMs: () => network.params.epochMs + (Date.now() - Number(originMs)) * SPEED,
       after: (delayMs, work) => {
@@ -69,6 +69,6 @@ const engine = new Engine(
 );
 for (const keyPair of network.delegates) engine.forging.enable(keyPair);
 await engine.start({ wsPort: 0, httpPort: 0 });
-const say = (): void => void process.stdout.write(`${engine.chain.tip.header.height}\n`);
-say();
-engine.chain.listen({ applied: say });
+const writeHeight = (): void => void process.stdout.write(`${engine.chain.tip.header.height}\n`);
+writeHeight();
+engine.chain.listen({ applied: writeHeight });

@@ -38,7 +38,7 @@ export interface ChaosFlags {
 }
 
 export interface Form {
-  /** The flag that says how often or how long this form runs. */
+  /** The flag with the number of repetitions or the duration of this form. */
   readonly name: keyof ChaosFlags;
   /** @returns whether all was well. @throws Error that names the first broken guarantee */
   readonly run: (flags: ChaosFlags) => Promise<boolean>;
@@ -59,86 +59,86 @@ export const FORMS: readonly Form[] = [
   { name: 'forgerKills', run: killForgerOften },
 ];
 
-const say = (line: string): void => console.log(line);
+const log = (line: string): void => console.log(line);
 
 async function killNodes(flags: ChaosFlags): Promise<boolean> {
-  say(`${flags.kills} kills, a node ${flags.lateBlocks} blocks late, seed ${flags.seed}`);
+  log(`${flags.kills} kills, a node ${flags.lateBlocks} blocks late, seed ${flags.seed}`);
   const report = await runChaos({
     kills: flags.kills,
     lateBlocks: flags.lateBlocks,
     chance: chanceOf(flags.seed),
-    say,
+    log,
   });
   const slow = report.restarts.filter(({ answerMs }) => answerMs >= RESTART_MS_MAX);
-  say(`${report.signedHeaders} signed headers, ${report.contradictions.length} contradictions`);
-  for (const contradiction of report.contradictions) say(contradiction);
-  for (const { node, answerMs } of slow) say(`node ${node} answered only after ${answerMs} ms`);
+  log(`${report.signedHeaders} signed headers, ${report.contradictions.length} contradictions`);
+  for (const contradiction of report.contradictions) log(contradiction);
+  for (const { node, answerMs } of slow) log(`node ${node} answered only after ${answerMs} ms`);
   return report.contradictions.length === 0 && slow.length === 0;
 }
 
 async function cutNodeOff(flags: ChaosFlags): Promise<boolean> {
-  say(`one of five nodes cut off for ${flags.cutBlocks} blocks`);
-  const { contradictions } = await runCutOff({ blocks: flags.cutBlocks, say });
-  for (const contradiction of contradictions) say(contradiction);
+  log(`one of five nodes cut off for ${flags.cutBlocks} blocks`);
+  const { contradictions } = await runCutOff({ blocks: flags.cutBlocks, log });
+  for (const contradiction of contradictions) log(contradiction);
   return contradictions.length === 0;
 }
 
 async function putUnderLoad(flags: ChaosFlags): Promise<boolean> {
   const { generation } = flags;
   const seconds = flags.loadSeconds;
-  say(`five nodes of generation ${generation} under 5 transactions per second for ${seconds} s`);
-  const { sent, confirmed, peersOfFifth, wrongs } = await runLoad({ generation, seconds, perSecond: 5, say });
-  for (const [figure, value] of Object.entries(wrongs)) say(`${figure}: ${value}`);
+  log(`five nodes of generation ${generation} under 5 transactions per second for ${seconds} s`);
+  const { sent, confirmed, peersOfFifth, wrongs } = await runLoad({ generation, seconds, perSecond: 5, log });
+  for (const [figure, value] of Object.entries(wrongs)) log(`${figure}: ${value}`);
   return confirmed >= sent && peersOfFifth >= 4 && Object.keys(wrongs).length === 0;
 }
 
 async function killAfterAccepting(flags: ChaosFlags): Promise<boolean> {
-  say(`${flags.kept} kills of a node that has just accepted transactions, seed ${flags.seed}`);
+  log(`${flags.kept} kills of a node that has just accepted transactions, seed ${flags.seed}`);
   const { generation } = flags;
   const chance = chanceOf(flags.seed);
-  const { accepted, lost, restored } = await runAccepted({ generation, kills: flags.kept, chance, say });
-  say(`${accepted} transactions accepted, ${restored} restored after kills, ${lost.length} lost`);
-  for (const id of lost) say(`lost: ${id}`);
+  const { accepted, lost, restored } = await runAccepted({ generation, kills: flags.kept, chance, log });
+  log(`${accepted} transactions accepted, ${restored} restored after kills, ${lost.length} lost`);
+  for (const id of lost) log(`lost: ${id}`);
   return lost.length === 0;
 }
 
 async function killWhileNotifying(flags: ChaosFlags): Promise<boolean> {
   const kills = flags.notifyKills;
-  say(`a forging node and the receiver of its events, ${kills} kills, seed ${flags.seed}`);
-  const report = await runNotified({ kills, chance: chanceOf(flags.seed), say });
+  log(`a forging node and the receiver of its events, ${kills} kills, seed ${flags.seed}`);
+  const report = await runNotified({ kills, chance: chanceOf(flags.seed), log });
   const { missed, reported, lost, twice, repeated, delaysMs, slotMs } = report;
-  say(
+  log(
     `${missed.length} slots missed, ${reported} reported, ${lost.length} lost, ${repeated} events came again under their id`,
   );
   const late = delaysMs.filter((each) => each >= 2 * slotMs).length;
-  say(
+  log(
     `from the end of the slot, with node and receiver up, to the webhook: ${figuresOf(delaysMs)}; ${late} of ${delaysMs.length} took two slots (${2 * slotMs} ms) or more`,
   );
-  for (const slot of lost) say(`slot ${slot} was missed, and nobody was reported`);
-  for (const line of twice) say(line);
+  for (const slot of lost) log(`slot ${slot} was missed, and nobody was reported`);
+  for (const line of twice) log(line);
   return missed.length > 0 && lost.length === 0 && twice.length === 0;
 }
 
 async function killReaders(flags: ChaosFlags): Promise<boolean> {
   const kills = flags.readerKills;
-  say(`${kills} kills of processes that read beside a node, and ${kills} of the node, seed ${flags.seed}`);
+  log(`${kills} kills of processes that read beside a node, and ${kills} of the node, seed ${flags.seed}`);
   const chance = chanceOf(flags.seed);
   const { load, replacedMs, answeredMs, stale, wrong, readerLog, grown } = await runReaderKills({
-    ...{ kills, nodeKills: kills, chance, say },
+    ...{ kills, nodeKills: kills, chance, log },
   });
-  say(`${load.answered} requests answered, ${load.ofKilled} ended with their reader, ${load.lost.length} lost`);
-  say(`replaced within ${figuresOf(replacedMs)}, the node answered within ${figuresOf(answeredMs)}`);
-  say(`the store grew by ${grown.bytes} bytes in ${grown.blocks} blocks`);
-  for (const line of [...load.lost, ...stale, ...wrong]) say(line);
+  log(`${load.answered} requests answered, ${load.ofKilled} ended with their reader, ${load.lost.length} lost`);
+  log(`replaced within ${figuresOf(replacedMs)}, the node answered within ${figuresOf(answeredMs)}`);
+  log(`the store grew by ${grown.bytes} bytes in ${grown.blocks} blocks`);
+  for (const line of [...load.lost, ...stale, ...wrong]) log(line);
   // The node itself ends a reader that hangs. The log then explains the lost requests.
-  if (load.lost.length > 0) for (const line of readerLog) if (!line.includes('HTTP_READER_LOST')) say(line);
+  if (load.lost.length > 0) for (const line of readerLog) if (!line.includes('HTTP_READER_LOST')) log(line);
   return load.lost.length + stale.length + wrong.length === 0;
 }
 
 async function readFromReplicas({ replicasMinutes: minutes, seed }: ChaosFlags): Promise<boolean> {
   const haproxy = haproxyProgram();
   if (haproxy === undefined) throw new Error('HAProxy is not installed: apt-get install haproxy');
-  say(`64 clients of three nodes behind HAProxy for ${minutes} minutes, seed ${seed}`);
+  log(`64 clients of three nodes behind HAProxy for ${minutes} minutes, seed ${seed}`);
   const faults = ['kill', 'stop', 'pause', 'freeze', 'kill', 'cut'] as const;
   const report = await runReplicas({
     ...{
@@ -148,21 +148,21 @@ async function readFromReplicas({ replicasMinutes: minutes, seed }: ChaosFlags):
       faults,
       haproxy,
       chance: chanceOf(seed),
-      say,
+      log,
     },
   });
   const { clients, reverted, early, balancer } = report;
-  say(
+  log(
     `${clients.answered} answers, ${clients.slow} after more than 5 s, the slowest after ${Math.round(clients.slowestMs)} ms`,
   );
-  say(`faults: ${JSON.stringify(report.faults)}, reverted blocks: ${reverted.join()}`);
-  say(`the balancer sent ${balancer?.retries} requests once more, and took nodes out ${balancer?.downs} times`);
-  say(
+  log(`faults: ${JSON.stringify(report.faults)}, reverted blocks: ${reverted.join()}`);
+  log(`the balancer sent ${balancer?.retries} requests once more, and took nodes out ${balancer?.downs} times`);
+  log(
     `${clients.back.length} answers went back, ${clients.failed.length} failed, ${early.length} nodes were ready early`,
   );
-  say(`without minHeight ${clients.controlBack} answers went back`);
-  for (const line of [...clients.back, ...clients.failed, ...early]) if (line !== '') say(line);
-  if (clients.controlBack === 0) say('no client saw anything go back without minHeight: this run shows nothing');
+  log(`without minHeight ${clients.controlBack} answers went back`);
+  for (const line of [...clients.back, ...clients.failed, ...early]) if (line !== '') log(line);
+  if (clients.controlBack === 0) log('no client saw anything go back without minHeight: this run shows nothing');
   return clients.back.length + clients.failed.length + early.length === 0 && clients.controlBack > 0;
 }
 
@@ -174,13 +174,13 @@ function figuresOf(timesMs: readonly number[]): string {
 
 async function lookAtHealthy(flags: ChaosFlags): Promise<boolean> {
   const { generation } = flags;
-  say(`${flags.doctorLooks} looks of the doctor at a healthy network one of whose nodes caught up twice`);
+  log(`${flags.doctorLooks} looks of the doctor at a healthy network one of whose nodes caught up twice`);
   const { looks, alarms, ofMachine } = await runDoctorLooks({
     looks: flags.doctorLooks,
     generation,
-    say,
+    log,
   });
-  say(`${looks} looks, ${alarms.length} alarms, ${ofMachine.length} more by the other work of the machine`);
+  log(`${looks} looks, ${alarms.length} alarms, ${ofMachine.length} more by the other work of the machine`);
   return alarms.length === 0;
 }
 
@@ -188,7 +188,7 @@ async function lookAtHealthy(flags: ChaosFlags): Promise<boolean> {
  * Runs nodes on simulated hosts. The run needs the permission to create network namespaces, and a kernel with VXLAN.
  */
 async function runOnHosts(flags: ChaosFlags): Promise<boolean> {
-  say(`${flags.hosts} hosts, 20 to 150 ms from one another, for ${flags.minutes} minutes`);
+  log(`${flags.hosts} hosts, 20 to 150 ms from one another, for ${flags.minutes} minutes`);
   const { hosts, minutes, generation } = flags;
   const program = fileURLToPath(new URL('./hosts/main.js', import.meta.url));
   const args = [program, '--hosts', `${hosts}`, '--minutes', `${minutes}`, '--generation', `${generation}`];
@@ -198,12 +198,12 @@ async function runOnHosts(flags: ChaosFlags): Promise<boolean> {
 }
 
 async function killForgerOften(flags: ChaosFlags): Promise<boolean> {
-  say(`${flags.forgerKills} kills of a node that forges a hundred blocks a second, seed ${flags.seed}`);
+  log(`${flags.forgerKills} kills of a node that forges a hundred blocks a second, seed ${flags.seed}`);
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-kills-'));
   try {
     const kills = flags.forgerKills;
-    const report = await killForger({ kills, directory, chance: chanceOf(flags.seed), say });
-    say(
+    const report = await killForger({ kills, directory, chance: chanceOf(flags.seed), log });
+    log(
       `height ${report.height}, ${report.signedHeaders} signed headers, ${report.contradictions.length} contradictions`,
     );
     const wrong = [
@@ -211,7 +211,7 @@ async function killForgerOften(flags: ChaosFlags): Promise<boolean> {
       ...report.complaints,
       ...(report.deviation === undefined ? [] : [report.deviation]),
     ];
-    for (const each of wrong) say(each);
+    for (const each of wrong) log(each);
     return wrong.length === 0;
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -219,6 +219,6 @@ async function killForgerOften(flags: ChaosFlags): Promise<boolean> {
 }
 
 async function runFaultyDevnet({ devnetMinutes, generation, seed }: ChaosFlags): Promise<boolean> {
-  say(`a devnet of generation ${generation} for ${devnetMinutes} minutes, its nodes stopped and killed, seed ${seed}`);
-  return reportDevnetRun({ minutes: devnetMinutes, generation, chance: chanceOf(seed), say });
+  log(`a devnet of generation ${generation} for ${devnetMinutes} minutes, its nodes stopped and killed, seed ${seed}`);
+  return reportDevnetRun({ minutes: devnetMinutes, generation, chance: chanceOf(seed), log });
 }

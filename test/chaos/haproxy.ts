@@ -9,7 +9,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 import { waitFor } from '../support/devnet.ts';
 
 export interface Haproxy {
-  /** The output of HAProxy, which says which nodes it removed from the pool, and why. */
+  /** The output of HAProxy, with the nodes that it removed from the pool, and the reasons. */
   log(): string;
   /** Returns counts from HAProxy's statistics, each as the sum over all nodes. */
   counts(): Promise<HaproxyCounts>;

@@ -9,7 +9,7 @@ for (const generation of [2, 3] as const) {
     t.timeout(900_000);
     const seed = Date.now() % 1_000_000;
     t.log(`seed ${seed}`);
-    const report = await runAccepted({ generation, kills: 4, chance: chanceOf(seed), say: (line) => t.log(line) });
+    const report = await runAccepted({ generation, kills: 4, chance: chanceOf(seed), log: (line) => t.log(line) });
     t.log(`${report.accepted} accepted, ${report.restored} restored after a kill`);
     t.deepEqual(report.lost, []);
   });

@@ -19,7 +19,7 @@ export interface AcceptedOptions {
   readonly kills: number;
   /** Uniform in [0, 1). Draws the number of transactions and the times of the kills. */
   readonly chance: () => number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface AcceptedReport {
@@ -49,7 +49,7 @@ export async function runAccepted(options: AcceptedOptions): Promise<AcceptedRep
   }
 }
 
-async function keptIn(devnet: TestDevnet, { kills, chance, say }: AcceptedOptions): Promise<AcceptedReport> {
+async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOptions): Promise<AcceptedReport> {
   const { network } = devnet;
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');
@@ -70,7 +70,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, say }: AcceptedOption
     await node.kill();
     node.start();
     await waitForAnswer(node, START_MS_MAX);
-    if (kill % 20 === 0) say(`${kill} kills, ${accepted.length} transactions accepted`);
+    if (kill % 20 === 0) log(`${kill} kills, ${accepted.length} transactions accepted`);
   }
   // After enough kills, all members have signed.
   if (signatures.length === 0) accepted.push(String(registration['id']));

@@ -19,7 +19,7 @@ export interface KillOptions {
   readonly directory: string;
   /** Uniform in [0, 1). */
   readonly chance: () => number;
-  readonly say?: (line: string) => void;
+  readonly log?: (line: string) => void;
 }
 
 export interface KillReport {
@@ -44,7 +44,7 @@ const START_MS_MAX = 120_000;
 /** Share of the processes that are killed before the node is up. */
 const KILLED_STARTING = 0.15;
 
-export async function killForger({ kills, directory, chance, say }: KillOptions): Promise<KillReport> {
+export async function killForger({ kills, directory, chance, log }: KillOptions): Promise<KillReport> {
   const network = makeNetwork();
   const rules = createGen3Rules(network.params);
   // The network starts in the past, so that the first block need not wait for its slot.
@@ -66,7 +66,7 @@ export async function killForger({ kills, directory, chance, say }: KillOptions)
     }
     height = Math.max(height, life.last ?? 0);
     learn(signed, directory);
-    if (kill % 50 === 0) say?.(`${kill} kills, height ${height}, ${complaints.length} complaints`);
+    if (kill % 50 === 0) log?.(`${kill} kills, height ${height}, ${complaints.length} complaints`);
   }
   const lists = [...signed.values()].map((headers) => [...headers.values()]);
   const contradictions = lists.flatMap((headers) =>

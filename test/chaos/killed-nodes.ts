@@ -23,7 +23,7 @@ export interface ChaosOptions {
   readonly lateBlocks: number;
   /** Uniform in [0, 1). Draws the times and the victims of the kills. */
   readonly chance: () => number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface ChaosReport {
@@ -56,7 +56,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-async function chaosIn(devnet: TestDevnet, { kills, lateBlocks, chance, say }: ChaosOptions): Promise<ChaosReport> {
+async function chaosIn(devnet: TestDevnet, { kills, lateBlocks, chance, log }: ChaosOptions): Promise<ChaosReport> {
   const forgers = devnet.nodes.slice(0, NODES);
   const restarts: { node: number; answerMs: number; tipMs: number }[] = [];
   await waitForCommonBlock(forgers, 3, CATCH_UP_MS_MAX);
@@ -76,7 +76,7 @@ async function chaosIn(devnet: TestDevnet, { kills, lateBlocks, chance, say }: C
     await waitForCommonBlock(forgers, height, CATCH_UP_MS_MAX);
     const tipMs = Date.now() - startedMs;
     restarts.push({ node: index, answerMs, tipMs });
-    say(`kill ${kill} of ${kills}: node ${index} answered after ${answerMs} ms, had block ${height} after ${tipMs} ms`);
+    log(`kill ${kill} of ${kills}: node ${index} answered after ${answerMs} ms, had block ${height} after ${tipMs} ms`);
   }
 
   const late = devnet.nodes[NODES];
@@ -87,9 +87,9 @@ async function chaosIn(devnet: TestDevnet, { kills, lateBlocks, chance, say }: C
   const lateHeight = await highestHeight(forgers);
   await waitForCommonBlock(devnet.nodes, lateHeight, CATCH_UP_MS_MAX);
   const lateTipMs = Date.now() - startedMs;
-  say(`the late node had block ${lateHeight} after ${lateTipMs} ms`);
+  log(`the late node had block ${lateHeight} after ${lateTipMs} ms`);
   const digest = await waitForCommonDigest(devnet.nodes, CATCH_UP_MS_MAX);
-  say(`all nodes have the state ${digest}`);
+  log(`all nodes have the state ${digest}`);
   return {
     restarts,
     lateHeight,

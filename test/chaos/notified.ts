@@ -22,7 +22,7 @@ export interface NotifiedOptions {
   readonly kills: number;
   /** Uniform in [0, 1). Draws the times and the victims of the kills. */
   readonly chance: () => number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface NotifiedReport {
@@ -79,7 +79,7 @@ export async function runNotified(options: NotifiedOptions): Promise<NotifiedRep
 async function notifiedOf(
   devnet: TestDevnet,
   receiver: Receiver,
-  { kills, chance, say }: NotifiedOptions,
+  { kills, chance, log }: NotifiedOptions,
 ): Promise<NotifiedReport> {
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');
@@ -99,7 +99,7 @@ async function notifiedOf(
       await waitForAnswer(node, START_MS_MAX);
     }
     upsMs.push(Date.now());
-    if (kill % 20 === 0) say(`${kill} kills, ${receiver.events().length} events`);
+    if (kill % 20 === 0) log(`${kill} kills, ${receiver.events().length} events`);
   }
   const height = await highestHeight(devnet.nodes);
   // The last missed slots become visible with the next block.

@@ -60,7 +60,7 @@ async function runOnce(time: number): Promise<string> {
     const [one] = running as [Node];
     const before = await height(one, 1);
     await height(one, before + 2);
-    return `the ${one === first ? 'first' : 'second'} goes on; the other said: ${(one === first ? second : first).text().trim().split('\n').at(-1)}`;
+    return `the ${one === first ? 'first' : 'second'} goes on; the other reported: ${(one === first ? second : first).text().trim().split('\n').at(-1)}`;
   } finally {
     for (const node of nodes) {
       if (node.isGone()) continue;

@@ -26,7 +26,7 @@ export interface ReaderKillsOptions {
   readonly nodeKills: number;
   /** Uniform in [0, 1). Draws the victims and the times of the kills. */
   readonly chance: () => number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface ReaderKillsReport {
@@ -70,7 +70,7 @@ export async function runReaderKills(options: ReaderKillsOptions): Promise<Reade
 
 async function killsOf(
   devnet: TestDevnet,
-  { kills, nodeKills, chance, say }: ReaderKillsOptions,
+  { kills, nodeKills, chance, log }: ReaderKillsOptions,
 ): Promise<ReaderKillsReport> {
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');
@@ -93,7 +93,7 @@ async function killsOf(
     load.gone();
     await bothUp(node, victim);
     replacedMs.push(performance.now() - killedMs);
-    if (kill % 20 === 0) say(`${kill} kills of readers`);
+    if (kill % 20 === 0) log(`${kill} kills of readers`);
   }
   const report = await load.end();
   const stale = [...(await staleOf(node, folder))];
@@ -114,7 +114,7 @@ async function killsOf(
     answeredMs.push(performance.now() - startedMs);
     const now = (await node.client.status()).height;
     if (now < height) wrong.push(`after kill ${kill} the node has height ${now}, and had ${height}`);
-    if (kill % 20 === 0) say(`${kill} kills of the node`);
+    if (kill % 20 === 0) log(`${kill} kills of the node`);
   }
   if (nodeKills > 0) {
     await bothUp(node);

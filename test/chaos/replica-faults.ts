@@ -16,7 +16,7 @@ export interface FaultyReplicas {
   readonly forger: TestNode;
   readonly wires: LoopbackWires;
   readonly chance: () => number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface FaultReport {
@@ -54,7 +54,7 @@ export async function troubleReplicas(
     faults[kind] += 1;
     const startedMs = performance.now();
     early.push(...(await untilReady(world, victim, kind)));
-    world.say(`${kind} of replica ${victim.plan.index}: ready after ${Math.round(performance.now() - startedMs)} ms`);
+    world.log(`${kind} of replica ${victim.plan.index}: ready after ${Math.round(performance.now() - startedMs)} ms`);
     await sleep(world.chance() * REST_MS_MAX);
   }
   return { faults, early };

@@ -16,7 +16,7 @@ test('a client that sends the height of its last answer gets no older state from
       faults,
       haproxy,
       chance: chanceOf(20),
-      say: (line) => t.log(line),
+      log: (line) => t.log(line),
     },
   });
   t.log(`${clients.answered} answered, ${clients.controlBack} went back without minHeight`);

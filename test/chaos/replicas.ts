@@ -30,7 +30,7 @@ export interface ReplicasOptions {
   readonly haproxy: string | undefined;
   /** Uniform in [0, 1). Draws the times and the victims of the faults. */
   readonly chance: () => number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface ReplicasReport extends FaultReport {
@@ -76,7 +76,7 @@ export async function runReplicas(options: ReplicasOptions): Promise<ReplicasRep
     }
     const balancer = haproxy;
     const askOf = (): Ask => (balancer === undefined ? askingInTurn(ports) : asking(own));
-    options.say(`${network.name}: ${options.clients} clients`);
+    options.log(`${network.name}: ${options.clients} clients`);
     clients = new ReplicaClients(options.clients, address, askOf);
     const { reverted, ...faults } = await troublesOf(devnet, sent, options);
     sent.end();
@@ -97,7 +97,7 @@ export async function runReplicas(options: ReplicasOptions): Promise<ReplicasRep
 async function troublesOf(
   devnet: TestDevnet,
   transfers: Transfers,
-  { minutes, reorganisations, faults, chance, say }: ReplicasOptions,
+  { minutes, reorganisations, faults, chance, log }: ReplicasOptions,
 ): Promise<FaultReport & { readonly reverted: readonly number[] }> {
   const { wires, nodes } = devnet;
   const [forger, ...others] = nodes;
@@ -105,14 +105,14 @@ async function troublesOf(
   const endMs = performance.now() + minutes * 60_000;
   let areReorganised = false;
   const isOver = (): boolean => areReorganised && performance.now() >= endMs;
-  const world = { replicas: others.slice(1), forger, wires, chance, say };
+  const world = { replicas: others.slice(1), forger, wires, chance, log };
   const reorganise = async (): Promise<readonly number[]> => {
     const reverted: number[] = [];
     const pauseMs = (minutes * 60_000) / (reorganisations + 1);
     try {
       for (let count = 0; count < reorganisations; count += 1) {
         await sleep(pauseMs / 2);
-        reverted.push(await reorganiseOnce(devnet, transfers, say));
+        reverted.push(await reorganiseOnce(devnet, transfers, log));
       }
     } finally {
       areReorganised = true;
@@ -136,7 +136,7 @@ async function troublesOf(
 async function reorganiseOnce(
   { nodes, wires }: TestDevnet,
   transfers: Transfers,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<number> {
   const [seen, hidden] = nodes;
   if (seen === undefined || hidden === undefined || wires === undefined) throw new Error('nobody forges');
@@ -164,7 +164,7 @@ async function reorganiseOnce(
     BRANCH_MS_MAX,
   );
   await waitForCommonBlock([seen, hidden], ours + 1, BRANCH_MS_MAX);
-  say(`a reorganisation of ${ours - common} blocks from height ${common}`);
+  log(`a reorganisation of ${ours - common} blocks from height ${common}`);
   transfers.isHeld = false;
   return ours - common;
 }

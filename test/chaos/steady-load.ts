@@ -22,7 +22,7 @@ export interface LoadOptions {
   readonly generation: 2 | 3;
   readonly seconds: number;
   readonly perSecond: number;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface LoadReport {
@@ -53,7 +53,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   }
 }
 
-async function loadOn(devnet: TestDevnet, { seconds, perSecond, say }: LoadOptions): Promise<LoadReport> {
+async function loadOn(devnet: TestDevnet, { seconds, perSecond, log }: LoadOptions): Promise<LoadReport> {
   const { nodes } = devnet;
   const fifth = nodes[NODES];
   const first = nodes[0];
@@ -71,7 +71,7 @@ async function loadOn(devnet: TestDevnet, { seconds, perSecond, say }: LoadOptio
     const transaction = transfer(devnet.network, sent);
     await postTransaction(node.url, devnet.network, transaction);
     waiting.add(transaction.id);
-    if (sent % (60 * perSecond) === 0) say(`${sent} sent, ${JSON.stringify(await wrongsOf(nodes))}`);
+    if (sent % (60 * perSecond) === 0) log(`${sent} sent, ${JSON.stringify(await wrongsOf(nodes))}`);
   }
   const sent = waiting.size;
   const deadlineMs = performance.now() + CONFIRM_MS_MAX;
@@ -85,8 +85,8 @@ async function loadOn(devnet: TestDevnet, { seconds, perSecond, say }: LoadOptio
     peersOfFifth: await peersOf(fifth),
     wrongs: await wrongsOf(nodes),
   };
-  say(`${report.confirmed} of ${sent} transactions in blocks, the fifth node has ${report.peersOfFifth} peers`);
-  if (Object.keys(report.wrongs).length > 0) for (const line of linesOfFaults(devnet)) say(line);
+  log(`${report.confirmed} of ${sent} transactions in blocks, the fifth node has ${report.peersOfFifth} peers`);
+  if (Object.keys(report.wrongs).length > 0) for (const line of linesOfFaults(devnet)) log(line);
   return report;
 }
 

@@ -1,6 +1,12 @@
 import test from 'ava';
 import { DevnetFaults } from '../../src/cli/devnet/faults.ts';
-import { delayMsOfText, lossOfText, nodesOfText, partsOfText, skewMsOfText } from '../../src/cli/devnet/fault-words.ts';
+import {
+  delayMsOfText,
+  lossOfText,
+  nodesOfText,
+  partsOfText,
+  skewMsOfText,
+} from '../../src/cli/devnet/parse-faults.ts';
 
 const NODES = [0, 1, 2, 3].map((index) => ({ index, wsPort: 5000 + index }));
 const NUMBERS = NODES.map(({ index }) => index);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import { addressOfNode } from '../../src/cli/doctor/node-address.ts';
-import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
+import { runChecks, type DoctorRequest } from '../../src/cli/doctor/run-checks.ts';
 import { packageDirectory } from '../../src/config/package.ts';
 import { chainDirectory } from '../../src/node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
@@ -104,10 +104,10 @@ async function setUpNode(
 }
 
 /** Returns the codes of the findings, and checks that the doctor is fast enough for an operator. */
-async function found(t: ExecutionContext, request: ExamineRequest): Promise<readonly FaultCode[]> {
+async function found(t: ExecutionContext, request: DoctorRequest): Promise<readonly FaultCode[]> {
   // Measure processor time, because other programs on the machine must not count.
   const before = process.cpuUsage();
-  const findings = await examine(request);
+  const findings = await runChecks(request);
   const { user, system } = process.cpuUsage(before);
   t.true((user + system) / 1000 < NAMED_WITHIN_MS);
   for (const { code, cause, evidence, remedy } of findings) {
@@ -442,7 +442,7 @@ test('the doctor finds an unreadable secret for alerts, as a start does', async 
     its.config,
     JSON.stringify({ notify: { webhook: 'http://a/', webhookSecretFile: `${its.folder}/none` } }),
   );
-  const [first] = await examine(its);
+  const [first] = await runChecks(its);
   t.is(first?.code, 'CONFIG_WRONG');
   t.regex(first?.evidence ?? '', /^notify\.webhookSecretFile /);
 });
@@ -450,7 +450,7 @@ test('the doctor finds an unreadable secret for alerts, as a start does', async 
 test('the doctor finds a memory limit that is too low for the configuration, as a start does', async (t) => {
   const its = await setUpNode(t);
   writeFileSync(its.config, JSON.stringify({ memory: { ceilingMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));
-  const [first] = await examine(its);
+  const [first] = await runChecks(its);
   t.is(first?.code, 'CONFIG_WRONG');
   t.regex(first?.evidence ?? '', /memory\.ceilingMb must be at least \d+/);
 });
@@ -470,7 +470,7 @@ test('docs/troubleshooting.md lists each fault with its cause and remedy', (t) =
 test('the doctor distinguishes a disk without room for files from one without room for bytes', async (t) => {
   const its = await setUpNode(t);
   const evidenceOf = async (files: number | undefined, bytes: number): Promise<string | undefined> => {
-    const findings = await examine({ ...its, freeFilesOf: () => files, freeBytesOf: () => bytes });
+    const findings = await runChecks({ ...its, freeFilesOf: () => files, freeBytesOf: () => bytes });
     return findings.find(({ code }) => code === 'DISK_NEARLY_FULL')?.evidence.replace(/ at .*/, '');
   };
   t.is(await evidenceOf(0, 1e12), '0 more files (inodes) can be made');

@@ -6,7 +6,7 @@ import { DelayLine } from '../../src/cli/devnet/delay-line.ts';
 import type { LinkFaults } from '../../src/cli/devnet/faults.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
 import type { NodeInfo, PeerMessage, TransportHandlers } from '../../src/ports/transport.ts';
-import { Hub } from '../../src/testing/hub.ts';
+import { MemoryNetwork } from '../../src/testing/memory-transport.ts';
 import { FakeClock, seeded } from '../engine/peers/support.ts';
 
 const PORTS = [5001, 5002] as const;
@@ -33,10 +33,10 @@ interface Node {
 /** Creates two nodes. The first one has dialled the second one. */
 async function twoNodes(): Promise<{ clock: FakeClock; a: Node; b: Node; set(fault: Partial<LinkFaults>): void }> {
   const clock = new FakeClock();
-  const hub = new Hub(clock);
+  const memoryNetwork = new MemoryNetwork(clock);
   const nodeAt = async (wsPort: number): Promise<Node> => {
     const address = { ip: '127.0.0.1', wsPort };
-    const over = hub.transport(address);
+    const over = memoryNetwork.transport(address);
     const transport = new FaultyTransport({ over, clock, random: seeded(wsPort), links: [] });
     const heard: (number | string)[] = [];
     const gone: string[] = [];

@@ -237,7 +237,7 @@ test.serial('an export from a copied folder is marked as a copy', async (t) => {
   const folder = temporaryFolder(t);
   const [from, file] = [join(folder, 'from'), join(folder, 'record.json')];
   const journal = openJournal(journalFileOf(join(from, 'devnet')));
-  journal.keepPlace();
+  journal.recordFileIdentity();
   journal.record(A, HEADER);
   journal.close();
   cpSync(from, join(folder, 'copied'), { recursive: true });

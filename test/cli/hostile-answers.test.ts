@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { examine } from '../../src/cli/doctor/examine.ts';
+import { runChecks } from '../../src/cli/doctor/run-checks.ts';
 import { nodeAsker } from '../../src/cli/ask-node.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
 import { healthyAnswer } from '../support/every-command.ts';
@@ -124,15 +124,15 @@ test('no answer can control the terminal or crash a command', async (t) => {
   });
   const lines = Array.from({ length: ROUNDS }, () => QUERIES).flat();
   child.stdin.end(lines.map((args) => `${JSON.stringify([...args, '--node', node])}\n`).join(''));
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   const [code] = (await once(child, 'close')) as [number | null];
-  t.is(code, 0, said.slice(-2000));
-  t.true(said.length > 10_000);
-  const odd = said.split('\n').filter((line) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(line));
+  t.is(code, 0, output.slice(-2000));
+  t.true(output.length > 10_000);
+  const odd = output.split('\n').filter((line) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(line));
   t.deepEqual(odd.slice(0, 3), []);
-  const defects = said
+  const defects = output
     .split('\n')
     .filter((line) => /defect|is not a function|undefined|Cannot |NaN|Invalid/.test(line));
   t.deepEqual(defects.slice(0, 5), []);
@@ -141,7 +141,7 @@ test('no answer can control the terminal or crash a command', async (t) => {
 test('the doctor never fails on the answers of a hostile node', async (t) => {
   for (let seed = 0; seed < ROUNDS; seed += 1) {
     const url = await hostileNode(t, seed);
-    await t.notThrowsAsync(examine({ url, environment: {}, lookAgainMs: 1 }), `seed ${seed}`);
+    await t.notThrowsAsync(runChecks({ url, environment: {}, lookAgainMs: 1 }), `seed ${seed}`);
   }
 });
 

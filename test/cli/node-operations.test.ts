@@ -5,11 +5,11 @@ import test from 'ava';
 import { nodeClient } from '../../src/cli/node-client.ts';
 import { type LinkedProcess, ProcessLink } from '../../src/cli/devnet/agent-link.ts';
 import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
-import type { NodeEnd } from '../../src/cli/devnet/node-process.ts';
+import type { NodeRpcServer } from '../../src/cli/devnet/node-process.ts';
 import { operationsOf, type OperationParts } from '../../src/cli/devnet/operations.ts';
 import { planDevnet } from '../../src/cli/devnet/plan.ts';
 import { SupervisedNode } from '../../src/cli/devnet/supervised-node.ts';
-import { whenUsable } from '../../src/cli/devnet/usable.ts';
+import { waitForAgent } from '../../src/cli/devnet/wait-for-agent.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import type { Untyped } from '../support/untyped.ts';
 
@@ -40,7 +40,7 @@ class FakeChild extends EventEmitter implements LinkedProcess {
 
 function devnet() {
   const children: FakeChild[] = [];
-  const ends: ((end: NodeEnd) => void)[] = [];
+  const ends: ((end: NodeRpcServer) => void)[] = [];
   const [plan] = planDevnet({ nodes: 1, httpPort: 4000, wsPort: 5000, directory: '/d', network });
   const node = new SupervisedNode({
     node: plan!,
@@ -50,7 +50,7 @@ function devnet() {
     start: (planned) => {
       const child = new FakeChild();
       children.push(child);
-      const ended = new Promise<NodeEnd>((resolve) => ends.push(resolve));
+      const ended = new Promise<NodeRpcServer>((resolve) => ends.push(resolve));
       const end = (reason: string): void => {
         child.isRunning = false;
         ends.at(-1)?.({ reason, exitCode: 0 });
@@ -84,7 +84,7 @@ function devnet() {
       ...{ mine: unused, setMode: unused, warp: unused, freeze: unused, resume: unused },
     },
     snapshots: { create: unused, revert: unused, list: unused },
-    people: { fund: unused, send: unused, payers: unused, impersonate: unused },
+    accounts: { fund: unused, send: unused, payers: unused, impersonate: unused },
     faults: {
       active: () => ({ parts: [], nodes: [] }),
       ...{ partition: unused, delay: unused, lose: unused, skew: unused, heal: unused },
@@ -144,9 +144,9 @@ test('a node that ends instead of answering is reported with its reason', async 
 test('the command waits for a silent node until its time-out', async (t) => {
   const { node, children } = devnet();
   const expected = { code: 'DEVNET_NODE_SILENT', message: /node 0 runs, but does not answer after 0.05 s: its log is/ };
-  await t.throwsAsync(whenUsable(node, 50), expected);
+  await t.throwsAsync(waitForAgent(node, 50), expected);
   children[0]!.ready();
   children[0]!.isAnswering = false;
-  await t.throwsAsync(whenUsable(node, 50), expected);
+  await t.throwsAsync(waitForAgent(node, 50), expected);
   children[0]!.answer();
 });

@@ -47,7 +47,7 @@ for (const [signal, code] of [
       .split('\n')
       .map((line) => JSON.parse(line) as { code: string; data?: { by?: string } });
     t.deepEqual(
-      lines.filter(({ code: said }) => /^NODE_STOP/.test(said)).map(({ code: said, data }) => [said, data?.by]),
+      lines.filter(({ code: name }) => /^NODE_STOP/.test(name)).map(({ code: name, data }) => [name, data?.by]),
       [
         ['NODE_STOPPING', signal],
         ['NODE_STOPPED', signal],

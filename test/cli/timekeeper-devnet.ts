@@ -7,13 +7,13 @@ import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
 import type { AgentLink } from '../../src/cli/devnet/messages.ts';
 import type { MiningMode } from '../../src/cli/devnet/mining.ts';
 import { Timekeeper } from '../../src/cli/devnet/timekeeper.ts';
-import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { createOfflineTransport } from '../../src/node/offline-transport.ts';
 import { systemClock, systemRandom } from '../../src/node/system.ts';
 import { partsOf } from '../../src/node/generations.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { createRules } from '../../src/protocol/generations.ts';
-import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { chainStoreOver } from '../../src/store/chain/open.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
@@ -96,7 +96,7 @@ export async function inProcessDevnet({
         ...{ store, rules, verifier, clock: systemClock, chainClock: agent.chainClock, random: systemRandom, observer },
         genesis: network.genesis,
         isForgingHeld: () => agent.isForgingHeld(),
-        transport: createLoneTransport(),
+        transport: createOfflineTransport(),
         journal: new MemoryJournal(),
       },
       {

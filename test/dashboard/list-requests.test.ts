@@ -1,5 +1,5 @@
 import test from 'ava';
-import { hashOf, placeOfHash } from '../../src/dashboard/place.ts';
+import { hashOf, routeOfHash } from '../../src/dashboard/hash-route.ts';
 import {
   accountsRequest,
   blocksRequest,
@@ -24,7 +24,7 @@ function asked(request: ListRequest): Record<string, string> {
 
 test('an address keeps the filters of its view, and no others', (t) => {
   const filters = { kind: '0', from: '17L', text: 'a & b', sort: 'fee:desc' };
-  t.deepEqual(placeOfHash(hashOf('transactions', undefined, filters, { page: 2, after: 'abc' })), {
+  t.deepEqual(routeOfHash(hashOf('transactions', undefined, filters, { page: 2, after: 'abc' })), {
     view: 'transactions',
     item: undefined,
     page: 2,
@@ -32,8 +32,8 @@ test('an address keeps the filters of its view, and no others', (t) => {
     filters,
   });
   t.is(hashOf('transactions', undefined, { kind: '', odd: '1' }), '#/transactions');
-  t.deepEqual(placeOfHash('#/accounts?kind=0&sort=balance:asc').filters, { sort: 'balance:asc' });
-  t.deepEqual(placeOfHash('#/pool?sort=fee:desc').filters, {});
+  t.deepEqual(routeOfHash('#/accounts?kind=0&sort=balance:asc').filters, { sort: 'balance:asc' });
+  t.deepEqual(routeOfHash('#/pool?sort=fee:desc').filters, {});
 });
 
 test('filters of transactions are sent under the names that the node uses, in both generations', (t) => {

@@ -85,7 +85,7 @@ test("a block that is newer than the browser's clock is shown", (t) => {
   t.is(slots.length, 100);
 });
 
-test('a limited number of slots is drawn after a long standstill', (t) => {
+test('a limited number of slots is drawn after a long time without blocks', (t) => {
   const currentSlot = FIRST_SLOT + 100_000;
   const forgers = forgersFrom(currentSlot);
   const { slots } = roundSlots({ blocks: chain(3), forgers, blockTimeS: BLOCK_TIME_S, currentSlot });

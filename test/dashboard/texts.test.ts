@@ -14,7 +14,7 @@ import {
   typeText,
   untilText,
 } from '../../src/dashboard/format.ts';
-import { hashOf, placeOfHash } from '../../src/dashboard/place.ts';
+import { hashOf, routeOfHash } from '../../src/dashboard/hash-route.ts';
 import { soughtOf } from '../../src/dashboard/search.ts';
 
 test('amounts are shown in LSK with separated thousands and without trailing zeros', (t) => {
@@ -70,14 +70,14 @@ test('only long ids are shortened, and a type has the same name in both generati
 });
 
 test('each view has an address that leads back to it, and an unknown address leads to the first view', (t) => {
-  t.deepEqual(placeOfHash(hashOf('blocks', '12')), { view: 'blocks', item: '12', page: 1, after: '', filters: {} });
-  t.is(placeOfHash(hashOf('delegates', 'a&b!c')).item, 'a&b!c');
-  t.is(placeOfHash(hashOf('accounts', undefined, {}, { page: 3, after: 'x_-' })).page, 3);
-  t.is(placeOfHash(hashOf('accounts', undefined, {}, { page: 3, after: 'x_-' })).after, 'x_-');
-  t.is(placeOfHash('#/accounts?page=3').page, 1, 'a number without a cursor leads to the first page');
-  for (const odd of ['', '#', '#/', '#/nowhere', '#/glance', '#content']) t.is(placeOfHash(odd).view, 'glance', odd);
-  t.is(placeOfHash('#/blocks?page=-1').page, 1);
-  t.is(placeOfHash('#/blocks/%E0%A4%A').item, '%E0%A4%A');
+  t.deepEqual(routeOfHash(hashOf('blocks', '12')), { view: 'blocks', item: '12', page: 1, after: '', filters: {} });
+  t.is(routeOfHash(hashOf('delegates', 'a&b!c')).item, 'a&b!c');
+  t.is(routeOfHash(hashOf('accounts', undefined, {}, { page: 3, after: 'x_-' })).page, 3);
+  t.is(routeOfHash(hashOf('accounts', undefined, {}, { page: 3, after: 'x_-' })).after, 'x_-');
+  t.is(routeOfHash('#/accounts?page=3').page, 1, 'a number without a cursor leads to the first page');
+  for (const odd of ['', '#', '#/', '#/nowhere', '#/glance', '#content']) t.is(routeOfHash(odd).view, 'glance', odd);
+  t.is(routeOfHash('#/blocks?page=-1').page, 1);
+  t.is(routeOfHash('#/blocks/%E0%A4%A').item, '%E0%A4%A');
 });
 
 test('a share has two decimals, and a small share is not shown as zero', (t) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
-import { HEIGHT_WAIT_MS_MAX, RETRY_AFTER_S } from '../../src/http/read-place.ts';
+import { HEIGHT_WAIT_MS_MAX, RETRY_AFTER_S } from '../../src/http/read-consistency.ts';
 import { READINESS_ROUTE } from '../../src/http/routes/health.ts';
 import { complaintAbout, deployedConfig, haproxyProgram, startHaproxy } from '../chaos/haproxy.ts';
 import { asking } from '../chaos/replica-clients.ts';

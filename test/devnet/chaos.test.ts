@@ -7,7 +7,7 @@ test('killed nodes return at once, a late one catches up, all agree, and nothing
   const seed = Date.now() % 1_000_000;
   t.log(`seed ${seed}`);
   const machine = new MachineWatch();
-  const report = await runChaos({ kills: 3, lateBlocks: 20, chance: chanceOf(seed), say: (line) => t.log(line) });
+  const report = await runChaos({ kills: 3, lateBlocks: 20, chance: chanceOf(seed), log: (line) => t.log(line) });
   t.is(report.restarts.length, 3);
   // Other tests use the same processors, so the limit is three times longer here. `npm run chaos` checks the limit
   // itself.

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { FaultCode } from '../../src/cli/doctor/catalogue.ts';
-import { unusedSlotsMin, earlierHeight, type BlockState } from '../../src/cli/doctor/standstill.ts';
+import { unusedSlotsMin, earlierHeight, type BlockState } from '../../src/cli/doctor/stale-tip.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { encryptPassphrase } from '../../src/crypto/keys.ts';
 import { runCli } from '../support/cli.ts';

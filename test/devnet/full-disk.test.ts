@@ -6,7 +6,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { examine } from '../../src/cli/doctor/examine.ts';
+import { runChecks } from '../../src/cli/doctor/run-checks.ts';
 import type { DiagnosticState } from '../../src/cli/node-client.ts';
 import {
   closeAfter,
@@ -61,7 +61,7 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   // The tip and its predecessor may belong to a branch that the other node has abandoned.
   const below = height - TIP_BLOCKS;
   t.is(await full.client.blockId(below), await sound.client.blockId(below));
-  const findings = await examine({ url: full.url, environment: {} });
+  const findings = await runChecks({ url: full.url, environment: {} });
   t.is(findings[0]?.code, 'WRITES_FAIL', JSON.stringify(findings));
 
   limitFileSize(pid, undefined);
@@ -70,7 +70,7 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   await waitForCommonDigest(devnet.nodes, 150_000);
   await waitFor('a new signature', async () => readFileSync(journal, 'utf8') !== signed, 150_000);
   t.truthy(await diagnosticOf('chain', 'STORE_WRITES_AGAIN'));
-  const after = await examine({ url: full.url, environment: {} });
+  const after = await runChecks({ url: full.url, environment: {} });
   t.deepEqual(
     after.filter(({ code }) => code === 'WRITES_FAIL'),
     [],

@@ -149,14 +149,14 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   // All nodes must report the same chain. The wait is needed, because a node may still be on another branch. The last
   // blocks of that branch contain the same transactions.
   let stories: readonly Untyped[] = [];
-  const isSaid = async (): Promise<boolean> => {
+  const isAgreed = async (): Promise<boolean> => {
     stories = await Promise.all(
       wallet.clients.map((client) => storyOf(client, [alice, bob, carol, dave, erin], wallet.sent)),
     );
     return stories.every((story) => isDeepStrictEqual(story, stories[0]));
   };
   // If the answers still differ, the comparison below shows how.
-  await waitFor('one story', isSaid, INCLUSION_MS).catch((error: unknown) => t.log(String(error)));
+  await waitFor('one story', isAgreed, INCLUSION_MS).catch((error: unknown) => t.log(String(error)));
   for (const story of stories.slice(1)) t.deepEqual(story, stories[0]);
   const [story] = stories as [Untyped];
   const start = 100_000n * LSK;

@@ -6,7 +6,7 @@ import { runLoad } from '../chaos/steady-load.ts';
 for (const generation of [3, 2] as const) {
   test(`generation ${generation}: a node of default configuration keeps its peers in a devnet under load`, async (t) => {
     t.timeout(600_000);
-    const report = await runLoad({ generation, seconds: 30, perSecond: 5, say: (line) => t.log(line) });
+    const report = await runLoad({ generation, seconds: 30, perSecond: 5, log: (line) => t.log(line) });
     t.is(report.confirmed, report.sent);
     t.is(report.peersOfFifth, 4);
     t.deepEqual(report.wrongs, {});

@@ -1,7 +1,7 @@
 /** Until another node has joined, no report about a devnet of one node says that peers are missing. */
 
 import test from 'ava';
-import { examine } from '../../src/cli/doctor/examine.ts';
+import { runChecks } from '../../src/cli/doctor/run-checks.ts';
 import { runCli } from '../support/cli.ts';
 import { closeAfter, startTestDevnet, waitFor } from '../support/devnet.ts';
 
@@ -21,7 +21,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
     const request = { url: node.url, environment: {}, freeBytesOf: () => 1e12 };
     // Ignore findings about a slow machine, because they are correct.
     const isOfPeers = ({ code }: { readonly code: string }): boolean => /PEER|CONSENSUS/.test(code);
-    t.deepEqual((await examine(request)).filter(isOfPeers), []);
+    t.deepEqual((await runChecks(request)).filter(isOfPeers), []);
     joining.start();
     await waitFor('a peer', async () => (await peersRow()) === '1', 150_000);
     t.is((await node.client.status()).isAlone, undefined);

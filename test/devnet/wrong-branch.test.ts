@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import test from 'ava';
-import { examine } from '../../src/cli/doctor/examine.ts';
+import { runChecks } from '../../src/cli/doctor/run-checks.ts';
 import { nodeClient } from '../../src/cli/node-client.ts';
 import { runCli } from '../support/cli.ts';
 import { waitFor } from '../support/devnet.ts';
@@ -48,7 +48,7 @@ test('the doctor names a node whose branch became final while all its peers were
   const finding = await waitFor(
     'SYNC_FAILS',
     async () => {
-      const findings = await examine({ url: alone.url, environment: {}, freeBytesOf: () => 1e12 });
+      const findings = await runChecks({ url: alone.url, environment: {}, freeBytesOf: () => 1e12 });
       return findings.find(({ code }) => code === 'SYNC_FAILS');
     },
     WAIT_MS_MAX,

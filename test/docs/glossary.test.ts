@@ -54,6 +54,27 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['unsolicited-bytes budget', /\bOpenQuestion\b/],
   ['substitute key', /\bStandIn\b|\bstandInFor\b|\bfork\/stand-in\b|\bstand-in key\b/],
   ['scenario', /\bsim\/scenarios\b|\binterop\/scenarios\b|\bscenariosIn\b|interop -- .*--scenarios\b/],
+  ['streamed chain', /\bToldChain\b|\btold-chain\b/],
+  ['snapshot', /\bHeldMoment\b|\breader[ -]moments?\b|\b(?:class|interface|type) Moments?\b/],
+  ['event batcher', /\bnew Moments\b|\bevents\/moments\b/],
+  ['budget group', /\bCrowd\b|\bCROWD_RESERVE_MS\b/],
+  ['unsolicited-bytes budget', /\b[A-Z]+_OF_CROWD\b/],
+  [
+    'sync peer, same-tip peer',
+    /\bleader(?:Failed|Error)?\b|\bhelper(?:s|sOf|Failed)\b|\bsync\/(?:follow|blame|unproved)\b/,
+  ],
+  ['readiness', /\bForgingObstacles\b|\bconsensusObstacle\b|\bforge\/obstacles\b|\bObstacle\b/],
+  ['refusal reason', /\bSharedObstacle\b/],
+  ['signing journal, watermark of signatures', /\bjournalOfFolderAlone\b|\bfolder-alone-journal\b/],
+  ['double-forging guard', /\bSigningGuard\b|\bforge\/guard\b/],
+  ['stale tip', /\bstandstill\w*/],
+  ['page scrubber', /\bPageWatch\w*|\bpage-watch\b|\bwatchPages\b/],
+  ['file identity', /\bFilePlace\b|\bfile-place\b|\bkeepPlace\b/],
+  [
+    'RPC client, RPC server',
+    /\bNode(?:End|Channel)\b|\bLimit(?:End|Channel)\b|\bnode-(?:end|channel)\b|\blimit-(?:end|channel)\b/,
+  ],
+  ['temporary path', /\bbeginDraft\b|\bwithDrafts\b|\bnode\/drafts\b/],
 ];
 
 const TEXTS = textsOf(['src', 'docs', 'test', 'README.md']);

@@ -87,7 +87,7 @@ test('a line that is not a diagnostic is dropped', (t) => {
 
 test('reorgs, dropped peers and failed downloads are kept', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
-  const said = [
+  const lines = [
     ['chain', 'info', 'CHAIN_SWITCHED'],
     ['sync', 'info', 'SYNC_STARTED'],
     ['sync', 'warn', 'SYNC_BRANCH_NOT_BETTER'],
@@ -96,10 +96,10 @@ test('reorgs, dropped peers and failed downloads are kept', (t) => {
     ['peers', 'info', 'PEER_DISCONNECTED'],
     ['forge', 'error', 'FORGING_FAILED'],
   ] as const;
-  for (const [module, level, code] of said) observer.module(module).log(level, code, 'a line');
+  for (const [module, level, code] of lines) observer.module(module).log(level, code, 'a line');
   t.deepEqual(
     diagnostics.latest(10).map(({ code }) => code),
-    said.map(([, , code]) => code).reverse(),
+    lines.map(([, , code]) => code).reverse(),
   );
 });
 

@@ -28,23 +28,23 @@ function full(): ProtocolError {
   return new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
 }
 
-test('the error of a failed write is rethrown, and is an obstacle until a trial write succeeds', (t) => {
+test('the error of a failed write is rethrown, and keeps forging not ready until a trial write succeeds', (t) => {
   const { world, watch, fail } = setUpDiskWatch();
   t.is(watch.checkWritable(), undefined);
   t.throws(fail, { message: 'no space left' });
   world.failure = full();
-  const obstacle = { reason: 'no space left', cause: 'STORE_WRITE_FAILED', writesFailSinceMs: 0 };
-  t.deepEqual(watch.checkWritable(), obstacle);
+  const failure = { reason: 'no space left', cause: 'STORE_WRITE_FAILED', writesFailSinceMs: 0 };
+  t.deepEqual(watch.checkWritable(), failure);
   t.is(world.trials, 0, 'no trial so soon');
   world.nowMs = 2000;
-  t.deepEqual(watch.checkWritable(), obstacle);
+  t.deepEqual(watch.checkWritable(), failure);
   t.is(world.trials, 1);
   world.failure = undefined;
   world.nowMs = 4000;
   t.is(watch.checkWritable(), undefined);
 });
 
-test('the obstacle keeps the time of the first failure until a write succeeds; trials do not change it', (t) => {
+test('the reason keeps the time of the first failure until a write succeeds; trials do not change it', (t) => {
   const { world, watch, fail } = setUpDiskWatch();
   world.nowMs = 1000;
   t.throws(fail);
@@ -61,23 +61,23 @@ test('the obstacle keeps the time of the first failure until a write succeeds; t
 });
 
 test('the advice fits the failure: a folder in use by another process gives no advice about the disk', (t) => {
-  const said: string[] = [];
+  const logged: string[] = [];
   const { watch, world } = setUpDiskWatch({
     ...SILENT,
-    log: (level, code, message) => void said.push(`${level} ${code}: ${message}`),
+    log: (level, code, message) => void logged.push(`${level} ${code}: ${message}`),
   });
   for (const failure of [full(), new ProtocolError('STORE_TAKEN_OVER', {}, 'the claim is gone')]) {
     const change = (): void => {
       throw failure;
     };
     t.throws(() => watch.watch(change), { is: failure });
-    const obstacle = { reason: failure.message, cause: failure.code, writesFailSinceMs: 0 };
-    t.deepEqual(watch.checkWritable(), obstacle);
+    const notReady = { reason: failure.message, cause: failure.code, writesFailSinceMs: 0 };
+    t.deepEqual(watch.checkWritable(), notReady);
     world.failure = failure;
     world.nowMs += 2000;
-    t.deepEqual(watch.checkWritable(), obstacle);
+    t.deepEqual(watch.checkWritable(), notReady);
   }
-  t.deepEqual(said, [
+  t.deepEqual(logged, [
     'error STORE_WRITE_FAILED: blocks cannot be stored: free space on the disk or repair it, and the node continues without a restart',
     'error STORE_TAKEN_OVER: blocks cannot be stored: stop this process, and start it again when no other process uses the folder',
   ]);

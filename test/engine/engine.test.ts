@@ -3,7 +3,7 @@ import test from 'ava';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import type { EngineDependencies, EngineOptions } from '../../src/engine/engine-options.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { createOfflineTransport } from '../../src/node/offline-transport.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { NodeInfo } from '../../src/ports/transport.ts';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
@@ -21,7 +21,7 @@ function engineWith(parts: Partial<EngineDependencies>, changes: Partial<EngineO
       rules,
       genesis: network.genesis,
       verifier: createInlineVerifier(selectEd25519(), 100),
-      transport: createLoneTransport(),
+      transport: createOfflineTransport(),
       clock: { nowMs: () => params.epochMs, after: () => ({ cancel: () => undefined }) },
       random: { bytes: (length) => new Uint8Array(length), fraction: () => 0, below: () => 0 },
       journal: NO_JOURNAL,
@@ -52,7 +52,7 @@ function engineWith(parts: Partial<EngineDependencies>, changes: Partial<EngineO
 /** Returns the node info that an engine announces at its start. */
 async function announced(changes: Partial<EngineOptions>): Promise<NodeInfo | undefined> {
   const infos: NodeInfo[] = [];
-  const transport = { ...createLoneTransport(), announce: (info: NodeInfo) => void infos.push(info) };
+  const transport = { ...createOfflineTransport(), announce: (info: NodeInfo) => void infos.push(info) };
   const engine = engineWith({ transport }, changes);
   await engine.start({ wsPort: 5000, httpPort: 0 });
   await engine.stop();
@@ -71,7 +71,7 @@ test('a part that fails to stop does not keep the others from stopping, and all 
   const timers = new Set<object>();
   const engine = engineWith({
     store,
-    transport: { ...createLoneTransport(), close: () => Promise.reject(new Error('the wire is stuck')) },
+    transport: { ...createOfflineTransport(), close: () => Promise.reject(new Error('the wire is stuck')) },
     clock: {
       nowMs: () => params.epochMs,
       after: () => {

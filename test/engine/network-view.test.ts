@@ -13,7 +13,7 @@ const FOREIGN = '77'.repeat(32);
  * the network view; its argument lists the named peers.
  */
 async function viewWith(
-  peers: readonly (readonly [says: 'ours' | 'foreign', direction: Connection['direction']])[],
+  peers: readonly (readonly [tip: 'ours' | 'foreign', direction: Connection['direction']])[],
 ): Promise<(named?: readonly string[]) => NetworkView> {
   const maker = new ChainMaker();
   grown(maker, 9);
@@ -29,9 +29,9 @@ async function viewWith(
       arePeersExpected: () => named.length > 0,
     });
   const broadhash = over([], []).broadhash();
-  const connections = peers.map(([says, direction], index) => {
+  const connections = peers.map(([tip, direction], index) => {
     const peerId = `10.0.0.1:${5000 + index}`;
-    const place = says === 'ours' ? { height: 10, broadhash } : { height: 4, broadhash: FOREIGN };
+    const place = tip === 'ours' ? { height: 10, broadhash } : { height: 4, broadhash: FOREIGN };
     return connection(peerId, { direction, info: { ...address(peerId), ...place } });
   });
   return (named = []) => over(connections, named);
@@ -42,13 +42,13 @@ const strangers = Array.from({ length: 90 }, () => ['foreign', 'inbound'] as con
 test('many inbound peers cannot outvote the peers that we dialled', async (t) => {
   const view = (await viewWith([['ours', 'outbound'], ['ours', 'outbound'], ['foreign', 'outbound'], ...strangers]))();
   t.true(view.consensusPercent() < 5);
-  t.is(view.consensusObstacle(51), undefined);
+  t.is(view.lowConsensusReason(51), undefined);
 });
 
 test('many inbound peers cannot outvote a peer that the operator named, even an inbound one', async (t) => {
   const peers = await viewWith([['ours', 'inbound'], ...strangers]);
-  t.regex(peers().consensusObstacle(51) ?? '', /^1\.1 % of the peers share this node's tip/);
-  t.is(peers(['10.0.0.1:5000']).consensusObstacle(51), undefined);
+  t.regex(peers().lowConsensusReason(51) ?? '', /^1\.1 % of the peers share this node's tip/);
+  t.is(peers(['10.0.0.1:5000']).lowConsensusReason(51), undefined);
 });
 
 test('when the dialled peers disagree with us, the share of all peers may still suffice', async (t) => {
@@ -59,12 +59,12 @@ test('when the dialled peers disagree with us, the share of all peers may still 
       ['ours', 'inbound'],
     ])
   )();
-  t.is(view.consensusObstacle(51), undefined);
+  t.is(view.lowConsensusReason(51), undefined);
 });
 
 test('a node without peers does not forge, and neither does one that all kinds of its peers have left', async (t) => {
   const left = (await viewWith([['ours', 'outbound'], ['foreign', 'outbound'], ...strangers]))();
-  t.is(left.consensusObstacle(51), "50 % of the peers share this node's tip, and forging takes 51 %");
-  t.is(left.consensusObstacle(0), undefined);
-  t.is((await viewWith([]))().consensusObstacle(51), "0 % of the peers share this node's tip, and forging takes 51 %");
+  t.is(left.lowConsensusReason(51), "50 % of the peers share this node's tip, and forging takes 51 %");
+  t.is(left.lowConsensusReason(0), undefined);
+  t.is((await viewWith([]))().lowConsensusReason(51), "0 % of the peers share this node's tip, and forging takes 51 %");
 });

@@ -214,12 +214,12 @@ function recordTargets(): readonly Target[] {
       ],
       isDeclared: () => false,
       run(input) {
-        const said = [
+        const results = [
           () => encodeAccount(decodeAccount('12345L', input, () => [])).length,
           () => encodeDelegate(decodeDelegate(keyNumber(1), input)).length,
           () => decodeKeys(input).length,
         ].map((decode) => attempted(decode, isDeclared));
-        return said.join(' ');
+        return results.join(' ');
       },
     },
     {

@@ -144,12 +144,12 @@ function importTarget(): Target {
     ],
     isDeclared: isProtocolError,
     run(input) {
-      const said = recordOf(input);
+      const record = recordOf(input);
       const folder = {
         configFile: 'config.json',
-        config: said['config'],
+        config: record['config'],
         genesisFile: 'g.json',
-        genesis: said['genesis'],
+        genesis: record['genesis'],
       };
       return [...networkFilesOf(folder, { name: 'fuzzed', identities: [] }).keys()].join(' ');
     },

@@ -173,15 +173,15 @@ function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target 
     words: [...FRAME_WORDS, ...words],
     isDeclared: () => false,
     run(input) {
-      const said: string[] = [];
+      const outcomes: string[] = [];
       for (const role of ['acceptor', 'dialer'] as const) {
         const filter = new FrameFilter(role, dialect, clock, nothing);
         const admitted = filter.admit(input.toString('utf8'));
         for (const frame of Array.isArray(admitted) ? (admitted as unknown[]) : [admitted]) {
-          said.push(isRecord(frame) ? outcomeOf(frame, dialect) : String(frame));
+          outcomes.push(isRecord(frame) ? outcomeOf(frame, dialect) : String(frame));
         }
       }
-      return [...new Set(said)].slice(0, 4).join(' ');
+      return [...new Set(outcomes)].slice(0, 4).join(' ');
     },
   };
 }
@@ -191,8 +191,8 @@ function outcomeOf(frame: Readonly<Record<string, unknown>>, dialect: WireDialec
   const { event, data } = frame;
   if (typeof event !== 'string') return frame['error'] === undefined ? 'answer' : 'failure';
   if (event !== 'rpc-request') {
-    const said = dialect.readEvent(event, data);
-    return said.kind === 'push' ? `push ${dialect.readInfo(said.value, ADDRESS).kind}` : `event ${said.kind}`;
+    const read = dialect.readEvent(event, data);
+    return read.kind === 'push' ? `push ${dialect.readInfo(read.value, ADDRESS).kind}` : `event ${read.kind}`;
   }
   const call = dialect.readCall(data);
   if (call.kind === 'refused') {

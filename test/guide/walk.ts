@@ -142,18 +142,18 @@ async function startRunning(text: string, directory: string): Promise<ChildProce
     env: environment(directory),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (part: string) => (said += part));
-  child.stderr.setEncoding('utf8').on('data', (part: string) => (said = `${said}${part}`.slice(-20_000)));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part));
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (output = `${output}${part}`.slice(-20_000)));
   const deadlineMs = Date.now() + ANSWER_DEADLINE_MS;
   const port = httpPortOf(text, directory);
   for (;;) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended early: ${text}\n${said}`);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended early: ${text}\n${output}`);
     const state = await nodeClient(`http://127.0.0.1:${port}`)
       .status()
       .catch(() => undefined);
     if (state !== undefined && !state.syncing && state.height > 1) return child;
-    if (Date.now() > deadlineMs) throw new Error(`no answer in time: ${text}\n${said}`);
+    if (Date.now() > deadlineMs) throw new Error(`no answer in time: ${text}\n${output}`);
     await sleep(250);
   }
 }

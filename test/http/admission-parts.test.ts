@@ -29,19 +29,19 @@ test('an IPv4 address in any notation is one client, and so is an IPv6 /64', (t)
 test('the number of connections of one address is limited', (t) => {
   const connections = new Connections<FakePlace>({ connectionsMax: 100, connectionsPerAddressMax: 2 });
   for (let count = 0; count < 2; count += 1) connections.add(new FakePlace('a'));
-  t.is(connections.obstacle('a', false), 'address_connections');
-  t.is(connections.obstacle('b', false), undefined);
+  t.is(connections.refusalReason('a', false), 'address_connections');
+  t.is(connections.refusalReason('b', false), undefined);
 });
 
 test('strangers cannot use the connections reserved for trusted clients', (t) => {
   const connections = new Connections<FakePlace>({ connectionsMax: 100, connectionsPerAddressMax: 100 });
   for (let count = 0; count < 90; count += 1) connections.add(new FakePlace('a', { isIdle: false }));
-  t.is(connections.obstacle('b', false), 'connections');
+  t.is(connections.refusalReason('b', false), 'connections');
   for (let count = 0; count < 10; count += 1) {
-    t.is(connections.obstacle('trusted', true), undefined);
+    t.is(connections.refusalReason('trusted', true), undefined);
     connections.add(new FakePlace('trusted', { isTrusted: true }));
   }
-  t.is(connections.obstacle('trusted', true), 'connections');
+  t.is(connections.refusalReason('trusted', true), 'connections');
 });
 
 test('the address with most connections loses its oldest idle one to a newcomer', (t) => {
@@ -50,14 +50,14 @@ test('the address with most connections loses its oldest idle one to a newcomer'
   const own = [busy, ...Array.from({ length: 6 }, () => new FakePlace('greedy'))];
   const others = [new FakePlace('x'), new FakePlace('y')];
   for (const place of [...own, ...others]) connections.add(place);
-  t.is(connections.obstacle('new', false), undefined);
+  t.is(connections.refusalReason('new', false), undefined);
   t.deepEqual(
     [...own, ...others].map(({ isCut }) => isCut),
     [false, true, false, false, false, false, false, false, false],
   );
   connections.add(new FakePlace('new'));
   t.is(connections.strangers, 9);
-  t.is(connections.obstacle('greedy', false), 'connections');
+  t.is(connections.refusalReason('greedy', false), 'connections');
 });
 
 test('above the total byte limit, the largest connection of the address with most bytes is closed', (t) => {

@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net';
 import test from 'ava';
-import { keptEvents, refusalOf } from '../../src/http/events/kept.ts';
+import { storedEvents, refusalOf } from '../../src/http/events/stored-events.ts';
 import type { NodeApi } from '../../src/ports/node-api.ts';
 import { rebuildChain, setUpEvents } from './event-fixture.ts';
 import { EventSubscriber, until, type ReceivedEvent } from './event-subscribers.ts';
@@ -172,8 +172,8 @@ test('an id of another history of the chain is reported as a gap, even if the lo
     t.is(astray.events[0]?.name, 'log/gap', `after ${id}`);
     t.like(astray.events[0]?.data, { after: id, next: 1, height: 1 });
     astray.disconnect();
-    t.is([...keptEvents(other.fake.api, `${query}&lastEventId=${id}`)][0]?.event, 'log/gap');
-    t.is([...keptEvents(same.fake.api, `${query}&lastEventId=${id}`)].length, 4);
+    t.is([...storedEvents(other.fake.api, `${query}&lastEventId=${id}`)][0]?.event, 'log/gap');
+    t.is([...storedEvents(same.fake.api, `${query}&lastEventId=${id}`)].length, 4);
   }
 });
 
@@ -276,7 +276,7 @@ test('the events read from a log without writers equal those of a stream', async
   ]) {
     const subscriber = new EventSubscriber(query);
     await subscriber.connect(origin);
-    const kept = [...keptEvents(fixture.fake.api, query)];
+    const kept = [...storedEvents(fixture.fake.api, query)];
     t.true(kept.length > 5);
     await until(() => subscriber.events.length >= kept.length, 'what there is');
     t.deepEqual(
@@ -289,7 +289,7 @@ test('the events read from a log without writers equal those of a stream', async
     );
     subscriber.disconnect();
   }
-  const error = t.throws(() => [...keptEvents(fixture.fake.api, 'fromHeight=200')]);
+  const error = t.throws(() => [...storedEvents(fixture.fake.api, 'fromHeight=200')]);
   t.is(refusalOf(error, fixture.fake.api), 'The chain has no block of height 199 yet.');
 });
 

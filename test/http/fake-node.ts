@@ -395,8 +395,8 @@ export function askAt(
     const { status, headers } = response;
     const body = parsed(text);
     const contentType = headers.get('content-type') ?? undefined;
-    const said = new Headers(init?.headers).get('x-http-method-override')?.split(',')[0]?.trim().toUpperCase();
-    const method = said !== undefined && METHODS.includes(said) ? said : (init?.method ?? 'GET');
+    const override = new Headers(init?.headers).get('x-http-method-override')?.split(',')[0]?.trim().toUpperCase();
+    const method = override !== undefined && METHODS.includes(override) ? override : (init?.method ?? 'GET');
     t.is(contract({ method, target, status, contentType, body: body ?? text }), undefined);
     return { status, headers, text, body };
   };

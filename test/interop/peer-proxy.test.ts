@@ -8,9 +8,9 @@ const DIALLER_IP = '127.0.1.9';
 
 test("a proxy passes a dialler on from the proxy's own address, with all messages of both sides", async (t) => {
   const { dial } = await proxied(t);
-  const { socket, said, from } = await dial(DIALLER_PORT);
+  const { socket, received, from } = await dial(DIALLER_PORT);
   t.is(from, DIALLER_IP);
-  t.is(said, `GET /?version=1&wsPort=${DIALLER_PORT} HTTP/1.1\r\n`);
+  t.is(received, `GET /?version=1&wsPort=${DIALLER_PORT} HTTP/1.1\r\n`);
   t.is(String((await once(socket, 'data'))[0]), 'welcome');
 });
 
@@ -33,12 +33,12 @@ test('a proxy refuses an unknown peer', async (t) => {
 async function proxied(t: ExecutionContext) {
   const node = createServer((socket) => {
     socket.once('data', (chunk) => {
-      heard?.({ said: String(chunk), from: socket.remoteAddress });
+      heard?.({ received: String(chunk), from: socket.remoteAddress });
       socket.write('welcome');
     });
     socket.on('error', () => undefined);
   });
-  let heard: ((what: { said: string; from: string | undefined }) => void) | undefined;
+  let heard: ((what: { received: string; from: string | undefined }) => void) | undefined;
   node.listen(0, '127.0.2.9');
   await once(node, 'listening');
   const wsPort = (node.address() as AddressInfo).port;
@@ -53,7 +53,7 @@ async function proxied(t: ExecutionContext) {
     const socket: Socket = connect(wsPort, '127.0.1.8');
     t.teardown(() => void socket.destroy());
     socket.on('error', () => undefined);
-    const arrival = new Promise<{ said: string; from: string | undefined }>((resolve) => (heard = resolve));
+    const arrival = new Promise<{ received: string; from: string | undefined }>((resolve) => (heard = resolve));
     const refusal = once(socket, 'close').then(() => {
       throw new Error('turned away');
     });

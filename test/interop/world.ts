@@ -26,7 +26,7 @@ export interface World {
   readonly processes: Processes;
   /** All nodes that were created in the world. */
   readonly nodes: InteropNode[];
-  say(line: string): void;
+  log(line: string): void;
   /** Functions to call at the end, before all processes are ended. */
   readonly closing: (() => void)[];
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export interface World {
 export interface WorldOptions {
   readonly release: RealRelease;
   readonly postgres: PostgresPlace;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   /** Keeps the folder and the logs. */
   readonly keep: boolean;
   /** Receives a function that ends the world, as soon as the folder exists and long before the world is complete. */
@@ -47,7 +47,7 @@ export const BLOCK_TIME_S = 2;
 const REWARD_OFFSET = 110;
 
 export async function makeWorld(options: WorldOptions): Promise<World> {
-  const { release, say } = options;
+  const { release, log } = options;
   const { generation } = release;
   const folder = mkdtempSync(join(tmpdir(), `bloomery-interop-${generation}-`));
   const processes = new Processes();
@@ -55,7 +55,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   const close = async (): Promise<void> => {
     for (const work of closing.splice(0)) work();
     await processes.endAll();
-    if (options.keep) say(`what it leaves behind: ${folder}`);
+    if (options.keep) log(`what it leaves behind: ${folder}`);
     else rmSync(folder, { recursive: true, force: true });
   };
   options.begun?.(close);
@@ -79,7 +79,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       processes,
       nodes: [],
       closing,
-      say,
+      log,
       close,
     };
   } catch (error) {

@@ -31,7 +31,7 @@ import { RULES_FILE } from './rules.ts';
 export interface InducedOptions {
   /** Name or path of the program. */
   readonly prometheus: string;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface InducedResult {
@@ -59,7 +59,7 @@ const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
 
 /** @throws Error that names an alert that did not fire, or an alert that fired on the healthy network */
-export async function induceFaults({ prometheus, say }: InducedOptions): Promise<InducedResult> {
+export async function induceFaults({ prometheus, log }: InducedOptions): Promise<InducedResult> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-induced-'));
   const { http, ws } = await freePortRanges(NODES + 2);
   const net = join(directory, 'net');
@@ -80,11 +80,11 @@ export async function induceFaults({ prometheus, say }: InducedOptions): Promise
     writeTargets(directory, ports);
     const port = http + NODES + 1;
     children.push(startPrometheus(prometheus, directory, port));
-    const alerts = new Alerts(port, http, say);
+    const alerts = new Alerts(port, http, log);
     await waitFor('scrapes of all nodes', async () => (await alerts.count('up == 1')) === NODES, START_MS_MAX);
     await sleep(HEALTHY_MS);
     assert.deepEqual(await alerts.firing(), [], 'alerts on a healthy net, with shortened windows');
-    say(`healthy for ${HEALTHY_MS / 1000} s: no alert`);
+    log(`healthy for ${HEALTHY_MS / 1000} s: no alert`);
     await faultsOfDevnet(place, alerts);
     const left = await faultsOfOneNode(place, alerts, ports);
     await faultsThatStay(place, alerts);
@@ -253,7 +253,7 @@ async function sendSecondBlock(net: string, ports: { readonly http: number; read
   const target = `${dialect.path}?${new URLSearchParams(query).toString()}`;
   const peer = new Intruder({ host: '127.0.0.1', port: ports.ws, target, ip: '127.99.1.1' });
   assert(await peer.greet(), 'the node takes the stranger for a peer');
-  peer.say({ event: packed.event, data: packed.data });
+  peer.sendFrame({ event: packed.event, data: packed.data });
   await sleep(2000);
   peer.leave();
 }
@@ -273,12 +273,12 @@ class Alerts {
   readonly seen = new Set<string>();
   readonly #url: string;
   readonly #firstPort: number;
-  readonly #say: (line: string) => void;
+  readonly #log: (line: string) => void;
 
-  constructor(port: number, firstPort: number, say: (line: string) => void) {
+  constructor(port: number, firstPort: number, log: (line: string) => void) {
     this.#url = `http://127.0.0.1:${port}/api/v1`;
     this.#firstPort = firstPort;
-    this.#say = say;
+    this.#log = log;
   }
 
   async count(expression: string): Promise<number> {
@@ -312,7 +312,7 @@ class Alerts {
       (await this.firing()).some((each) => each.name === name && (node === undefined || each.node === node));
     await waitFor(`${name}${node === undefined ? '' : ` of node ${node}`}`, fires, ALERT_MS_MAX);
     this.seen.add(name);
-    this.#say(`${name} fires ${((performance.now() - beganMs) / 1000).toFixed(1)} s later`);
+    this.#log(`${name} fires ${((performance.now() - beganMs) / 1000).toFixed(1)} s later`);
   }
 
   /** Waits until an alert has stopped firing for all nodes. */

@@ -43,7 +43,7 @@ for (const generation of values.induced ? [] : (values.generation ?? ['3', '2'])
   }
 }
 try {
-  const { fired, left } = await induceFaults({ prometheus: values.prometheus, say: (line) => console.log(line) });
+  const { fired, left } = await induceFaults({ prometheus: values.prometheus, log: (line) => console.log(line) });
   console.log(`${fired.length} of ${RULE_CASES.length} alerts fired on a fault of real nodes, windows shortened`);
   for (const [alert, reason] of left) console.log(`${alert} was held to figures only: ${reason}`);
   const lost = RULE_CASES.filter(({ alert }) => !fired.includes(alert) && !left.has(alert));

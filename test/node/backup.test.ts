@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { backUp, createSnapshot, restoreSnapshot } from '../../src/node/backup.ts';
-import type { CopyProgress } from '../../src/node/watched-copy.ts';
+import type { CopyProgress } from '../../src/node/copy-progress.ts';
 import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyValueWriter } from '../../src/store/tables/key-value.ts';
@@ -154,7 +154,7 @@ test('a snapshot with any deviation is refused with the reason, and nothing of i
   await refused(gzipSync('no snapshot'), /does not begin as a snapshot does/);
   await refused(gzipSync(withManifest({ nethash: 'ff' })), /another network/);
   await refused(gzipSync(withManifest({ layout: 1 })), /its layout is 1/);
-  await refused(gzipSync(withManifest({ height: 7 })), /says height 7, but holds 130/);
+  await refused(gzipSync(withManifest({ height: 7 })), /its manifest has height 7, but its chain has 130/);
   await refused(gzipSync(good.subarray(0, good.length - 10)), /cut off/);
   await refused(gzipSync(Buffer.concat([good, Buffer.from('x')])), /something follows its end/);
   await refused(readFileSync(file).subarray(0, 5000), /unexpected end of file/);

@@ -12,7 +12,7 @@ import { importChain, type ImportProgress } from '../../src/node/import-chain.ts
 import type { IndexBackfill } from '../../src/node/index-backfill.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
-import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork, withPayload } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';

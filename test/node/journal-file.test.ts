@@ -64,7 +64,7 @@ test('a copied journal is detected as a copy anywhere, and a moved or rewritten 
   };
   const journal = openJournal(file, { spareLinesMax: 2 });
   t.false(journal.isCopied);
-  journal.keepPlace();
+  journal.recordFileIdentity();
   journal.record(A, header(1));
   journal.close();
   t.false(opened(file));
@@ -82,10 +82,10 @@ test('a copied journal is detected as a copy anywhere, and a moved or rewritten 
   rmSync(restored);
   copyFileSync(backup, restored);
   t.true(opened(restored));
-  // The journal counts as a copy until `keepPlace` is called.
+  // The journal counts as a copy until `recordFileIdentity` is called.
   t.true(opened(restored));
   const copy = openJournal(restored);
-  copy.keepPlace();
+  copy.recordFileIdentity();
   t.deepEqual(copy.last(A), header(1));
   copy.close();
   t.false(opened(restored));
@@ -96,7 +96,7 @@ test('a backup copied over the files of its own run is detected as a copy once s
   const here = join(folder, 'here');
   const file = join(here, 'journal');
   const journal = openJournal(file);
-  journal.keepPlace();
+  journal.recordFileIdentity();
   journal.record(A, header(1));
   // Copies the files while the node runs, and restores them over the existing files, like `cp -a backup/. here/`.
   const copyOver = (from: string, to: string): void => {
@@ -110,7 +110,7 @@ test('a backup copied over the files of its own run is detected as a copy once s
   copyOver(backup, here);
   const same = openJournal(file);
   t.false(same.isCopied, 'nothing was signed since');
-  same.keepPlace();
+  same.recordFileIdentity();
   same.record(A, header(2));
   same.close();
   copyOver(backup, here);
@@ -119,12 +119,12 @@ test('a backup copied over the files of its own run is detected as a copy once s
   const restored = openJournal(file);
   t.deepEqual(restored.last(A), header(1));
   t.true(restored.isCopied);
-  // A header that is signed before `keepPlace` does not make the journal complete.
+  // A header that is signed before `recordFileIdentity` does not make the journal complete.
   restored.record(B, header(3));
   restored.close();
   const again = openJournal(file);
   t.true(again.isCopied);
-  again.keepPlace();
+  again.recordFileIdentity();
   again.close();
   const noted = openJournal(file);
   t.false(noted.isCopied);
@@ -135,7 +135,7 @@ test('a journal restored alone among the files of a folder is detected as a copy
   const folder = temporaryFolder(t);
   const file = join(folder, 'here', 'journal');
   const journal = openJournal(file);
-  journal.keepPlace();
+  journal.recordFileIdentity();
   journal.record(A, header(1));
   copyFileSync(file, join(folder, 'backup'));
   journal.record(A, header(2));
@@ -158,7 +158,7 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
     }
   };
   const journal = openJournal(file, { spareLinesMax: 1 });
-  journal.keepPlace();
+  journal.recordFileIdentity();
   // The records cause both appended lines and rewritten files.
   for (let height = 1; height < 6; height += 1) journal.record(height % 2 === 0 ? A : B, header(height));
   journal.close();
@@ -179,7 +179,7 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
   t.false(isCopied());
   // The state that an earlier version leaves. The next start writes the marker.
   const started = openJournal(file);
-  started.keepPlace();
+  started.recordFileIdentity();
   started.close();
   t.true(existsSync(`${file}.marker`));
   t.false(isCopied());
@@ -189,13 +189,13 @@ test('when two folders share a journal by a hard link, the one that opens it is 
   const folder = temporaryFolder(t);
   const [file, linked] = [join(folder, 'here', 'journal'), join(folder, 'there', 'journal')];
   const journal = openJournal(file);
-  journal.keepPlace();
+  journal.recordFileIdentity();
   journal.record(A, header(1));
   mkdirSync(dirname(linked));
   for (const end of ['', '.marker']) linkSync(`${file}${end}`, `${linked}${end}`);
   const copy = openJournal(linked);
   t.true(copy.isCopied);
-  copy.keepPlace();
+  copy.recordFileIdentity();
   copy.record(B, header(2));
   t.is(readFileSync(file, 'utf8').includes(B), false, 'each has a file of its own from then on');
   journal.record(A, header(3));
@@ -208,7 +208,7 @@ test('when two folders share a journal by a hard link, the one that opens it is 
   own.close();
 });
 
-test('a journal from before the check of its place counts as original', (t) => {
+test('a journal from before the check of its file identity counts as original', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   journal.record(A, header(1));

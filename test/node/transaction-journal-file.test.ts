@@ -29,9 +29,9 @@ function entry(id: number, more: Partial<JournaledTransaction> = {}): JournaledT
 
 const SIGNATURE = { transactionId: '1', publicKey: 'ab'.repeat(32), signature: 'cd'.repeat(64) };
 
-function listener(): { readonly said: string[]; readonly observer: Observer } {
-  const said: string[] = [];
-  return { said, observer: { ...SILENT, log: (_level, code) => void said.push(code) } };
+function listener(): { readonly logged: string[]; readonly observer: Observer } {
+  const logged: string[] = [];
+  return { logged, observer: { ...SILENT, log: (_level, code) => void logged.push(code) } };
 }
 
 test('flushed entries are there when the journal is opened again', async (t) => {
@@ -67,7 +67,7 @@ test('lines are on the disk when a flush resolves, and many calls share one flus
 test('a file that was removed, replaced, emptied or changed while open is complete when a flush resolves', async (t) => {
   const folder = temporaryFolder(t);
   const file = transactionJournalOf(folder);
-  const { said, observer } = listener();
+  const { logged, observer } = listener();
   const journal = await openTransactionJournal(file, observer);
   journal.add(entry(1));
   await journal.flush();
@@ -88,13 +88,13 @@ test('a file that was removed, replaced, emptied or changed while open is comple
     for (let id = 1; id <= index + 2; id += 1) t.true(text.includes(`"id":"${id}"`), `${id} after harm ${index}`);
   }
   t.deepEqual(
-    said,
+    logged,
     Array.from({ length: harms.length }, () => 'TRANSACTION_JOURNAL_REPLACED'),
   );
   t.is(readFileSync(`${file}.replaced`, 'utf8'), 'something else');
   journal.add(entry(9));
   await journal.flush();
-  t.is(said.length, harms.length, 'it is said once each time');
+  t.is(logged.length, harms.length, 'it is logged once each time');
   rmSync(file);
   await journal.close();
   const again = await openTransactionJournal(file, SILENT);
@@ -122,7 +122,7 @@ test('a journal without its folder refuses entries, and accepts them when the fo
 
 test('a half line from a kill is skipped, and the lines after it are read', async (t) => {
   const file = transactionJournalOf(temporaryFolder(t));
-  const { said, observer } = listener();
+  const { logged, observer } = listener();
   const journal = await openTransactionJournal(file, observer);
   journal.add(entry(1));
   await journal.close();
@@ -137,12 +137,12 @@ test('a half line from a kill is skipped, and the lines after it are read', asyn
     ['1', '3'],
   );
   await again.close();
-  t.deepEqual(said, []);
+  t.deepEqual(logged, []);
 });
 
 test('damaged lines are reported and skipped', async (t) => {
   const file = transactionJournalOf(temporaryFolder(t));
-  const { said, observer } = listener();
+  const { logged, observer } = listener();
   const journal = await openTransactionJournal(file, observer);
   for (const id of [1, 2, 3]) journal.add(entry(id));
   await journal.close();
@@ -153,7 +153,7 @@ test('damaged lines are reported and skipped', async (t) => {
     [...again.entries()].map(({ id }) => id),
     ['1', '3'],
   );
-  t.deepEqual(said, ['TRANSACTION_JOURNAL_DAMAGED']);
+  t.deepEqual(logged, ['TRANSACTION_JOURNAL_DAMAGED']);
   again.add(entry(4));
   await again.close();
   const mended = await openTransactionJournal(file, observer);
@@ -162,19 +162,19 @@ test('damaged lines are reported and skipped', async (t) => {
     ['1', '3', '4'],
   );
   await mended.close();
-  t.is(said.length, 1, 'the damage is gone');
+  t.is(logged.length, 1, 'the damage is gone');
 });
 
 test('an unreadable file is put aside, and the node starts', async (t) => {
   const folder = temporaryFolder(t);
   const file = transactionJournalOf(folder);
-  const { said, observer } = listener();
+  const { logged, observer } = listener();
   const { mkdirSync } = await import('node:fs');
   mkdirSync(file);
   const journal = await openTransactionJournal(file, observer);
   journal.add(entry(1));
   await journal.close();
-  t.deepEqual(said, ['TRANSACTION_JOURNAL_UNREADABLE']);
+  t.deepEqual(logged, ['TRANSACTION_JOURNAL_UNREADABLE']);
   t.true(readdirSync(folder).includes('transaction-journal.unreadable'));
 });
 

@@ -95,11 +95,11 @@ test('few requested answers full of lists are read at a time, but all answers wi
     return reads(answerOf(LISTS));
   });
   t.is(read.length, 1);
-  const leader = fixture.peer('dialer');
+  const syncPeer = fixture.peer('dialer');
   for (let batch = 0; batch < 3; batch += 1) {
-    leader.unsolicited.asked();
-    t.true(leader.reads(answerOf(LISTS)));
-    leader.unsolicited.settled();
+    syncPeer.unsolicited.asked();
+    t.true(syncPeer.reads(answerOf(LISTS)));
+    syncPeer.unsolicited.settled();
   }
   fixture.nowMs += 8_000;
   const next = fixture.peer();

@@ -136,8 +136,8 @@ test('an info and a query describe a peer alike', (t) => {
       const pushed = dialect.readInfo(dialect.packInfo(info), { ip: '1.2.3.4', wsPort: 5001 });
       if (!query.accepted || pushed.kind !== 'accepted') return t.fail();
       t.deepEqual(query.info, pushed.info);
-      const { wsPort: _, ...said } = info;
-      t.like(pushed.info, { ...said, nethash: NETHASH });
+      const { wsPort: _, ...fields } = info;
+      t.like(pushed.info, { ...fields, nethash: NETHASH });
       return undefined;
     }),
     { numRuns: 100 },

@@ -8,7 +8,7 @@ import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } fro
 import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rates.ts';
 import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/packets.ts';
 import { ARRIVING_OF_PEER } from '../../src/p2p/unsolicited-bytes.ts';
-import { TURNS_MAX } from '../../src/p2p/unfinished.ts';
+import { TURNS_MAX } from '../../src/p2p/unfinished-messages.ts';
 import { PeerFault } from '../../src/ports/transport.ts';
 import {
   closeAll,
@@ -32,7 +32,7 @@ let cid = 10;
 async function works(peer: RawPeer): Promise<boolean> {
   cid += 1;
   const rid = cid;
-  peer.say({ event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: rid });
+  peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: rid });
   await until(() => peer.frames.some((frame) => frame.startsWith(`{"rid":${String(rid)},`)), 'an answer');
   return peer.closed() === undefined;
 }
@@ -93,7 +93,7 @@ test('frames of unknown form are skipped', async (t) => {
     { event: 'remote-message', data: [] },
     { event: 'remote-message', data: null },
   ];
-  for (const frame of odd) peer.say(frame);
+  for (const frame of odd) peer.sendFrame(frame);
   peer.webSocket.send(
     Buffer.from(JSON.stringify({ event: 'rpc-request', data: { procedure: 'getNodeInfo' }, cid: 9 })),
   );
@@ -125,7 +125,7 @@ test('invalid calls get the errors of the reference', async (t) => {
   ];
   for (const [data, error] of cases) {
     const place = peer.frames.length;
-    peer.say({ event: 'rpc-request', data, cid: 7 });
+    peer.sendFrame({ event: 'rpc-request', data, cid: 7 });
     t.deepEqual(await peer.frame(place), { rid: 7, error }, JSON.stringify(data));
   }
   t.deepEqual(node.seen.faults, []);
@@ -151,7 +151,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
   ];
   for (const [procedure, data] of requests) {
     const place = peer.frames.length;
-    peer.say({ event: 'rpc-request', data: { procedure, data }, cid: 7 });
+    peer.sendFrame({ event: 'rpc-request', data: { procedure, data }, cid: 7 });
     t.deepEqual(await peer.frame(place), { rid: 7, error: { message: 'Received invalid request.' } });
   }
   t.is(node.seen.faults.filter(({ fault }) => fault === 'MALFORMED_MESSAGE').length, requests.length);
@@ -165,7 +165,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
     ['postBlock', { block: [] }],
     ['postBlock', { block: null }],
   ];
-  for (const [event, data] of messages) peer.say(message(event, data));
+  for (const [event, data] of messages) peer.sendFrame(message(event, data));
   await until(() => node.seen.faults.length === requests.length + messages.length, 'message faults');
 
   const budgeted: [string, unknown][] = [
@@ -176,7 +176,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
     ['postSignatures', { signatures: [{ ...good, signature: 'short' }] }],
     ['postSignatures', { signatures: [{ ...good, publicKey: 5 }] }],
   ];
-  for (const [event, data] of budgeted) peer.say(message(event, data));
+  for (const [event, data] of budgeted) peer.sendFrame(message(event, data));
   await until(() => node.seen.faults.length === requests.length + messages.length + budgeted.length, 'more faults');
   t.deepEqual(node.seen.messages, []);
   t.true(await works(peer));
@@ -187,7 +187,7 @@ test('more than 25 ids in one request are refused with a penalty', async (t) => 
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const transactionIds = Array.from({ length: 26 }, (_, index) => String(index));
-  peer.say({ event: 'rpc-request', data: { procedure: 'getTransactions', data: { transactionIds } }, cid: 7 });
+  peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getTransactions', data: { transactionIds } }, cid: 7 });
   t.deepEqual(await peer.frame(2), { rid: 7, error: { message: 'Received invalid request.' } });
   t.like(node.seen.faults[0], { fault: 'MALFORMED_MESSAGE' });
   await node.transport.close();
@@ -200,7 +200,7 @@ test('peer lists are answered at the rate of honest nodes; more are dropped, far
   const { takenMax, chargedAbove } = limitsOf(rateOf(3, 'peersRequest'));
   const ask = (count: number): void => {
     for (let asked = 0; asked < count; asked += 1) {
-      peer.say({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 7 });
+      peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 7 });
     }
   };
   ask(chargedAbove);
@@ -212,7 +212,7 @@ test('peer lists are answered at the rate of honest nodes; more are dropped, far
   t.like(node.seen.faults[0], { fault: 'PROCEDURE_RATE' });
   clock.pass(RATE_WINDOW_MS);
   const place = peer.frames.length;
-  peer.say({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 8 });
+  peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 8 });
   t.like(await peer.frame(place), { rid: 8 });
   t.is(node.seen.faults.length, 1);
   await node.transport.close();
@@ -224,7 +224,7 @@ test('blocks above the rate of honest peers are ignored without a penalty', asyn
   const { takenMax } = limitsOf(rateOf(3, 'block'));
   // Other nodes can make an honest node forward any number of blocks.
   for (let index = 1; index <= 5 * takenMax; index += 1)
-    peer.say(message('postBlock', { block: { id: String(index) } }));
+    peer.sendFrame(message('postBlock', { block: { id: String(index) } }));
   t.true(await works(peer));
   t.is(node.seen.messages.length, takenMax);
   t.deepEqual(node.seen.faults, []);
@@ -236,7 +236,7 @@ test("announcements at the reference's highest rate cause no penalty, even when 
   const node = await startNode({}, { clock });
   const peer = await greetedPeer(node.address.wsPort);
   const announce = (): void => {
-    peer.say(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
+    peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
   };
   for (let piled = 0; piled < STALL_MS / 1_000; piled += 1) announce();
   for (let second = 0; second < 60; second += 1) {
@@ -253,8 +253,8 @@ test('announcements above the honest rate are dropped, and cause one penalty per
   const peer = await greetedPeer(node.address.wsPort);
   const { takenMax, chargedAbove } = limitsOf(rateOf(3, 'transactionIds'));
   const announce = (count: number): void => {
-    for (let said = 0; said < count; said += 1) {
-      peer.say(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
+    for (let sent = 0; sent < count; sent += 1) {
+      peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
     }
   };
   announce(chargedAbove);
@@ -274,12 +274,12 @@ test('frames are read at the rate of honest nodes, further ones are dropped, and
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   // The handshake already sent a few frames.
-  for (let said = 10; said < framesAtOnceMax(3); said += 1) peer.say({ event: 'nosuch' });
+  for (let sent = 10; sent < framesAtOnceMax(3); sent += 1) peer.sendFrame({ event: 'nosuch' });
   t.true(await works(peer));
   t.deepEqual(node.seen.faults, []);
   // Each message of a batch counts as a frame.
-  for (let said = 0; said < 1.5 * FRAMES_DROPPED_PER_CHARGE; said += 100) {
-    peer.say(Array.from({ length: 100 }, () => ({ event: 'nosuch' })));
+  for (let sent = 0; sent < 1.5 * FRAMES_DROPPED_PER_CHARGE; sent += 100) {
+    peer.sendFrame(Array.from({ length: 100 }, () => ({ event: 'nosuch' })));
   }
   await until(() => node.seen.faults.length === 1, 'a fault');
   t.like(node.seen.faults[0], { peerId: '127.0.0.1:5301', fault: 'MESSAGE_RATE' });
@@ -291,10 +291,10 @@ test('a batch of frames is read, one of more than 100 frames is not', async (t) 
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
-  peer.say([announcement, null, { event: 'nosuch' }, { event: 'ping', cid: 4 }]);
+  peer.sendFrame([announcement, null, { event: 'nosuch' }, { event: 'ping', cid: 4 }]);
   t.deepEqual(await peer.frame(2), { rid: 4, data: 'pong' });
   t.is(node.seen.messages.length, 1);
-  peer.say(Array.from({ length: 101 }, () => announcement));
+  peer.sendFrame(Array.from({ length: 101 }, () => announcement));
   t.true(await works(peer));
   t.is(node.seen.messages.length, 1);
   await node.transport.close();
@@ -303,7 +303,7 @@ test('a batch of frames is read, one of more than 100 frames is not', async (t) 
 test('a flood closes the connection', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
-  for (let index = 0; index < FRAMES_PER_SECOND_CUT + 50; index += 1) peer.say('#2');
+  for (let index = 0; index < FRAMES_PER_SECOND_CUT + 50; index += 1) peer.sendFrame('#2');
   await until(() => peer.closed() !== undefined, 'cut');
   t.is(peer.closed()?.code, 1006);
   await until(() => node.seen.disconnected.length === 1, 'reported');
@@ -321,8 +321,8 @@ test('large unsolicited frames cause no penalty and hide no other frames of thei
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
   for (let heard = 1; heard <= 4; heard += 1) {
-    peer.say(large(2_500_000));
-    peer.say(announcement);
+    peer.sendFrame(large(2_500_000));
+    peer.sendFrame(announcement);
     await until(() => node.seen.messages.length === heard, 'it is heard');
   }
   t.deepEqual(node.seen.faults, []);
@@ -335,8 +335,8 @@ test('a peer that sends bytes without end is paused without a penalty, and is re
   const peer = await greetedPeer(node.address.wsPort);
   const frames = Math.ceil((2 * ARRIVING_OF_PEER.capacity) / 2_500_000);
   const begunMs = performance.now();
-  for (let frame = 0; frame < frames; frame += 1) peer.say(large(2_500_000));
-  peer.say(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
+  for (let frame = 0; frame < frames; frame += 1) peer.sendFrame(large(2_500_000));
+  peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
   await until(() => node.seen.messages.length === 1, 'it is heard');
   const leastMs = (ARRIVING_OF_PEER.capacity / ARRIVING_OF_PEER.perSecond) * 1_000;
   t.true(performance.now() - begunMs > 0.8 * leastMs);
@@ -351,7 +351,7 @@ test('a connection that floods small frames is closed, without a penalty for its
   const peer = await greetedPeer(node.address.wsPort);
   const flood = large(250_000);
   for (let second = 0; second < 50 && peer.closed() === undefined; second += 1) {
-    for (let frame = 0; frame < 16; frame += 1) peer.say(flood);
+    for (let frame = 0; frame < 16; frame += 1) peer.sendFrame(flood);
     await until(() => peer.webSocket.bufferedAmount === 0 || peer.closed() !== undefined, 'it is sent');
     time.pass(1_000);
   }
@@ -389,7 +389,7 @@ test('control frames end a connection, as in the reference', async (t) => {
 test('a message above the size limit closes the connection without an offence', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
-  peer.say(JSON.stringify('x'.repeat(3_048_576)));
+  peer.sendFrame(JSON.stringify('x'.repeat(3_048_576)));
   await until(() => peer.closed() !== undefined, 'dropped');
   await until(() => node.seen.disconnected.length === 1, 'reported');
   t.deepEqual(node.seen.faults, []);
@@ -398,15 +398,15 @@ test('a message above the size limit closes the connection without an offence', 
 
 test('a message may have some fragments, as proxies make them, but not thousands', async (t) => {
   const node = await startNode();
-  const sayInFragments = (peer: RawPeer, text: string, fragments: number): void => {
+  const sendInFragments = (peer: RawPeer, text: string, fragments: number): void => {
     for (let fragment = 1; fragment < fragments; fragment += 1) peer.webSocket.send('', { fin: false });
     peer.webSocket.send(text);
   };
   const announcement = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
   const peer = await greetedPeer(node.address.wsPort);
-  sayInFragments(peer, announcement, MESSAGE_FRAGMENTS_MAX);
+  sendInFragments(peer, announcement, MESSAGE_FRAGMENTS_MAX);
   await until(() => node.seen.messages.length === 1, 'it is heard');
-  sayInFragments(peer, announcement, MESSAGE_FRAGMENTS_MAX + 1);
+  sendInFragments(peer, announcement, MESSAGE_FRAGMENTS_MAX + 1);
   await until(() => peer.closed() !== undefined, 'closed');
   await until(() => node.seen.disconnected.length === 1, 'reported');
   t.is(node.seen.messages.length, 1);
@@ -463,7 +463,7 @@ test('few unfinished messages are held at a time, and surplus ones are dropped w
 test('members named __proto__ are removed, and the depth is limited', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
-  peer.say(
+  peer.sendFrame(
     '{"event":"remote-message","data":{"event":"postBlock","data":{"block":{"a":1,"__proto__":{"b":2},"c":[{"\\u005f_proto__":1}]}}}}',
   );
   await until(() => node.seen.messages.length === 1, 'message');
@@ -471,9 +471,9 @@ test('members named __proto__ are removed, and the depth is limited', async (t) 
   const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   const block = (depth: number): string =>
     `{"event":"remote-message","data":{"event":"postBlock","data":{"block":{"deep":${nested(depth)}}}}}`;
-  peer.say(block(3_500));
-  peer.say(block(40_000));
-  peer.say(block(3_400));
+  peer.sendFrame(block(3_500));
+  peer.sendFrame(block(40_000));
+  peer.sendFrame(block(3_400));
   await until(() => node.seen.messages.length === 2, 'second message');
   t.true(await works(peer));
   t.is(node.seen.messages.length, 2);
@@ -485,7 +485,7 @@ test('an info push is accepted only when it is complete and of this network', as
   const peer = await greetedPeer(node.address.wsPort);
   const base = { networkId: NETWORK, protocolVersion: '2.1', version: '3.0.2' };
   const push = (data: unknown): void => {
-    peer.say(message('postNodeInfo', data));
+    peer.sendFrame(message('postNodeInfo', data));
   };
   push({ ...base, height: 5, wsPort: 1, ip: '8.8.8.8', extra: { more: 1 }, os: 'x'.repeat(500) });
   await until(() => node.seen.updated.length === 1, 'update');
@@ -511,7 +511,7 @@ test('a frame before the handshake, or a missing handshake, ends the connection'
   const hasty = await startNode({}, { timeouts: { handshakeMs: 200 } });
   for (const frame of ['#2', 'nonsense', { event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 1 }, '[]']) {
     const early = await rawPeer(node.address.wsPort);
-    early.say(frame);
+    early.sendFrame(frame);
     await until(() => early.closed() !== undefined, 'closed');
     t.is(early.closed()?.code, 4009, String(frame));
   }
@@ -564,8 +564,8 @@ test('an error in a message handler ends neither the connection nor the node', a
     },
   });
   const peer = await greetedPeer(node.address.wsPort);
-  peer.say(message('postBlock', { block: {} }));
-  peer.say(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
+  peer.sendFrame(message('postBlock', { block: {} }));
+  peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
   t.true(await works(peer));
   t.deepEqual(
     node.seen.faults.map(({ detail }) => detail),
@@ -578,7 +578,11 @@ test('the requests of a peer wait in a queue of limited length', async (t) => {
   const node = await startNode({ answer: () => new Promise(() => undefined) });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 1; index <= 40; index += 1) {
-    peer.say({ event: 'rpc-request', data: { procedure: 'getBlocksFromId', data: { blockId: '1' } }, cid: index });
+    peer.sendFrame({
+      event: 'rpc-request',
+      data: { procedure: 'getBlocksFromId', data: { blockId: '1' } },
+      cid: index,
+    });
   }
   await until(() => peer.frames.length === 10, 'refusals');
   t.deepEqual(await peer.frame(2), { rid: 33, error: { message: 'Too many requests wait for an answer' } });
@@ -596,7 +600,11 @@ test('peers that read nothing are disconnected before their unread data fills th
   for (const peer of peers) peer.webSocket.pause();
   for (let index = 1; index <= 8; index += 1) {
     for (const peer of peers) {
-      peer.say({ event: 'rpc-request', data: { procedure: 'getBlocksFromId', data: { blockId: '1' } }, cid: index });
+      peer.sendFrame({
+        event: 'rpc-request',
+        data: { procedure: 'getBlocksFromId', data: { blockId: '1' } },
+        cid: index,
+      });
     }
     await pause(20);
   }

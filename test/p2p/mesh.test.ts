@@ -10,7 +10,7 @@ import type { NoteStore } from '../../src/ports/store.ts';
 import { freePorts } from '../support/ports.ts';
 import { clock, HOST, NETWORK, nodeInfo, pause, random, until } from './support.ts';
 
-const STEADY_MS = 1_800;
+const SMOOTHING_MS = 1_800;
 
 test('nodes that start one after another on one machine soon know each other, and stay connected', async (t) => {
   const first = await freePorts(4);
@@ -60,7 +60,7 @@ test('nodes that start one after another on one machine soon know each other, an
   let [lossesSeen, sinceMs] = [losses, clock.nowMs()];
   const isSteady = (): boolean => {
     if (!complete() || losses > lossesSeen) [lossesSeen, sinceMs] = [losses, clock.nowMs()];
-    return clock.nowMs() - sinceMs >= STEADY_MS;
+    return clock.nowMs() - sinceMs >= SMOOTHING_MS;
   };
   await until(isSteady, 'a mesh in which no connection comes and goes');
   t.true(complete());

@@ -139,8 +139,8 @@ test('an info, a query and a list entry describe a peer alike', (t) => {
         const pushed = dialect.readInfo(dialect.packInfo(info), { ip, wsPort: 5001 });
         if (!query.accepted || pushed.kind !== 'accepted') return t.fail();
         t.deepEqual(query.info, pushed.info);
-        const { wsPort: _, ...said } = info;
-        t.like(pushed.info, said);
+        const { wsPort: _, ...fields } = info;
+        t.like(pushed.info, fields);
         const packed: unknown = JSON.parse(JSON.stringify(dialect.packAnswer({ kind: 'peers' }, [pushed.info], 'x')));
         const listed = readAnswer({ kind: 'peers' }, packed);
         t.deepEqual(listed, { kind: 'answer', answer: [pushed.info] as readonly PeerInfo[] });

@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { Pace, RateWindow } from '../../src/p2p/rate.ts';
+import { Pacer, RateWindow } from '../../src/p2p/rate.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
 /** A clock whose timers fire when the test advances the time. Each timer fires slightly early, as real timers may. */
@@ -31,10 +31,10 @@ class HandClock implements Clock {
 
 test('no more calls start in a second than allowed, none waits without need, and each gets its turn', async (t) => {
   const clock = new HandClock();
-  const pace = new Pace(clock, 10);
+  const pacer = new Pacer(clock, 10);
   const begun: number[] = [];
   for (let call = 0; call < 35; call += 1) {
-    void pace.wait().then(() => begun.push(clock.nowMs()));
+    void pacer.wait().then(() => begun.push(clock.nowMs()));
   }
   await clock.pass(1);
   t.is(begun.length, 10);
@@ -45,7 +45,7 @@ test('no more calls start in a second than allowed, none waits without need, and
 
   await clock.pass(2_000);
   const before = begun.length;
-  void pace.wait().then(() => begun.push(clock.nowMs()));
+  void pacer.wait().then(() => begun.push(clock.nowMs()));
   await clock.pass(1);
   t.is(begun.length, before + 1);
 });

@@ -172,7 +172,7 @@ export interface RawPeer {
   /** Stops automatic answers to heartbeats. In the middle of a message, an answer would end the message. */
   mute(): void;
   readonly closed: () => { code: number; reason: string } | undefined;
-  say(frame: unknown): void;
+  sendFrame(frame: unknown): void;
   /** Waits for the frame with this index. */
   frame(index: number): Promise<unknown>;
 }
@@ -213,7 +213,7 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
     heartbeats: () => heartbeats,
     mute: () => void (isMute = true),
     closed: () => end,
-    say: (frame) => {
+    sendFrame: (frame) => {
       hasSpoken = true;
       webSocket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
     },
@@ -231,7 +231,7 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
 /** A raw peer after its handshake. */
 export async function greetedPeer(port: number, query = SMALLEST_QUERY, path = '/rpc/'): Promise<RawPeer> {
   const peer = await rawPeer(port, query, path);
-  peer.say({ event: '#handshake', data: { authToken: null }, cid: 1 });
+  peer.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });
   await peer.frame(1);
   return peer;
 }

@@ -3,14 +3,14 @@ import test from 'ava';
 import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
 import { arrivalsMax, RATES, SAFETY } from '../../src/ports/rates.ts';
 import {
-  ARRIVING_OF_CROWD,
+  ARRIVING_OF_ALL_PEERS,
   ARRIVING_OF_PEER,
   ARRIVING_SHARE,
   FLOOD_BYTES_MAX,
   FLOOD_WINDOW_MS,
-  HEAVY_ANSWERS_OF_CROWD,
+  HEAVY_ANSWERS_OF_ALL_PEERS,
   readAtOnceBytesMax,
-  SMALL_OF_CROWD,
+  SMALL_OF_ALL_PEERS,
   SMALL_OF_PEER,
   SMALL_WEIGHT_MAX,
   UnsolicitedBytesBudget,
@@ -33,7 +33,7 @@ test('when all peers together send too many small frames, the frames of quiet pe
   const shared = new SharedUnsolicitedBytesBudget();
   const loud = Array.from({ length: 6 }, () => new UnsolicitedBytesBudget(shared));
   const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
-  t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
+  t.true(read <= SMALL_OF_ALL_PEERS.capacity / SMALL + loud.length, `${read}`);
   t.is(readsOf(new UnsolicitedBytesBudget(shared), 1), 1);
 });
 
@@ -100,7 +100,7 @@ test('pending requests do not raise the number of small frames that are read fro
   const loud = Array.from({ length: 20 }, () => new UnsolicitedBytesBudget(shared));
   for (const peer of loud) peer.asked(FRAME_BYTES_MAX, 'other');
   const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
-  t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
+  t.true(read <= SMALL_OF_ALL_PEERS.capacity / SMALL + loud.length, `${read}`);
 });
 
 test('answers of each kind find their budget, in any order of arrival', (t) => {
@@ -124,7 +124,7 @@ test('answers of each kind find their budget, in any order of arrival', (t) => {
 
 test('many peers that send small frames are paused like peers that send large frames; a quiet peer is not paused', (t) => {
   const shared = new SharedUnsolicitedBytesBudget();
-  const lines = Math.ceil((2 * ARRIVING_OF_CROWD.capacity) / ARRIVING_OF_PEER.capacity) + 1;
+  const lines = Math.ceil((2 * ARRIVING_OF_ALL_PEERS.capacity) / ARRIVING_OF_PEER.capacity) + 1;
   const loud = Array.from({ length: lines }, () => new UnsolicitedBytesBudget(shared));
   let waiting = 0;
   for (let round = 0; round * SMALL < ARRIVING_OF_PEER.capacity; round += 1) {
@@ -135,7 +135,7 @@ test('many peers that send small frames are paused like peers that send large fr
   const asked = new UnsolicitedBytesBudget(shared);
   asked.asked();
   t.is(asked.arrived(FRAME_BYTES_MAX, 0, true), 0);
-  t.true(ARRIVING_SHARE.perSecond * 128 <= ARRIVING_OF_CROWD.perSecond);
+  t.true(ARRIVING_SHARE.perSecond * 128 <= ARRIVING_OF_ALL_PEERS.perSecond);
 });
 
 test('excess small frames count as a flood only above what strangers can make an honest node send', (t) => {
@@ -245,7 +245,7 @@ test('the heaviest answers are read at most at the stated average rate, whoever 
     bytes.asked(FRAME_BYTES_MAX, 'other');
     if (bytes.mayRead(FRAME_BYTES_MAX, () => heaviest - FRAME_BYTES_MAX, nowMs, true)) weight += heaviest;
   }
-  const { capacity, perSecond } = HEAVY_ANSWERS_OF_CROWD;
+  const { capacity, perSecond } = HEAVY_ANSWERS_OF_ALL_PEERS;
   t.true(weight > heaviest);
   t.true(weight <= capacity + 60 * perSecond + heaviest, `${weight}`);
 });

@@ -58,24 +58,24 @@ test('a request in chunks is checked like a whole request, and refused as soon a
   );
 });
 
-async function opened(port: number): Promise<{ socket: Socket; said: () => string; isClosed: () => boolean }> {
+async function opened(port: number): Promise<{ socket: Socket; received: () => string; isClosed: () => boolean }> {
   const socket = connect(port, HOST);
-  let said = '';
+  let received = '';
   let isClosed = false;
-  socket.on('data', (bytes) => (said += bytes.toString()));
+  socket.on('data', (bytes) => (received += bytes.toString()));
   socket.on('error', () => undefined);
   socket.on('close', () => (isClosed = true));
   await new Promise<void>((settle) => socket.once('connect', settle));
-  return { socket, said: () => said, isClosed: () => isClosed };
+  return { socket, received: () => received, isClosed: () => isClosed };
 }
 
 test('plain HTTP on the peer port is closed without an answer after its first bytes', async (t) => {
   const node = await startNode();
   for (const bytes of ['P', GET, GET.repeat(2_000), `GET /rpc/ HTTP/1.1\r\nHost: x\r\n\r\n${GET.repeat(2_000)}`]) {
-    const { socket, said, isClosed } = await opened(node.address.wsPort);
+    const { socket, received, isClosed } = await opened(node.address.wsPort);
     socket.write(bytes);
     await until(isClosed, `${bytes.slice(0, 20)} is cut`);
-    t.is(said(), '');
+    t.is(received(), '');
   }
   await node.transport.close();
 });
@@ -89,13 +89,13 @@ test('a WebSocket request in chunks is answered, and an unfinished one times out
     patient.socket.write(chunk);
     await pause(5);
   }
-  await until(() => patient.said().startsWith('HTTP/1.1 101 '), 'the upgrade');
+  await until(() => patient.received().startsWith('HTTP/1.1 101 '), 'the upgrade');
   patient.socket.destroy();
   const hasty = await startNode({}, { timeouts: { handshakeMs: 100 } });
   const slow = await opened(hasty.address.wsPort);
   slow.socket.write(request().subarray(0, -1));
   await until(slow.isClosed, 'the slow one is cut');
-  t.is(slow.said(), '');
+  t.is(slow.received(), '');
   const peer = await greetedPeer(node.address.wsPort);
   t.is(peer.closed(), undefined);
   await hasty.transport.close();

@@ -101,17 +101,17 @@ test('an accepting node pushes its info as a call before the handshake answer, a
   const node = await start({ answer: () => Promise.resolve([dialler, { ip: '1.2.3.4', wsPort: 5000 }]) });
   const own = infoText(node.address.wsPort, OWN_NONCE);
   const peer = await rawPeer(node.address.wsPort, FULL_QUERY, PATH);
-  peer.say('{"event":"#handshake","data":{"authToken":null},"cid":1}');
+  peer.sendFrame('{"event":"#handshake","data":{"authToken":null},"cid":1}');
   await peer.frame(1);
   t.is(
     peer.frames[0],
     `{"event":"rpc-request","data":{"type":"/RPCRequest","procedure":"updateMyself","data":${own}},"cid":1}`,
   );
   t.like(await peer.frame(1), { rid: 1, data: { pingTimeout: 20_000, isAuthenticated: false } });
-  peer.say('{"rid":1,"data":{}}');
-  peer.say(request(2, 'updateMyself', { ...JSON.parse(infoText(5201, PEER_NONCE)), height: 1235 }));
-  peer.say('{"event":"rpc-request","data":{"type":"/RPCRequest","procedure":"status"},"cid":3}');
-  peer.say('{"event":"rpc-request","data":{"type":"/RPCRequest","procedure":"list"},"cid":4}');
+  peer.sendFrame('{"rid":1,"data":{}}');
+  peer.sendFrame(request(2, 'updateMyself', { ...JSON.parse(infoText(5201, PEER_NONCE)), height: 1235 }));
+  peer.sendFrame('{"event":"rpc-request","data":{"type":"/RPCRequest","procedure":"status"},"cid":3}');
+  peer.sendFrame('{"event":"rpc-request","data":{"type":"/RPCRequest","procedure":"list"},"cid":4}');
   await peer.frame(4);
   t.deepEqual(
     new Set(peer.frames.slice(2)),
@@ -227,7 +227,7 @@ test('on an accepted connection a failed call is an error, like the answer of re
     [request(8, 'updateMyself', { version: '2.3.8', wsPort: 70_000 }), { message: 'node info has no port' }],
   ];
   for (const [index, [frame, error]] of cases.entries()) {
-    peer.say(frame);
+    peer.sendFrame(frame);
     t.deepEqual(((await peer.frame(index + 2)) as { error: unknown }).error, error, frame.slice(0, 90));
   }
   t.deepEqual(node.seen.faults, []);
@@ -252,7 +252,7 @@ test('requests are answered in the shapes of the generation', async (t) => {
   });
   const peer = await greeted(node);
   const answerOf = async (index: number, frame: string): Promise<unknown> => {
-    peer.say(frame);
+    peer.sendFrame(frame);
     return ((await peer.frame(index)) as { data: { data: unknown } }).data.data;
   };
   const result = (await answerOf(2, request(2, 'blocks', { lastBlockId: '6524861224470851795' }))) as {
@@ -313,12 +313,15 @@ test('messages are sent bare with a nonce, and read bare or in an envelope', asy
     frame('postSignatures', { signatures: [signature] }),
   ]);
 
-  peer.say({ event: 'postBlock', data: { block: BLOCK, nonce: 'sYHEDBKcScaAAAYg' } });
-  peer.say({ event: 'postTransactions', data: { transactions: [TRANSFER] } });
+  peer.sendFrame({ event: 'postBlock', data: { block: BLOCK, nonce: 'sYHEDBKcScaAAAYg' } });
+  peer.sendFrame({ event: 'postTransactions', data: { transactions: [TRANSFER] } });
   const relayed = { ...signature, relays: 2 };
-  peer.say({ event: 'remote-message', data: { event: 'postSignatures', data: { signatures: [relayed], relays: 1 } } });
-  peer.say({ event: 'remote-message', data: { event: 'customEvent', data: { x: 1 } } });
-  peer.say({ event: 'nosuch', data: 'x', cid: 9 });
+  peer.sendFrame({
+    event: 'remote-message',
+    data: { event: 'postSignatures', data: { signatures: [relayed], relays: 1 } },
+  });
+  peer.sendFrame({ event: 'remote-message', data: { event: 'customEvent', data: { x: 1 } } });
+  peer.sendFrame({ event: 'nosuch', data: 'x', cid: 9 });
   await until(() => node.seen.messages.length === 3, 'messages');
   t.deepEqual(
     node.seen.messages.map(({ message }) => message),
@@ -339,7 +342,7 @@ test('messages are sent bare with a nonce, and read bare or in an envelope', asy
     ['postTransactions', { transactions: 'text' }],
     ['postSignatures', { signatures: [{ transactionId: '5' }] }],
   ];
-  for (const [event, data] of bad) peer.say({ event, data });
+  for (const [event, data] of bad) peer.sendFrame({ event, data });
   await until(() => node.seen.faults.length === bad.length, 'faults');
   t.true(node.seen.faults.every(({ fault }) => fault === 'MALFORMED_MESSAGE'));
   t.is(node.seen.messages.length, 3);
@@ -369,7 +372,7 @@ test('the members of a query are checked one by one, in the order of the referen
   ];
   for (const [query, code, data] of cases) {
     const peer = await rawPeer(node.address.wsPort, query, PATH);
-    peer.say({ event: '#handshake', data: { authToken: null }, cid: 1 });
+    peer.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });
     await until(() => peer.closed() !== undefined, `${query} closes`);
     t.deepEqual(
       [peer.frames, peer.closed()?.code],
@@ -386,8 +389,8 @@ test('the members of a query are checked one by one, in the order of the referen
 test('values in a list of transactions that are not objects are skipped, as in the reference, without a penalty', async (t) => {
   const node = await start();
   const peer = await greeted(node, SMALLEST_QUERY);
-  peer.say({ event: 'postTransactions', data: { transactions: ['5', TRANSFER, null, 7, ['x']] } });
-  peer.say({ event: 'postTransactions', data: { transactions: ['5'] } });
+  peer.sendFrame({ event: 'postTransactions', data: { transactions: ['5', TRANSFER, null, 7, ['x']] } });
+  peer.sendFrame({ event: 'postTransactions', data: { transactions: ['5'] } });
   await until(() => node.seen.messages.length === 2, 'messages');
   t.deepEqual(
     node.seen.messages.map(({ message }) => message),
@@ -405,7 +408,7 @@ test('peer lists are answered at the rate of honest nodes, and far more requests
   const peer = await greeted(node, SMALLEST_QUERY);
   const { takenMax, chargedAbove } = limitsOf(rateOf(2, 'peersRequest'));
   for (let cid = 2; cid <= chargedAbove + 10; cid += 1) {
-    peer.say({ event: 'rpc-request', data: { type: '/RPCRequest', procedure: 'list' }, cid });
+    peer.sendFrame({ event: 'rpc-request', data: { type: '/RPCRequest', procedure: 'list' }, cid });
   }
   await until(() => node.seen.faults.length === 1, 'a fault');
   await pause(50);

@@ -30,7 +30,7 @@ test('an accepting node pushes its info before the handshake answer, and answers
   );
   const own = INFO.replace('PORT', String(node.address.wsPort));
   const peer = await rawPeer(node.address.wsPort, FULL_QUERY);
-  peer.say('{"event":"#handshake","data":{"authToken":null},"cid":1}');
+  peer.sendFrame('{"event":"#handshake","data":{"authToken":null},"cid":1}');
   await peer.frame(1);
   t.is(peer.frames[0], `{"event":"remote-message","data":{"event":"postNodeInfo","data":${own}}}`);
   const welcome = (await peer.frame(1)) as { rid: number; data: { id: string } };
@@ -40,23 +40,23 @@ test('an accepting node pushes its info before the handshake answer, and answers
     '{"rid":1,"data":{"id":"","pingTimeout":20000,"isAuthenticated":false}}',
   );
 
-  peer.say(`{"event":"remote-message","data":{"event":"postNodeInfo","data":${DIALLER_INFO}}}`);
-  peer.say('{"event":"rpc-request","data":{"procedure":"getNodeInfo"},"cid":2}');
+  peer.sendFrame(`{"event":"remote-message","data":{"event":"postNodeInfo","data":${DIALLER_INFO}}}`);
+  peer.sendFrame('{"event":"rpc-request","data":{"procedure":"getNodeInfo"},"cid":2}');
   await peer.frame(2);
   t.is(peer.frames[2], `{"rid":2,"data":{"data":${own},"peerId":"127.0.0.1:5301"}}`);
-  peer.say('{"event":"rpc-request","data":{"procedure":"getPeers"},"cid":3}');
+  peer.sendFrame('{"event":"rpc-request","data":{"procedure":"getPeers"},"cid":3}');
   await peer.frame(3);
   t.is(
     peer.frames[3],
     '{"rid":3,"data":{"data":{"success":true,"peers":[{"ipAddress":"127.0.0.1","wsPort":5301,"height":1234,' +
       '"os":"linux4.15.0","version":"3.0.2","httpPort":4000}]},"peerId":"127.0.0.1:5301"}}',
   );
-  peer.say(
+  peer.sendFrame(
     '{"event":"rpc-request","data":{"procedure":"getBlocksFromId","data":{"blockId":"6524861224470851795"}},"cid":4}',
   );
   await peer.frame(4);
   t.is(peer.frames[4], '{"rid":4,"data":{"data":[],"peerId":"127.0.0.1:5301"}}');
-  peer.say('{"event":"ping","cid":6}');
+  peer.sendFrame('{"event":"ping","cid":6}');
   await peer.frame(5);
   t.is(peer.frames[5], '{"rid":6,"data":"pong"}');
   t.like(node.transport.connections()[0], { peerId: '127.0.0.1:5301', direction: 'inbound' });
@@ -71,7 +71,7 @@ test('an accepting node pushes its info before the handshake answer, and answers
 test('with an unknown common block the answer has no result', async (t) => {
   const node = await startNode({ answer: () => Promise.resolve(undefined) });
   const peer = await greetedPeer(node.address.wsPort, FULL_QUERY);
-  peer.say('{"event":"rpc-request","data":{"procedure":"getHighestCommonBlock","data":{"ids":["1"]}},"cid":5}');
+  peer.sendFrame('{"event":"rpc-request","data":{"procedure":"getHighestCommonBlock","data":{"ids":["1"]}},"cid":5}');
   await peer.frame(2);
   t.is(peer.frames[2], '{"rid":5,"data":{"peerId":"127.0.0.1:5301"}}');
   await node.transport.close();
@@ -162,7 +162,7 @@ test('the members of a query are checked one by one, in the order of the referen
   ];
   for (const [query, code, data] of cases) {
     const peer = await rawPeer(port, query);
-    peer.say({ event: '#handshake', data: { authToken: null }, cid: 1 });
+    peer.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });
     await until(() => peer.closed() !== undefined, `${query} closes`);
     t.deepEqual([peer.frames, peer.closed()?.code], [[disconnect(code, data)], code], query);
   }
@@ -176,7 +176,7 @@ test('four members are enough, numbers may be text, and later duplicates are ref
   await until(() => node.seen.connected.length === 1, 'connected');
   t.like(node.seen.connected[0]?.info, { height: 77, httpPort: undefined, maxHeightPrevoted: undefined });
   const twin = await rawPeer(node.address.wsPort);
-  twin.say({ event: '#handshake', data: { authToken: null }, cid: 1 });
+  twin.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });
   await until(() => twin.closed() !== undefined, 'refused');
   t.deepEqual(twin.frames, ['{"event":"#disconnect","data":{"code":4404,"data":"Peer has a duplicate connection"}}']);
   t.is(peer.closed(), undefined);

@@ -114,7 +114,7 @@ try {
   );
   const { nodes } = JSON.parse(devnet) as { nodes: { height: number; blockId: string }[] };
   if (nodes.length !== 4 || new Set(nodes.map(({ blockId }) => blockId)).size !== 1)
-    throw new Error(`the devnet said ${devnet}`);
+    throw new Error(`the devnet printed ${devnet}`);
   if (readdirSync(empty).some((name) => name !== '.npmrc') || !existsSync(join(folder, 'devnet')))
     throw new Error('the folder is not as it was');
   console.log('a devnet of four agreed on a block');

@@ -39,9 +39,9 @@ export function passedTests(output: string): number {
   // Some runners print colours although their output is not a terminal.
 
   const plain = output.replace(/\u001b\[[0-9;]*m/g, '');
-  const said =
+  const count =
     /^# pass (\d+)$/m.exec(plain) ?? // node --test
     /^\s*(\d+) tests? passed$/m.exec(plain) ?? // ava
     /^\s*Tests:?\s+(\d+) passed/m.exec(plain); // vitest, jest
-  return Number(said?.[1] ?? -1);
+  return Number(count?.[1] ?? -1);
 }

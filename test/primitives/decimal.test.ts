@@ -134,10 +134,10 @@ test('a sum agrees with exact arithmetic', (t) => {
       }
       t.is(sum.sign(), exact === 0n ? 0 : exact < 0n ? -1 : 1);
       const [whole, rest] = [exact / 10n ** 40n, exact % 10n ** 40n];
-      const isSaid = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
+      const isRepresentable = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
       const result = sum.integer();
       // A sum of integers is returned whatever its size.
-      if (isSaid) t.is(result, whole);
+      if (isRepresentable) t.is(result, whole);
       else if (result !== undefined) t.is(result, whole);
       if (rest !== 0n) t.is(result, undefined);
     }),

@@ -25,7 +25,7 @@ const NETWORKS = {
 
 /** Converts the content of a reference transaction to the payload that a wallet passes. */
 function payloadOf({ type, asset, sender }: Content, generation: 2 | 3): Payload {
-  const said = asset as Record<string, never>;
+  const members = asset as Record<string, never>;
   switch (type) {
     case 8: {
       const { amount, recipientId, data } = asset as { amount: string; recipientId: string; data?: string };
@@ -33,11 +33,11 @@ function payloadOf({ type, asset, sender }: Content, generation: 2 | 3): Payload
       return { kind: 'transfer', amount: BigInt(amount), recipientId, ...text };
     }
     case 9:
-      return { kind: 'secondSignature', publicKey: said['publicKey'] ?? '' };
+      return { kind: 'secondSignature', publicKey: members['publicKey'] ?? '' };
     case 10:
-      return { kind: 'delegate', username: said['username'] ?? '' };
+      return { kind: 'delegate', username: members['username'] ?? '' };
     case 11:
-      return votePayload(NETWORKS[generation], said['votes'] ?? [], sender.keyPair);
+      return votePayload(NETWORKS[generation], members['votes'] ?? [], sender.keyPair);
     case 12:
       return { kind: 'multisignature', ...(asset as { min: number; lifetime: number; keysgroup: readonly string[] }) };
   }
@@ -53,12 +53,12 @@ function errorOf(work: () => unknown): ProtocolError {
 }
 
 /** Removes empty members, because one of the two compared documents may omit them. */
-function said(json: Record<string, unknown>): Record<string, unknown> {
+function withoutEmptyMembers(json: Record<string, unknown>): Record<string, unknown> {
   const optional = ['recipientPublicKey', 'senderSecondPublicKey', 'signatures', 'signSignature', 'senderId'];
-  const isSaid = ([name, value]: [string, unknown]): boolean =>
+  const isPresent = ([name, value]: [string, unknown]): boolean =>
     !(optional.includes(name) && (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)));
   const asset = Object.fromEntries(Object.entries((json['asset'] ?? {}) as object).filter(([, value]) => value !== ''));
-  return Object.fromEntries(Object.entries({ ...json, asset }).filter(isSaid));
+  return Object.fromEntries(Object.entries({ ...json, asset }).filter(isPresent));
 }
 
 test('a signed transaction of generation 3 has the bytes of the reference', (t) => {
@@ -73,7 +73,7 @@ test('a signed transaction of generation 3 has the bytes of the reference', (t) 
       ...(secondOf === undefined ? {} : { secondKeyPair: secondOf.keyPair }),
     });
     const reference = jsonOf(signedReference(content, secondOf));
-    const ours = said(signer.toJson(signed));
+    const ours = withoutEmptyMembers(signer.toJson(signed));
     const { id, signature, signSignature, asset, type } = ours;
     t.deepEqual(
       { id, signature, signSignature, asset, type },
@@ -81,7 +81,7 @@ test('a signed transaction of generation 3 has the bytes of the reference', (t) 
         id: reference['id'],
         signature: reference['signature'],
         signSignature: reference['signSignature'],
-        asset: said(reference)['asset'],
+        asset: withoutEmptyMembers(reference)['asset'],
         type: reference['type'],
       },
     );
@@ -101,8 +101,8 @@ test('a signed transaction of generation 2 has the bytes of the reference', (t) 
       keyPair: sender.keyPair,
       ...(secondOf === undefined ? {} : { secondKeyPair: secondOf.keyPair }),
     });
-    const reference = said(json2Of(signedReference2(gen2ContentOf(content), secondOf)));
-    const ours = said(signer.toJson(signed));
+    const reference = withoutEmptyMembers(json2Of(signedReference2(gen2ContentOf(content), secondOf)));
+    const ours = withoutEmptyMembers(signer.toJson(signed));
     for (const name of ['id', 'type', 'amount', 'fee', 'recipientId', 'signature', 'signSignature', 'asset']) {
       t.deepEqual(ours[name], reference[name], name);
     }

@@ -44,7 +44,7 @@ const program = new Command('sim')
   .option('--behind <blocks>', 'have a node catch up with so many blocks instead', whole)
   .option('--restores <number>', 'run so many schedules of backups, from the seed on, instead', whole)
   .option('--mutants [names]', 'plant faults in the node, one at a time, and see whether the suite notices')
-  .option('--verbose', 'say what the plan of each seed was and what its nodes said')
+  .option('--verbose', 'print the plan of each seed and the number of log lines for each code')
   .parse();
 
 process.exitCode = await main(program.opts<Flags>());

@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the node does not write undo records that it needs after a commit',
     file: 'store/chain/undo-records.js',
-    from: 'writer.put(key, sealed(key, encodeUndo(overwritten)));',
+    from: 'writer.put(key, withChecksum(key, encodeUndo(overwritten)));',
     to: ';',
   },
   {
@@ -264,17 +264,17 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a journal that was put back into its file counts as whole',
     file: 'node/journal-file.js',
-    from: 'marker !== void 0 && (!marker.isInPlace || !hasMarked)',
+    from: 'marker !== void 0 && (!marker.isSameFile || !hasMarked)',
     to: 'false',
   },
   {
     name: 'a watermark without a record is ignored',
-    file: 'engine/forge/guard.js',
+    file: 'engine/forge/double-forging-guard.js',
     from: '!this.#isOfThisChain(recalled)',
     to: 'true',
   },
   {
-    name: 'moments are reckoned from another time than that of the look',
+    name: 'the times of the next check are computed from another time than that of the last check',
     file: 'engine/forge/scheduler.js',
     from: 'this.#arm(lookedMs);',
     to: 'this.#arm(this.#dependencies.clock.nowMs());',

@@ -11,7 +11,7 @@ import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import type { PeerAddress, PeerId } from '../../src/ports/transport.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import type { KeyPair, PublicKey } from '../../src/protocol/types.ts';
-import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { partsOf } from '../../src/node/generations.ts';
 import { chainStoreOver } from '../../src/store/chain/open.ts';
 import type { Disk } from './disk.ts';
@@ -299,7 +299,7 @@ export class MemoryJournal implements FolderJournal {
     return [...this.entries.keys()];
   }
 
-  keepPlace(): void {
+  recordFileIdentity(): void {
     this.isCopied = false;
   }
 

@@ -55,7 +55,7 @@ export class ScriptedWorld {
   }
 
   /** Counts the log lines with this code, of one node or of all nodes. */
-  said(code: string, index?: number): number {
+  countOf(code: string, index?: number): number {
     if (index === undefined) return this.world.counts.get(code) ?? 0;
     return this.world.lines.filter((line) => line.node === index && line.code === code).length;
   }

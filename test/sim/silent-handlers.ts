@@ -2,8 +2,8 @@
 
 import type { TransportHandlers } from '../../src/ports/transport.ts';
 
-/** @param said handlers that replace the defaults; without `answer`, all requests stay unanswered */
-export function silentHandlers(said: Partial<TransportHandlers> = {}): TransportHandlers {
+/** @param handlers handlers that replace the defaults; without `answer`, all requests stay unanswered */
+export function silentHandlers(handlers: Partial<TransportHandlers> = {}): TransportHandlers {
   return {
     answer: () => new Promise(() => undefined),
     message: () => undefined,
@@ -13,6 +13,6 @@ export function silentHandlers(said: Partial<TransportHandlers> = {}): Transport
     fault: () => undefined,
     admits: () => true,
     evict: () => undefined,
-    ...said,
+    ...handlers,
   };
 }

@@ -8,7 +8,7 @@ import type { ChainParams } from '../../src/protocol/params.ts';
 import type { Codec } from '../../src/protocol/rules.ts';
 import { TABLES } from '../../src/store/tables/layout.ts';
 import { openChainStore, openMemoryChainStore } from '../../src/store/chain/open.ts';
-import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { FAKE_CODEC } from '../support/fake-codec.ts';
 import { paramsWith } from '../support/fixtures.ts';
 

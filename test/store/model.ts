@@ -9,7 +9,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import type { Cursor, Direction, Page, PageRequest } from '../../src/ports/queries.ts';
 import { emptyAccount, type Account } from '../../src/protocol/state.ts';
 import type { Block } from '../../src/protocol/types.ts';
-import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { keyOf, nextStep, PEOPLE, type Dice } from './world.ts';
 
 export interface World {

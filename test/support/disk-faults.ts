@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { FaultCode } from '../../src/cli/doctor/catalogue.ts';
-import type { ExamineRequest } from '../../src/cli/doctor/examine.ts';
+import type { DoctorRequest } from '../../src/cli/doctor/run-checks.ts';
 import { chainDirectory, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { LAYOUT_VERSION, META_LAYOUT, META_NETWORK, META_PARAMS, TABLES } from '../../src/store/tables/layout.ts';
@@ -12,7 +12,7 @@ import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { takePort } from './cli.ts';
 
 /** A healthy node folder that the doctor will examine. */
-export interface DiskFixture extends ExamineRequest {
+export interface DiskFixture extends DoctorRequest {
   readonly place: ChainPlace;
   readonly network: string;
   readonly config: string;

@@ -4,7 +4,7 @@
 
 import type { ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
-import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
+import { runChecks, type DoctorRequest } from '../../src/cli/doctor/run-checks.ts';
 import { waitFor } from './devnet.ts';
 import { loadPerProcessor, MachineWatch } from './machine.ts';
 
@@ -75,9 +75,9 @@ export class FaultWatch {
   }
 
   /** Returns the fault codes of one examination, and checks that the examination is fast enough for an operator. */
-  async found(t: ExecutionContext, request: Partial<ExamineRequest> & { readonly url: string }) {
+  async found(t: ExecutionContext, request: Partial<DoctorRequest> & { readonly url: string }) {
     const startedMs = Date.now();
-    const findings = await examine({ environment: {}, freeBytesOf: () => ROOM_BYTES, ...request });
+    const findings = await runChecks({ environment: {}, freeBytesOf: () => ROOM_BYTES, ...request });
     const tookMs = Date.now() - startedMs;
     t.true(tookMs < NAMED_WITHIN_MS || !this.isMachineSteady, `${tookMs} ms`);
     return findings.map(({ code }) => code);
@@ -86,7 +86,7 @@ export class FaultWatch {
   /** Resolves when the doctor has named all of the faults. An examination that names a wrong fault does not count. */
   async named(
     t: ExecutionContext,
-    request: Partial<ExamineRequest> & { readonly url: string },
+    request: Partial<DoctorRequest> & { readonly url: string },
     codes: readonly FaultCode[],
     options: NamedOptions = {},
   ): Promise<void> {

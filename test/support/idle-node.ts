@@ -5,7 +5,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { ForgingDelegates } from '../../src/engine/forge/delegates.ts';
 import { partsOf } from '../../src/node/generations.ts';
-import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { createOfflineTransport } from '../../src/node/offline-transport.ts';
 import { createNodeApi } from '../../src/node/node-api.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -14,7 +14,7 @@ import { SILENT } from '../../src/ports/observer.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { createChainLog } from '../../src/store/chain/chain-log.ts';
-import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { createQueries } from '../../src/store/query/queries.ts';
 import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
@@ -46,7 +46,7 @@ export function idleNode({ chain: store, rules, genesis, nowMs, ...options }: Id
       rules,
       genesis,
       verifier,
-      transport: createLoneTransport(),
+      transport: createOfflineTransport(),
       clock,
       random: { bytes: (count) => new Uint8Array(count), fraction: () => 0, below: () => 0 },
       journal: NO_JOURNAL,

@@ -12,6 +12,6 @@ export const NO_JOURNAL: FolderJournal = {
   hold: () => undefined,
   delegates: () => [],
   isCopied: false,
-  keepPlace: () => undefined,
+  recordFileIdentity: () => undefined,
   close: () => undefined,
 };

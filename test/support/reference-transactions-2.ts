@@ -67,28 +67,28 @@ export function json2Of(transaction: BaseTransaction): Record<string, unknown> {
 /** Converts the content of a generation 3 transaction, which is in the asset, to the members of generation 2. */
 export function gen2ContentOf({ type, timestamp, sender, asset }: Content): Gen2Content {
   const nothing = { amount: '0', recipientId: '' };
-  const said = asset as JsonObject;
+  const content = asset as JsonObject;
   switch (type) {
     case 8: {
-      const { amount, recipientId, data } = said as { amount: string; recipientId: string; data?: string };
+      const { amount, recipientId, data } = content as { amount: string; recipientId: string; data?: string };
       const members = { amount, recipientId, fee: '10000000', asset: data === undefined ? {} : { data } };
       return { type: 0, timestamp, sender, members };
     }
     case 9:
-      return { type: 1, timestamp, sender, members: { ...nothing, fee: '500000000', asset: { signature: said } } };
+      return { type: 1, timestamp, sender, members: { ...nothing, fee: '500000000', asset: { signature: content } } };
     case 10:
-      return { type: 2, timestamp, sender, members: { ...nothing, fee: '2500000000', asset: { delegate: said } } };
+      return { type: 2, timestamp, sender, members: { ...nothing, fee: '2500000000', asset: { delegate: content } } };
     case 11:
       return {
         type: 3,
         timestamp,
         sender,
-        members: { amount: '0', recipientId: sender.address, fee: '100000000', asset: said },
+        members: { amount: '0', recipientId: sender.address, fee: '100000000', asset: content },
       };
     case 12: {
-      const { keysgroup } = said as { keysgroup: readonly string[] };
+      const { keysgroup } = content as { keysgroup: readonly string[] };
       const fee = String(500_000_000 * (keysgroup.length + 1));
-      return { type: 4, timestamp, sender, members: { ...nothing, fee, asset: { multisignature: said } } };
+      return { type: 4, timestamp, sender, members: { ...nothing, fee, asset: { multisignature: content } } };
     }
   }
 }

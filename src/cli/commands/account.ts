@@ -12,7 +12,7 @@ import {
   type TransactionJson,
 } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { descriptionOf, isSet, lsk, rowLines, type Row } from '../explore/words.ts';
+import { descriptionOf, isSet, lsk, rowLines, type Row } from '../explore/format-rows.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines } from '../table.ts';

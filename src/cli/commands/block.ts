@@ -11,7 +11,7 @@ import {
   type TransactionJson,
 } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { descriptionOf, isSet, lsk, rowLines, timeText } from '../explore/words.ts';
+import { descriptionOf, isSet, lsk, rowLines, timeText } from '../explore/format-rows.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 

@@ -2,7 +2,7 @@
 
 import { DELEGATES, type DelegateJson } from '../explore/shapes.ts';
 import { askSource } from '../explore/source.ts';
-import { lsk } from '../explore/words.ts';
+import { lsk } from '../explore/format-rows.ts';
 import type { ListFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';

@@ -13,7 +13,7 @@ import {
   nodesOfText,
   partsOfText,
   skewMsOfText,
-} from '../devnet/fault-words.ts';
+} from '../devnet/parse-faults.ts';
 import type { ActiveFaults } from '../devnet/faults.ts';
 import { devnetDirectory } from '../devnet/folder.ts';
 import type { MiningMode } from '../devnet/mining.ts';

@@ -9,7 +9,7 @@ import { messageOf } from '../../primitives/errors.ts';
 import { lockDevnetFolder, placedNetwork, writeDevnetFolder } from '../devnet/folder.ts';
 import { freePorts } from '../devnet/free-ports.ts';
 import { chooseNetwork } from '../devnet/network.ts';
-import { paceOf } from '../devnet/pace.ts';
+import { blockTimingOf } from '../devnet/block-timing.ts';
 import { DEVNET_HOST, planDevnet } from '../devnet/plan.ts';
 import { junitOf } from '../devnet/scenario/junit.ts';
 import { readScenarioFile } from '../devnet/scenario/read-scenario.ts';
@@ -95,8 +95,8 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
     bloomeryHome(process.env),
   );
   try {
-    const pace = paceOf(devnet.blockTime, devnet.mine);
-    const placed = placedNetwork(chosen, pace.slotS, directory);
+    const blockTiming = blockTimingOf(devnet.blockTime, devnet.mine);
+    const placed = placedNetwork(chosen, blockTiming.slotS, directory);
     const { httpPort, wsPort } = await portsOf(flags, scenario);
     const logFormat = 'json';
     const request = { nodes: devnet.nodes, httpPort, wsPort, directory, network: placed, logFormat } as const;
@@ -117,11 +117,11 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
       let played: Promise<boolean> | undefined;
       await runSession({
         ...{ directory, network: placed, nodes, httpPort, wsPort, stop, logFormat },
-        // A node that ends by itself is a failure of the scenario.
+        // A node that ends without a command of the scenario is a failure of the scenario.
         restart: 'never',
         mode: devnet.mine,
         screen: { show: () => undefined, print: printStderr },
-        ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
+        ...(blockTiming.intervalMs === undefined ? {} : { intervalMs: blockTiming.intervalMs }),
         onReady: (__, session) => {
           played = steps(scenario, session, { stop: stop.signal, results, print }).finally(() => stop.abort());
           // The result is awaited after the devnet has ended. This handler prevents an unhandled rejection before then.

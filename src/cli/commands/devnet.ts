@@ -19,12 +19,12 @@ import {
   writeForkFacts,
 } from '../devnet/folder.ts';
 import { chooseNetwork, type ChosenNetwork } from '../devnet/network.ts';
-import { paceOf, paceOfFork, type Pace } from '../devnet/pace.ts';
+import { blockTimingOf, blockTimingOfFork, type BlockTiming } from '../devnet/block-timing.ts';
 import { DEVNET_HOST, planDevnet, type PlannedNode } from '../devnet/plan.ts';
 import { runSession } from '../devnet/session.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
-import { welcomeLines } from '../devnet/welcome.ts';
+import { bannerLines } from '../devnet/startup-banner.ts';
 import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import type { DevnetFlags } from '../flags.ts';
@@ -42,14 +42,14 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
     return run(flags, fork).finally(() => fork.chosen.dispose());
   }
   const chosen = await chooseNetwork(flags, bloomeryHome(process.env));
-  const pace = paceOf(flags.blockTime, flags.mine);
-  return run(flags, { chosen, pace }).finally(() => chosen.dispose());
+  const blockTiming = blockTimingOf(flags.blockTime, flags.mine);
+  return run(flags, { chosen, blockTiming }).finally(() => chosen.dispose());
 }
 
 /** Settings of a devnet that follow from its flags. */
 interface Choice {
   readonly chosen: ChosenNetwork;
-  readonly pace: Pace;
+  readonly blockTiming: BlockTiming;
   readonly source?: ForkSource;
 }
 
@@ -58,28 +58,28 @@ async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { 
   // The modules that read chains are loaded on demand, because the modules are large and only a fork needs them.
   const { forkSourceOf, underNewIdentifier } = await import('../devnet/fork/source.ts');
   const source = await forkSourceOf(path, flags.network);
-  const pace = paceOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
+  const blockTiming = blockTimingOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
     // The network folder of the source counts as temporary, because the user may remove or change the folder while the
     // devnet exists.
-    return { source, pace, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
+    return { source, blockTiming, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
   const dispose = (): void => rmSync(folder, { recursive: true, force: true });
   try {
     const network = underNewIdentifier(source.network, join(folder, source.network.name));
-    return { source, pace, chosen: { network, isTemporary: true, dispose } };
+    return { source, blockTiming, chosen: { network, isTemporary: true, dispose } };
   } catch (error) {
     dispose();
     throw error;
   }
 }
 
-async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promise<void> {
+async function run(flags: DevnetFlags, { chosen, blockTiming, source }: Choice): Promise<void> {
   const { name } = chosen.network;
   const directory = devnetDirectory(flags, source === undefined ? name : `${name}-fork`);
   if (source !== undefined) refuseSourceInside(directory, source);
-  const network = placedNetwork(chosen, pace.slotS, directory);
+  const network = placedNetwork(chosen, blockTiming.slotS, directory);
   const { httpPort, wsPort } = flags;
   const plan = (fork: ForkFacts | undefined): readonly PlannedNode[] => {
     const forkDelegates = source === undefined ? {} : { forkDelegates: fork?.forgers ?? [] };
@@ -105,9 +105,9 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
     const fork = source === undefined ? undefined : await forkInto(directory, source, { network, nodes: planned });
     const nodes = fork === undefined ? planned : plan(fork);
     writeDevnetFolder(directory, nodes, chosen.network, network);
-    const blockTimeS = (pace.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
+    const blockTimeS = (blockTiming.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
     // With machine-readable output, only the first welcome line is shown.
-    const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
+    const lines = bannerLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
     for (const line of flags.json === true ? lines.slice(0, 1) : lines) print(line);
     const { untilHeight } = flags;
     const result = await runSession({
@@ -119,7 +119,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
           ? terminalScreen(drawOnTerminal)
           : plainScreen(print, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
       ...(fork === undefined ? {} : { fork, areChainsCopied }),
-      ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
+      ...(blockTiming.intervalMs === undefined ? {} : { intervalMs: blockTiming.intervalMs }),
       ...(untilHeight === undefined ? {} : { untilHeight }),
       ...(flags.json === true && untilHeight === undefined ? { onReady: printJson } : {}),
     });

@@ -1,6 +1,6 @@
 /** `bloomery doctor`: finds faults of a node. */
 
-import { examine } from '../doctor/examine.ts';
+import { runChecks } from '../doctor/run-checks.ts';
 import { addressOfNode } from '../doctor/node-address.ts';
 import type { DoctorFlags } from '../flags.ts';
 import { EXIT } from '../problems.ts';
@@ -15,7 +15,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     ...(config === undefined ? {} : { config }),
   };
   const url = flags.node ?? addressOfNode(configured);
-  const findings = await examine({ ...configured, url, ...(dataDir === undefined ? {} : { dataDir }) });
+  const findings = await runChecks({ ...configured, url, ...(dataDir === undefined ? {} : { dataDir }) });
   if (findings.length > 0) process.exitCode = EXIT.failed;
   if (flags.json === true) {
     printJson({ findings });

@@ -1,11 +1,11 @@
 /** `bloomery events`: shows past and live events of a chain. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keptEvents, refusalOf } from '../../http/events/kept.ts';
+import { storedEvents, refusalOf } from '../../http/events/stored-events.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { nodeAsker } from '../ask-node.ts';
 import { eventsIn, type NodeEventJson } from '../event-stream.ts';
-import { eventLine } from '../explore/event-words.ts';
+import { eventLine } from '../explore/format-events.ts';
 import { isStopped, withStoppedNode } from '../explore/source.ts';
 import type { EventsFlags } from '../flags.ts';
 import { printStderr, printJson, printLine } from '../output.ts';
@@ -28,7 +28,7 @@ export async function events(flags: EventsFlags): Promise<void> {
   if (flags.follow === true) throw usageError('--follow needs a running node: nothing happens in a folder');
   await withStoppedNode(flags, async (api, base) => {
     try {
-      for (const event of keptEvents(api, queryOf(flags, beginningOf(flags)))) print(event);
+      for (const event of storedEvents(api, queryOf(flags, beginningOf(flags)))) print(event);
     } catch (error) {
       const refusal = refusalOf(error, api);
       if (refusal === undefined) throw error;
@@ -60,8 +60,8 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
       }
       printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
-      // The command connects again after a lost connection, and after the answer of a busy node or of a balancer without
-      // a node. A malformed or unreadable answer ends the command.
+      // The command connects again after a lost connection, and after the answer of a busy node or of a balancer
+      // without a node. A malformed or unreadable answer ends the command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))

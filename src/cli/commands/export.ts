@@ -6,20 +6,20 @@ import { exportChain } from '../../node/export-chain.ts';
 import { chainDirectory, openSnapshot } from '../../node/chain-tool.ts';
 import { placeOfData, type NetworkPlace } from '../chain-place.ts';
 import type { ExportFlags } from '../flags.ts';
-import { checkNotReplaced } from '../given-file.ts';
+import { checkNotOverwritten } from '../overwrite-check.ts';
 import { usageError } from '../problems.ts';
 import { createProgress } from '../progress.ts';
 import { printDocuments, printJson, printLine } from '../output.ts';
-import { overStore } from '../over-store.ts';
+import { withDamageReport } from '../damage-report.ts';
 
 /**
  * @throws ProtocolError for a range outside the chain, an unreadable store or an unwritable file
  */
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const place = placeOfData(flags);
-  if (file !== STANDARD_STREAM) checkNotReplaced(file, flags);
+  if (file !== STANDARD_STREAM) checkNotOverwritten(file, flags);
   else if (flags.json === true) throw usageError('--json needs a file: the standard output has the blocks');
-  return overStore(chainDirectory(place), () => exportFrom(place, file, flags));
+  return withDamageReport(chainDirectory(place), () => exportFrom(place, file, flags));
 }
 
 async function exportFrom(place: NetworkPlace, file: string, flags: ExportFlags): Promise<void> {

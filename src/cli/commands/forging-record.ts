@@ -98,7 +98,7 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
     importOnce({ journal, record, file, into }, (each) => {
       takeOver(journal, each, network.params, epochTimeS(Date.now(), network.params));
       if (!each.isCopy) markAll(journal, network);
-      if (!journal.isCopied) journal.keepPlace();
+      if (!journal.isCopied) journal.recordFileIdentity();
     }),
   );
   const ending =

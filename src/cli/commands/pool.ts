@@ -3,7 +3,7 @@
 import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { descriptionOf, lsk } from '../explore/words.ts';
+import { descriptionOf, lsk } from '../explore/format-rows.ts';
 import type { PoolFlags } from '../flags.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';

@@ -39,8 +39,8 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
     printJson(jsonIn(answer));
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
-    const said = error instanceof Error ? error.message : String(error);
-    throw new ProtocolError('QUERY_REFUSED', {}, `the engine refuses: ${said}`, { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ProtocolError('QUERY_REFUSED', {}, `the engine refuses: ${reason}`, { cause: error });
   } finally {
     engine.close();
   }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
-import { checkNotReplaced } from '../given-file.ts';
+import { checkNotOverwritten } from '../overwrite-check.ts';
 import { createProgress, createStepProgress } from '../progress.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
@@ -15,7 +15,7 @@ import { removeDraftsAtStop } from '../stop-request.ts';
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);
-  checkNotReplaced(file, flags);
+  checkNotOverwritten(file, flags);
   const progress = createStepProgress({ isQuiet: flags.json === true });
   const copied = createSnapshot(place, resolve(file), ({ step, fraction }) => progress.show(step, fraction));
   const { height, blockId, digest } = await copied.finally(() => progress.end());

@@ -17,12 +17,12 @@ import { beginNodeProgram } from '../node-program.ts';
 import { checkPortsFree } from '../ports.ts';
 import type { StartFlags } from '../flags.ts';
 import { defaultProcesses } from '../default-processes.ts';
-import { overStore } from '../over-store.ts';
+import { withDamageReport } from '../damage-report.ts';
 import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
 /**
- * @throws ProtocolError for wrong flags or an obstacle to the start; then nothing was written
+ * @throws ProtocolError for wrong flags, or if the node cannot start; then nothing was written
  */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);
@@ -43,7 +43,7 @@ export async function start(flags: StartFlags): Promise<void> {
 
   const program = beginNodeProgram(config);
   const { metrics, observer } = program;
-  const node = await overStore(chainDirectory({ dataDirectory }), () =>
+  const node = await withDamageReport(chainDirectory({ dataDirectory }), () =>
     startNode({ network, dataDirectory, config, observer, metrics }),
   );
   program.started();

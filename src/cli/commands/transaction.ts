@@ -5,7 +5,7 @@ import { epochMsOf } from '../explore/epoch.ts';
 import { POOL_STATES } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { descriptionOf, lsk, rowLines, timeText, typeName } from '../explore/words.ts';
+import { descriptionOf, lsk, rowLines, timeText, typeName } from '../explore/format-rows.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 

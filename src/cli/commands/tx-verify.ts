@@ -4,16 +4,16 @@ import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { createSigner, type TransactionSigner } from '../../protocol/sign.ts';
 import type { Transaction } from '../../protocol/types.ts';
-import { examine, type Examined } from '../explore/examine.ts';
+import { checkTransaction, type TransactionCheck } from '../explore/check-transaction.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { rowLines } from '../explore/words.ts';
+import { rowLines } from '../explore/format-rows.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { describe } from '../wallet/describe.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { networkAt } from '../wallet/network.ts';
 
-interface Verified extends Examined {
+interface Verified extends TransactionCheck {
   /** Undefined when the document is not a transaction. */
   readonly transaction: Transaction | undefined;
 }
@@ -46,10 +46,10 @@ async function verifyOne(document: unknown, signer: TransactionSigner, source: S
   } catch (error) {
     return { transaction: undefined, faults: [messageOf(error)], missing: undefined };
   }
-  return { transaction, ...(await examine(transaction, signer, source)) };
+  return { transaction, ...(await checkTransaction(transaction, signer, source)) };
 }
 
-function isValid({ faults, missing }: Examined): boolean {
+function isValid({ faults, missing }: TransactionCheck): boolean {
   return faults.length === 0 && missing === undefined;
 }
 

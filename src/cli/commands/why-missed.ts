@@ -1,4 +1,4 @@
-/** `bloomery why missed`: says why a slot has no block. */
+/** `bloomery why missed`: shows the reason why a slot has no block. */
 
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { WhyMissedFlags } from '../flags.ts';

@@ -237,7 +237,7 @@ export class NodeAgent implements NodeControl {
     const engine = this.#parts?.engine;
     // The user skipped these slots by setting the clock, so they do not count as missed.
     engine?.ownSlotOutcomes.skipTo(engine.chain.currentSlot());
-    engine?.forging.look();
+    engine?.forging.check();
   }
 
   get #engine() {

@@ -1,4 +1,4 @@
-/** Runs one node of a devnet as a process of its own. */
+/** Runs one node of a devnet as a separate process. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { agentArguments, startArguments, type PlannedNode } from './plan.ts';
 const AGENT_PROGRAM = fileURLToPath(programBeside(import.meta.url, 'agent-program'));
 
 /** The way in which a process ended. */
-export interface NodeEnd {
+export interface NodeRpcServer {
   /** Short text of the reason. */
   readonly reason: string;
   /** Null when a signal ended the process, or when it could not be started. */
@@ -21,7 +21,7 @@ export interface NodeProcess {
   readonly node: PlannedNode;
   readonly pid: number | undefined;
   /** Resolves when the process has ended. */
-  readonly ended: Promise<NodeEnd>;
+  readonly ended: Promise<NodeRpcServer>;
   isRunning(): boolean;
   /** Asks the process to stop. */
   stop(): void;
@@ -40,7 +40,7 @@ interface NodeProgram {
 }
 
 /**
- * Starts a planned node. The node's output goes to its log file. The node stops by itself when this process ends.
+ * Starts a planned node. The node's output goes to its log file. The node also stops when this process ends.
  *
  * @param entry the executable that runs `bloomery` commands
  */
@@ -71,7 +71,7 @@ function forkNode(
   } finally {
     closeSync(log);
   }
-  const ended = new Promise<NodeEnd>((resolve) => {
+  const ended = new Promise<NodeRpcServer>((resolve) => {
     child.once('error', (error) => resolve({ reason: error.message, exitCode: null }));
     child.once('exit', (exitCode, signal) => {
       resolve({ reason: reasonOf(node.logFile, logStart, exitCode, signal), exitCode });
@@ -99,7 +99,7 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // Each node writes its log to a file of its own.
+      // Each node writes its log to its own file.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
   );

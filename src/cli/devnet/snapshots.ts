@@ -78,7 +78,7 @@ export class Snapshots {
       throw new ProtocolError('SNAPSHOTS_FULL', {}, message);
     }
     const time: TimeState = { setting: timekeeper.setting, mode: timekeeper.mode };
-    return timekeeper.standstill(async () => {
+    return timekeeper.whileFrozen(async () => {
       const nodes = this.#stoppedNodes();
       const draft = this.#folderOf(`.draft-${name}`);
       rmSync(draft, { recursive: true, force: true });
@@ -126,7 +126,7 @@ export class Snapshots {
       const known = this.list().map((each) => each.name);
       throw unknownSnapshot(name, known);
     }
-    return this.#parts.timekeeper.standstill(async () => {
+    return this.#parts.timekeeper.whileFrozen(async () => {
       const nodes = this.#stoppedNodes();
       const running = nodes.flatMap((node) => {
         const link = node.process?.link;

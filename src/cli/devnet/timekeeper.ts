@@ -249,7 +249,7 @@ export class Timekeeper {
    * Runs work while the clocks of the nodes are stopped and no block is forged. Afterwards, `setting` and `mode` have
    * their old values, or the values that the work returns.
    */
-  standstill<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
+  whileFrozen<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
     return this.#queue.run(async () => {
       const before: TimeState = { setting: this.#setting, mode: this.#mode };
       const setting = { kind: 'frozen', atMs: this.nowMs() } as const;

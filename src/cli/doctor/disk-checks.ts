@@ -182,7 +182,7 @@ function brokenPlace(store: Awaited<ReturnType<typeof openSnapshot>>['store']): 
     try {
       const block = store.block(height);
       if (block === undefined) return `there is no block at height ${height}`;
-      if (block.height !== height) return `the block at height ${height} says height ${block.height}`;
+      if (block.height !== height) return `the block stored at height ${height} has the height ${block.height}`;
       if (block !== undefined && above.height > height && above.previousBlockId !== block.id)
         return `block ${above.id} at height ${above.height} does not follow block ${block.id}`;
       above = block;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeAsker } from '../ask-node.ts';
 import type { DiagnosticState, NodeState, PeerVerdictState } from '../node-client.ts';
 import type { RoundConstants } from '../round-length.ts';
-import { earlierHeight, type BlockState, type RecentBlocks } from './standstill.ts';
+import { earlierHeight, type BlockState, type RecentBlocks } from './stale-tip.ts';
 
 export interface NodeRequest {
   readonly url: string;

@@ -6,7 +6,7 @@ import { activeDelegatesOf } from '../round-length.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
 import { ELSEWHERE, judgeAlerts, judgeDiagnostics } from './judge-diagnostics.ts';
 import { CONSENSUS_MIN, LAG_BLOCKS_MAX, readAnswers, type NodeRequest, type NodeAnswers } from './node-answers.ts';
-import { standstillS } from './standstill.ts';
+import { staleTipS } from './stale-tip.ts';
 
 export interface NodeReport {
   readonly isAnswering: boolean;
@@ -89,7 +89,7 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: NodeAnswe
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
   // A node without peers that does not forge only serves its existing chain.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
-  const ageS = standstillS(blocks, state, blockTimeS);
+  const ageS = staleTipS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)
     findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${ageS} s old`));
   // Generation 2 has no finality, so this check is left out.
@@ -106,7 +106,7 @@ function judgePeers({ looks, peers }: NodeAnswers): readonly Finding[] {
   const [other] = others;
   const findings: Finding[] = [];
   if (other !== undefined) {
-    const evidence = `${other.ip}:${other.wsPort ?? '?'} said: ${other.reason}`;
+    const evidence = `${other.ip}:${other.wsPort ?? '?'} reported: ${other.reason}`;
     findings.push(finding('PEERS_OF_OTHER_NETWORK', evidence));
   }
   const connected = peers.filter(({ verdict }) => verdict === 'connected').length;
@@ -141,8 +141,8 @@ function judgeForging(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * Findings while a delegate waits because another node may sign for it. The delegate starts to sign by itself after one
- * of its slots has stayed empty.
+ * Findings while a delegate waits because another node may sign for it. The delegate starts to sign without action of
+ * the operator after one of its slots has stayed empty.
  */
 function judgeElsewhere({ forging }: NodeAnswers): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));

@@ -9,7 +9,7 @@ import type { Shape } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { SourceFlags } from '../flags.ts';
-import { overStore } from '../over-store.ts';
+import { withDamageReport } from '../damage-report.ts';
 
 /** A source answers queries; `base` is its name in messages. */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
@@ -38,7 +38,7 @@ export async function withStoppedNode<T>(
   work: (api: NodeApi, base: string) => Promise<T>,
 ): Promise<T> {
   const place = placeOfData(flags);
-  return overStore(chainDirectory(place), async () => {
+  return withDamageReport(chainDirectory(place), async () => {
     const { api, close } = await openStoppedNode(place);
     try {
       return await work(api, place.dataDirectory);
@@ -56,8 +56,8 @@ function stoppedSource(api: NodeApi, base: string): Source {
       const { status, body } = await answers(`/${path}`);
       const { data, message } = body as { readonly data?: unknown; readonly message?: string };
       if (status !== 200 || data === undefined) {
-        const said = message ?? `status ${status}`;
-        throw new ProtocolError('CHAIN_ANSWER_UNEXPECTED', { base, path, status }, `${base}: ${path}: ${said}`);
+        const reason = message ?? `status ${status}`;
+        throw new ProtocolError('CHAIN_ANSWER_UNEXPECTED', { base, path, status }, `${base}: ${path}: ${reason}`);
       }
       const wrong = shape?.(data);
       if (wrong === undefined) return data as T;

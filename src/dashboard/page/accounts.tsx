@@ -3,15 +3,15 @@
 import type { Account, Transaction, Votes } from '../answers.ts';
 import { balanceSteps } from '../balances.ts';
 import { amountText, BEDDOWS_PER_LSK, countOf, countText, dateText, shareText } from '../format.ts';
-import type { Place } from '../place.ts';
+import type { HashRoute } from '../hash-route.ts';
 import { ACCOUNT_ORDERS, accountsRequest, orderOf } from '../list-requests.ts';
 import { Chart } from './chart.tsx';
-import { Copied, Raw } from './copied.tsx';
+import { Copied, Raw } from './copyable.tsx';
 import { ForgedBlocks } from './delegates.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { GroupsOf } from './group.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './parts.tsx';
+import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './components.tsx';
 import { PAGE_ROWS, pageOf, Pages } from './paging.tsx';
 import { TransactionTable } from './transactions.tsx';
 
@@ -19,22 +19,22 @@ const VOTES_MAX = 101;
 /** Maximum number of transactions in one answer of the node. */
 const STEPS_MAX = 100;
 
-export function Accounts(place: Place) {
-  const { page, filters } = place;
+export function Accounts(route: HashRoute) {
+  const { page, filters } = route;
   const { status, constants } = useLive();
-  const asked = useAnswer<Account[]>(accountsRequest(filters, pageOf(place)), status?.height);
+  const asked = useAnswer<Account[]>(accountsRequest(filters, pageOf(route)), status?.height);
   const isByWealth = orderOf(filters, ACCOUNT_ORDERS) === ACCOUNT_ORDERS[0]?.[0];
   return (
     <>
       <h1>Accounts</h1>
-      <FilterForm place={place} fields={[]} orders={ACCOUNT_ORDERS} />
+      <FilterForm route={route} fields={[]} orders={ACCOUNT_ORDERS} />
       <Answered asked={asked}>
         {(accounts, meta) => (
           <>
             <Table
               caption="Accounts by balance"
-              rows={accounts.map((account, index) => ({ ...account, place: index + 1 }))}
-              sorting={sortingOf(place, ACCOUNT_ORDERS)}
+              rows={accounts.map((account, index) => ({ ...account, rank: index + 1 }))}
+              sorting={sortingOf(route, ACCOUNT_ORDERS)}
               keyOf={({ address }) => address}
               empty="No accounts."
               columns={[
@@ -42,7 +42,7 @@ export function Accounts(place: Place) {
                   // The position is a rank only if the list starts with the richest account.
                   name: isByWealth ? 'Rank' : 'Number',
                   isFigure: true,
-                  cell: ({ place }) => countText((page - 1) * PAGE_ROWS + place),
+                  cell: ({ rank }) => countText((page - 1) * PAGE_ROWS + rank),
                 },
                 {
                   name: 'Address',
@@ -71,7 +71,7 @@ export function Accounts(place: Place) {
                 },
               ]}
             />
-            <Pages place={place} meta={meta} />
+            <Pages route={route} meta={meta} />
           </>
         )}
       </Answered>
@@ -79,8 +79,8 @@ export function Accounts(place: Place) {
   );
 }
 
-export function AccountView(place: Place & { readonly item: string }) {
-  const { item } = place;
+export function AccountView(route: HashRoute & { readonly item: string }) {
+  const { item } = route;
   const { status } = useLive();
   const member = /^[0-9a-f]{64}$/.test(item) ? 'publicKey' : 'address';
   const asked = useAnswer<Account[]>(`accounts?${member}=${encodeURIComponent(item)}`, status?.height);
@@ -92,7 +92,7 @@ export function AccountView(place: Place & { readonly item: string }) {
           account === undefined ? (
             <p class="none">No account {item} has been used yet.</p>
           ) : (
-            <AccountFacts account={account} place={place} />
+            <AccountFacts account={account} route={route} />
           )
         }
       </Answered>
@@ -100,11 +100,11 @@ export function AccountView(place: Place & { readonly item: string }) {
   );
 }
 
-function AccountFacts({ account, place }: { account: Account; place: Place }) {
+function AccountFacts({ account, route }: { account: Account; route: HashRoute }) {
   const { address, publicKey, balance, secondPublicKey, delegate } = account;
   const { status, constants } = useLive();
   const transactions = useAnswer<Transaction[]>(
-    `transactions?senderIdOrRecipientId=${address}&limit=${PAGE_ROWS}&sort=timestamp:desc&after=${place.after}`,
+    `transactions?senderIdOrRecipientId=${address}&limit=${PAGE_ROWS}&sort=timestamp:desc&after=${route.after}`,
     status?.height,
   );
   const votes = useAnswer<Votes>(`votes?address=${address}&limit=${VOTES_MAX}`, status?.height);
@@ -156,7 +156,7 @@ function AccountFacts({ account, place }: { account: Account; place: Place }) {
         {(list, meta) => (
           <>
             <TransactionTable transactions={list} address={address} />
-            <Pages place={place} meta={meta} />
+            <Pages route={route} meta={meta} />
           </>
         )}
       </Answered>

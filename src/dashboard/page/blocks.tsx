@@ -2,9 +2,9 @@
 
 import type { Block, Transaction } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
-import { hashOf, type Place } from '../place.ts';
+import { hashOf, type HashRoute } from '../hash-route.ts';
 import { BLOCK_ORDERS, blocksRequest } from '../list-requests.ts';
-import { Copied, Raw } from './copied.tsx';
+import { Copied, Raw } from './copyable.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { useAnswer, useLive, useRequest } from './hooks.ts';
 import {
@@ -20,7 +20,7 @@ import {
   Table,
   type Column,
   type Sorting,
-} from './parts.tsx';
+} from './components.tsx';
 import { pageOf, Pages } from './paging.tsx';
 import { TransactionTable } from './transactions.tsx';
 
@@ -76,17 +76,17 @@ function amountColumns(blocks: readonly Block[]): readonly Column<Block>[] {
   ];
 }
 
-export function Blocks(place: Place) {
-  const { page, filters } = place;
+export function Blocks(route: HashRoute) {
+  const { page, filters } = route;
   const { status, names } = useLive();
   const keys = new Map([...names].map(([publicKey, name]) => [name, publicKey]));
-  const request = blocksRequest(filters, pageOf(place), (name) => keys.get(name));
+  const request = blocksRequest(filters, pageOf(route), (name) => keys.get(name));
   const asked = useRequest<Block[]>(request, page === 1 ? status?.height : '');
   return (
     <>
       <h1>Blocks</h1>
       <FilterForm
-        place={place}
+        route={route}
         orders={BLOCK_ORDERS}
         fields={[{ name: 'delegate', title: 'Delegate' }]}
         request={request}
@@ -94,8 +94,8 @@ export function Blocks(place: Place) {
       <Answered asked={asked}>
         {(blocks, meta) => (
           <>
-            <BlockTable blocks={blocks} sorting={sortingOf(place, BLOCK_ORDERS)} />
-            <Pages place={place} meta={meta} />
+            <BlockTable blocks={blocks} sorting={sortingOf(route, BLOCK_ORDERS)} />
+            <Pages route={route} meta={meta} />
           </>
         )}
       </Answered>

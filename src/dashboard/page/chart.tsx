@@ -32,10 +32,10 @@ interface ChartProps {
 }
 
 export function Chart({ xs, ys, summary, kind, isFromZero = false, endX }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (element === null) return undefined;
     const draw = (): void => {
       plot.current?.destroy();
@@ -57,7 +57,7 @@ export function Chart({ xs, ys, summary, kind, isFromZero = false, endX }: Chart
   useEffect(() => plot.current?.setData(dataOf(xs, ys, endX)));
   return (
     <figure class="chart">
-      <div ref={place} role="img" aria-label={summary} />
+      <div ref={container} role="img" aria-label={summary} />
       <figcaption class="quiet">{summary}</figcaption>
     </figure>
   );

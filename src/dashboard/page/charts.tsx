@@ -3,17 +3,17 @@
 import type { ComponentChildren } from 'preact';
 import type { History, HistoryPoint } from '../answers.ts';
 import { countOf, countText } from '../format.ts';
-import { hashOf, type Place } from '../place.ts';
+import { hashOf, type HashRoute } from '../hash-route.ts';
 import { Chart, EmptyChart } from './chart.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Answered } from './parts.tsx';
+import { Answered } from './components.tsx';
 
 const SPANS = [
   ['hour', 'Last hour'],
   ['day', 'Last day'],
 ] as const;
 
-export function Charts({ filters }: Place) {
+export function Charts({ filters }: HashRoute) {
   const { status } = useLive();
   const span = filters['span'] === 'day' ? 'day' : 'hour';
   const asked = useAnswer<History>(`node/history?span=${span}`, status?.height);

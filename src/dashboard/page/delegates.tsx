@@ -2,14 +2,14 @@
 
 import type { Block, Delegate, Earnings, Voters } from '../answers.ts';
 import { amountText, countOf, countText, percentText, productivityOf, resultText } from '../format.ts';
-import type { Place } from '../place.ts';
+import type { HashRoute } from '../hash-route.ts';
 import { DELEGATE_ORDERS, delegatesRequest, orderOf } from '../list-requests.ts';
 import { BlockTable } from './blocks.tsx';
-import { Copied, Raw } from './copied.tsx';
+import { Copied, Raw } from './copyable.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { NextSlot } from './forging.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './parts.tsx';
+import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './components.tsx';
 import { pageOf, Pages } from './paging.tsx';
 import { LastRounds } from './rounds.tsx';
 
@@ -19,11 +19,11 @@ const ACTIVE_DELEGATES = 101;
 const PAGE_DELEGATES = 101;
 const VOTERS_SHOWN = 25;
 
-export function Delegates(place: Place) {
-  const { page, filters } = place;
+export function Delegates(route: HashRoute) {
+  const { page, filters } = route;
   const { status, constants } = useLive();
   const active = constants?.activeDelegates ?? ACTIVE_DELEGATES;
-  const asked = useAnswer<Delegate[]>(delegatesRequest(filters, pageOf(place, PAGE_DELEGATES)), status?.height);
+  const asked = useAnswer<Delegate[]>(delegatesRequest(filters, pageOf(route, PAGE_DELEGATES)), status?.height);
   const isByRank = orderOf(filters, DELEGATE_ORDERS) === DELEGATE_ORDERS[0]?.[0];
   const isWhole = page === 1 && Object.keys(filters).length === 0;
   return (
@@ -32,7 +32,7 @@ export function Delegates(place: Place) {
       <p class="quiet">The first {active} by votes forge; the others stand by.</p>
       {isWhole && <LastRounds activeDelegates={active} />}
       <FilterForm
-        place={place}
+        route={route}
         fields={[{ name: 'name', title: 'Name', example: 'part of it' }]}
         orders={DELEGATE_ORDERS}
       />
@@ -43,7 +43,7 @@ export function Delegates(place: Place) {
               caption="Delegates by rank"
               rows={delegates}
               isBelowLine={({ rank }) => isByRank && rank !== null && rank === active + 1}
-              sorting={sortingOf(place, DELEGATE_ORDERS)}
+              sorting={sortingOf(route, DELEGATE_ORDERS)}
               keyOf={({ username }) => username}
               empty={isWhole ? 'No delegates.' : 'No such delegates.'}
               columns={[
@@ -138,7 +138,7 @@ export function Delegates(place: Place) {
                 },
               ]}
             />
-            <Pages place={place} meta={meta} />
+            <Pages route={route} meta={meta} />
           </>
         )}
       </Answered>

@@ -2,7 +2,7 @@
 
 import { descriptionOf, targetsOf, type Described, type Part } from '../descriptions.ts';
 import { useLive } from './hooks.ts';
-import { Go, Id } from './parts.tsx';
+import { Go, Id } from './components.tsx';
 
 export function Description({ transaction }: { transaction: Described }) {
   return (

@@ -4,10 +4,10 @@ import { useState } from 'preact/hooks';
 import type { Account } from '../answers.ts';
 import { transferOf, type KnownAccount } from '../devnet.ts';
 import { amountText } from '../format.ts';
-import { sendRequest } from './ask.ts';
+import { sendRequest } from './api-requests.ts';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { ChoiceField, operate, Operation, TextField, useOperations } from './operations.tsx';
-import { BlockLink, Id } from './parts.tsx';
+import { BlockLink, Id } from './components.tsx';
 
 interface Funded {
   readonly address: string;

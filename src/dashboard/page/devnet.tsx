@@ -5,7 +5,7 @@ import { actionsFor, type Devnet, type DevnetNode, type MiningMode, type NodeAct
 import { countOf, countText, dateText } from '../format.ts';
 import { useAnswer, useLive } from './hooks.ts';
 import { ChoiceField, operate, Operation, TextField, useOperations, type PartProps } from './operations.tsx';
-import { Answered, BlockLink, Facts, Table } from './parts.tsx';
+import { Answered, BlockLink, Facts, Table } from './components.tsx';
 import { Faucet, Send } from './devnet-funds.tsx';
 import { Links } from './devnet-links.tsx';
 

@@ -4,7 +4,7 @@ import type { Diagnostic } from '../answers.ts';
 import { runsOf, type Run } from '../diagnostics.ts';
 import { countText, dateText, sinceText } from '../format.ts';
 import { useLive, useNow } from './hooks.ts';
-import { More, Table } from './parts.tsx';
+import { More, Table } from './components.tsx';
 
 export function Diagnostics() {
   const { diagnostics } = useLive();

@@ -4,9 +4,9 @@
  */
 
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { hashOf, type Filters, type Place } from '../place.ts';
+import { hashOf, type Filters, type HashRoute } from '../hash-route.ts';
 import { orderOf, type ListRequest, type Order } from '../list-requests.ts';
-import type { Sorting } from './parts.tsx';
+import type { Sorting } from './components.tsx';
 
 /** A field of the form: a text field, or a choice if it has options. */
 export interface Field {
@@ -19,16 +19,16 @@ export interface Field {
   readonly isShort?: true;
 }
 
-/** Id of the paragraph that says why a field is wrong. */
+/** Id of the paragraph with the fault of a field. */
 const PROBLEM = 'filter-problem';
 
 export function FilterForm({
-  place: { view, filters },
+  route: { view, filters },
   fields,
   orders,
   request,
 }: {
-  place: Place;
+  route: HashRoute;
   fields: readonly Field[];
   orders: readonly Order[];
   /** The request that the filters make. If a field is wrong, the form marks it and shows the reason. */
@@ -127,7 +127,7 @@ function Choice({
 }
 
 /** Returns the order of a list and the function that changes it, for the heads of the table's columns. */
-export function sortingOf({ view, filters }: Place, orders: readonly Order[]): Sorting {
+export function sortingOf({ view, filters }: HashRoute, orders: readonly Order[]): Sorting {
   return {
     orders,
     current: orderOf(filters, orders),

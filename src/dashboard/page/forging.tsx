@@ -7,9 +7,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Delegate, Earnings, ForgingDelegate } from '../answers.ts';
 import { countText, dateText, productivityOf, resultText, sinceText, timeText, untilText } from '../format.ts';
 import { nextSlotsOf, roundOf } from '../round.ts';
-import { ask, AskFailed, sendRequest, type Answer } from './ask.ts';
+import { ask, AskFailed, sendRequest, type Answer } from './api-requests.ts';
 import { useAsked, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
-import { Amount, DelegateLink, Table } from './parts.tsx';
+import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
  * Maximum number of delegates that need a request each. The page requests delegates beyond the first 101, and the

@@ -3,7 +3,7 @@
 import { hasFinality, type Group, type Transaction } from '../answers.ts';
 import { countOf } from '../format.ts';
 import { useAnswer, useLive } from './hooks.ts';
-import { Facts, Id } from './parts.tsx';
+import { Facts, Id } from './components.tsx';
 
 function GroupFacts({ title, group }: { title: string; group: Group }) {
   return (

@@ -2,10 +2,10 @@
 
 import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { placeOfHash, type Place } from '../place.ts';
+import { routeOfHash, type HashRoute } from '../hash-route.ts';
 import type { ListRequest } from '../list-requests.ts';
 import { roundSlots, type Round } from '../round.ts';
-import { ask, AskFailed, type Answer } from './ask.ts';
+import { ask, AskFailed, type Answer } from './api-requests.ts';
 import { Live, type LiveState } from './live.ts';
 
 export const LiveContext = createContext(new Live());
@@ -54,14 +54,14 @@ export function useSlotStart(): (slot: number) => number {
   return (slot) => epochMs + slot * blockTimeS * 1000;
 }
 
-export function usePlace(): Place {
+export function useRoute(): HashRoute {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const changed = (): void => setHash(location.hash);
     addEventListener('hashchange', changed);
     return () => removeEventListener('hashchange', changed);
   }, []);
-  return placeOfHash(hash);
+  return routeOfHash(hash);
 }
 
 /** True while the content of an element is wider than the element. The result is updated when either width changes. */
@@ -81,7 +81,7 @@ export function useOverflow(element: RefObject<HTMLElement>): boolean {
 export type RequestState<Data> =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'failed'; readonly reason: string; readonly status: number | undefined }
-  /** No request was sent, because a field of the form is wrong. The form says so. */
+  /** No request was sent, because a field of the form is wrong. The form shows the fault. */
   | { readonly kind: 'notSent' }
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 

@@ -17,8 +17,8 @@ import type {
 } from '../answers.ts';
 import { isConnected } from '../answers.ts';
 import { hasGap, withAnswered, withApplied } from '../block-list.ts';
-import { steadyLag, steadyPercent, withSample, type Sample } from '../steady.ts';
-import { ask, askIfAllowed } from './ask.ts';
+import { smoothedLag, smoothedPercent, withSample, type Sample } from '../smoothing.ts';
+import { ask, askIfAllowed } from './api-requests.ts';
 
 export interface NodeRow {
   readonly origin: string;
@@ -142,7 +142,7 @@ export class Live {
   async #loadStatus(): Promise<void> {
     const { data: status } = await ask<Status>('node/status');
     const consensus = this.#steadyConsensus(location.origin, status);
-    const lag = steadyLag(this.#samples.get(location.origin) ?? []);
+    const lag = smoothedLag(this.#samples.get(location.origin) ?? []);
     const heardAtMs = Date.now();
     this.#set({ status, consensus, lag, heardAtMs, clockAheadMs: status.currentTime - heardAtMs });
   }
@@ -206,7 +206,7 @@ export class Live {
     const sample = { atMs: Date.now(), percent: consensus, lag: Math.max(0, networkHeight - height) };
     const samples = withSample(this.#samples.get(origin) ?? [], sample);
     this.#samples.set(origin, samples);
-    return steadyPercent(samples);
+    return smoothedPercent(samples);
   }
 
   #follow(): void {

@@ -2,7 +2,7 @@
 
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { hashOf, type Place, type View } from '../place.ts';
+import { hashOf, type HashRoute, type View } from '../hash-route.ts';
 import { shortText, softwareVersionOf, timeText } from '../format.ts';
 import { Accounts, AccountView } from './accounts.tsx';
 import { Blocks, BlockView } from './blocks.tsx';
@@ -10,8 +10,8 @@ import { Charts } from './charts.tsx';
 import { Delegates, DelegateView } from './delegates.tsx';
 import { DevnetControls, isControlled } from './devnet.tsx';
 import { Forging } from './forging.tsx';
-import { Glance } from './glance.tsx';
-import { LiveContext, useLive, usePlace } from './hooks.ts';
+import { Glance } from './overview.tsx';
+import { LiveContext, useLive, useRoute } from './hooks.ts';
 import { Live } from './live.ts';
 import { Nodes } from './nodes.tsx';
 import { Diagnostics } from './diagnostics.tsx';
@@ -46,14 +46,14 @@ const ONE_OF: Readonly<Record<View, string>> = {
 };
 
 function Dashboard() {
-  const place = usePlace();
+  const route = useRoute();
   const { status, nodes, forging, diagnostics } = useLive();
   const main = useRef<HTMLElement>(null);
   const nav = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useScrollMemory();
   const height = status?.height;
-  const title = place.item === undefined ? TITLES[place.view] : `${ONE_OF[place.view]} ${shortText(place.item)}`;
+  const title = route.item === undefined ? TITLES[route.view] : `${ONE_OF[route.view]} ${shortText(route.item)}`;
   useEffect(() => {
     document.title = `${title}${height === undefined ? '' : ` · ${height}`} · Bloomery`;
   }, [title, height]);
@@ -61,18 +61,18 @@ function Dashboard() {
     // The focus moves to the new title, so that a screen reader announces the change of the view.
     if (!isFirst.current) focusOn(main.current?.querySelector('h1') ?? main.current);
     isFirst.current = false;
-  }, [place.view, place.item, place.after]);
+  }, [route.view, route.item, route.after]);
   const hidden = new Set<View>([
     ...(nodes.length > 1 ? [] : ['nodes' as const]),
     ...(forging === undefined ? ['forging' as const] : []),
     ...(diagnostics === undefined ? ['diagnostics' as const] : []),
     ...(isControlled() ? [] : ['devnet' as const]),
   ]);
-  const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === place.view);
+  const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === route.view);
   useEffect(() => {
     // The effect also runs when other links appear, because new links can push the present link out of a narrow screen.
     centreIn(nav.current, nav.current?.querySelector('[aria-current]'));
-  }, [place.view, views.length]);
+  }, [route.view, views.length]);
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => skipTo(event, main.current)}>
@@ -87,7 +87,7 @@ function Dashboard() {
         <Connection />
         <nav ref={nav} aria-label="Views">
           {views.map((view) => (
-            <a key={view} href={hashOf(view)} {...(view === place.view ? { 'aria-current': 'page' } : {})}>
+            <a key={view} href={hashOf(view)} {...(view === route.view ? { 'aria-current': 'page' } : {})}>
               {TITLES[view]}
             </a>
           ))}
@@ -95,7 +95,7 @@ function Dashboard() {
       </header>
       <main id="content" ref={main} tabIndex={-1}>
         <Lost />
-        <Shown place={place} />
+        <Shown route={route} />
       </main>
       <Footer />
     </>
@@ -124,27 +124,27 @@ function skipTo(event: Event, target: HTMLElement | null): void {
   target?.focus();
 }
 
-function Shown({ place }: { place: Place }) {
-  const { view, item } = place;
+function Shown({ route }: { route: HashRoute }) {
+  const { view, item } = route;
   switch (view) {
     case 'glance':
       return <Glance />;
     case 'blocks':
-      return item === undefined ? <Blocks {...place} /> : <BlockView item={item} />;
+      return item === undefined ? <Blocks {...route} /> : <BlockView item={item} />;
     case 'transactions':
-      return item === undefined ? <Transactions {...place} /> : <TransactionView item={item} />;
+      return item === undefined ? <Transactions {...route} /> : <TransactionView item={item} />;
     case 'pool':
       return <Pool />;
     case 'accounts':
-      return item === undefined ? <Accounts {...place} /> : <AccountView {...place} item={item} />;
+      return item === undefined ? <Accounts {...route} /> : <AccountView {...route} item={item} />;
     case 'delegates':
-      return item === undefined ? <Delegates {...place} /> : <DelegateView item={item} />;
+      return item === undefined ? <Delegates {...route} /> : <DelegateView item={item} />;
     case 'peers':
       return <Peers />;
     case 'nodes':
       return <Nodes />;
     case 'charts':
-      return <Charts {...place} />;
+      return <Charts {...route} />;
     case 'forging':
       return <Forging />;
     case 'diagnostics':
@@ -154,11 +154,11 @@ function Shown({ place }: { place: Place }) {
   }
 }
 
-/** Says that the figures are old. The page keeps them visible when the node does not answer. */
+/** A note that the figures are old. The page keeps them visible when the node does not answer. */
 function Lost() {
   const { connection, heardAtMs } = useLive();
   if (connection !== 'lost') return null;
-  const since = heardAtMs === undefined ? '' : ` What you see is from ${timeText(heardAtMs)} UTC.`;
+  const since = heardAtMs === undefined ? '' : ` The page shows the state of ${timeText(heardAtMs)} UTC.`;
   return (
     <p class="alert" role="alert">
       The node does not answer; it is asked again every few seconds.{since}

@@ -2,10 +2,10 @@
 
 import { hasFinality, type Reader } from '../answers.ts';
 import { countText, sinceText } from '../format.ts';
-import { nodeStateOf, type NodeState } from '../steady.ts';
+import { nodeStateOf, type NodeState } from '../smoothing.ts';
 import { useLive, useNow } from './hooks.ts';
 import type { NodeRow } from './live.ts';
-import { BlockLink, Table, type Column } from './parts.tsx';
+import { BlockLink, Table, type Column } from './components.tsx';
 
 const FINALIZED: Column<NodeRow> = {
   name: 'Finalized',

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Devnet } from '../devnet.ts';
-import { AskFailed, sendRequest } from './ask.ts';
+import { AskFailed, sendRequest } from './api-requests.ts';
 
 /** Properties of each part of the page. */
 export interface PartProps {

@@ -1,24 +1,24 @@
 /** Pages of a list. A page begins at a cursor of the node, so new blocks do not shift it. */
 
 import { countText } from '../format.ts';
-import { hashOf, type Place } from '../place.ts';
+import { hashOf, type HashRoute } from '../hash-route.ts';
 import type { PageOfList } from '../list-requests.ts';
-import type { ListMeta } from './ask.ts';
+import type { ListMeta } from './api-requests.ts';
 
 /** Number of rows on a page. */
 export const PAGE_ROWS = 25;
 
-/** Returns the page of a place as parameters for a request to the node. */
-export function pageOf({ after }: Pick<Place, 'after'>, limit = PAGE_ROWS): PageOfList {
+/** Returns the page of a route as parameters for a request to the node. */
+export function pageOf({ after }: Pick<HashRoute, 'after'>, limit = PAGE_ROWS): PageOfList {
   return { limit, after };
 }
 
 /** Shows links to the first, the previous and the next page. A list of one page has no links. */
 export function Pages({
-  place: { view, item, filters, page, after },
+  route: { view, item, filters, page, after },
   meta: { next },
 }: {
-  place: Place;
+  route: HashRoute;
   meta: ListMeta;
 }) {
   const isFirst = after === '';

@@ -3,9 +3,9 @@
 import type { Peer, PeerVerdict } from '../answers.ts';
 import { isConnected } from '../answers.ts';
 import { countText, dateText } from '../format.ts';
-import { BEHIND_BLOCKS_MIN } from '../steady.ts';
+import { BEHIND_BLOCKS_MIN } from '../smoothing.ts';
 import { useAnswer, useLive } from './hooks.ts';
-import { Answered, Table } from './parts.tsx';
+import { Answered, Table } from './components.tsx';
 
 export function PeerTable({ peers }: { peers: readonly Peer[] }) {
   const { status } = useLive();

@@ -3,10 +3,10 @@
 import type { Signers, Transaction } from '../answers.ts';
 import { countOf } from '../format.ts';
 import { POOL_STATES, waitsFor, type PoolState } from '../pool.ts';
-import { ask, type Answer } from './ask.ts';
+import { ask, type Answer } from './api-requests.ts';
 import { Description } from './description.tsx';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
-import { Age, Amount, Answered, Id, More, Table } from './parts.tsx';
+import { Age, Amount, Answered, Id, More, Table } from './components.tsx';
 
 /**
  * Maximum number of transactions that the page shows of each queue. Of further transactions, the page shows only the

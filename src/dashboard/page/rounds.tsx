@@ -3,10 +3,10 @@
 import type { Block } from '../answers.ts';
 import { countOf, countText } from '../format.ts';
 import { pastRounds, unknownSlots, type PastRound, type PastSlot } from '../past-rounds.ts';
-import { hashOf } from '../place.ts';
-import { ask, askIfAllowed, type Answer } from './ask.ts';
+import { hashOf } from '../hash-route.ts';
+import { ask, askIfAllowed, type Answer } from './api-requests.ts';
 import { useAsked, useLive } from './hooks.ts';
-import { Answered, Go } from './parts.tsx';
+import { Answered, Go } from './components.tsx';
 
 const ROUNDS_SHOWN = 4;
 const PAGE_BLOCKS = 100;

@@ -6,9 +6,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Account, Block, Delegate, Transaction } from '../answers.ts';
 import { countText } from '../format.ts';
-import { hashOf, VIEWS } from '../place.ts';
+import { hashOf, VIEWS } from '../hash-route.ts';
 import { soughtOf, type Sought } from '../search.ts';
-import { ask } from './ask.ts';
+import { ask } from './api-requests.ts';
 import { findWaiting } from './pool.tsx';
 
 /** Pause in milliseconds after the last key, before the search is sent. */
@@ -87,7 +87,7 @@ export function Search() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined || suggestions.length === 0) return;
     event.preventDefault();
-    // The arrow keys move through the suggestions and one further place, the text itself.
+    // The arrow keys move through the suggestions and one further entry, the text itself.
     const places = suggestions.length + 1;
     choose(((chosen + 1 + step + places) % places) - 1);
   };

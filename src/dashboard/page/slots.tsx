@@ -1,7 +1,7 @@
 /** Shows the slots of the present round as squares. The arrow keys move the focus between the squares. */
 
 import { useRef, useState } from 'preact/hooks';
-import { hashOf } from '../place.ts';
+import { hashOf } from '../hash-route.ts';
 import { countOf } from '../format.ts';
 import type { RoundSlot } from '../round.ts';
 import { useLive, useRound } from './hooks.ts';

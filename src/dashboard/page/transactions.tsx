@@ -2,11 +2,11 @@
 
 import { hasFinality, type Transaction } from '../answers.ts';
 import { amountText, countOf, typeText } from '../format.ts';
-import type { Place } from '../place.ts';
+import type { HashRoute } from '../hash-route.ts';
 import { waitsFor } from '../pool.ts';
 import { KINDS, TRANSACTION_ORDERS, transactionsRequest } from '../list-requests.ts';
-import { ask, type Answer } from './ask.ts';
-import { Copied, Raw } from './copied.tsx';
+import { ask, type Answer } from './api-requests.ts';
+import { Copied, Raw } from './copyable.tsx';
 import { Description, Targets } from './description.tsx';
 import { FilterForm, sortingOf, type Field } from './filters.tsx';
 import { OwnGroup } from './group.tsx';
@@ -26,7 +26,7 @@ import {
   Table,
   type Column,
   type Sorting,
-} from './parts.tsx';
+} from './components.tsx';
 
 /**
  * @param props.address account whose transactions are listed; sent amounts then have a minus sign and received amounts
@@ -125,11 +125,11 @@ const FIELDS: readonly Field[] = [
   { name: 'text', title: 'Text' },
 ];
 
-export function Transactions(place: Place) {
-  const { page, filters } = place;
+export function Transactions(route: HashRoute) {
+  const { page, filters } = route;
   const { status, arrivals, constants } = useLive();
   const request =
-    constants === undefined ? { path: '' } : transactionsRequest(filters, pageOf(place), hasFinality(constants));
+    constants === undefined ? { path: '' } : transactionsRequest(filters, pageOf(route), hasFinality(constants));
   const asked = useRequest<Transaction[]>(request, page === 1 ? status?.height : '');
   const isWhole = page === 1 && Object.keys(filters).length === 0;
   return (
@@ -142,13 +142,13 @@ export function Transactions(place: Place) {
           <h2>In the chain</h2>
         </>
       )}
-      <FilterForm place={place} fields={FIELDS} orders={TRANSACTION_ORDERS} request={request} />
+      <FilterForm route={route} fields={FIELDS} orders={TRANSACTION_ORDERS} request={request} />
       <Answered asked={asked}>
         {(transactions, meta) => (
           <>
             {!isWhole && meta.count !== undefined && <p class="quiet">{countOf(meta.count, 'transaction')}</p>}
-            <TransactionTable transactions={transactions} sorting={sortingOf(place, TRANSACTION_ORDERS)} />
-            <Pages place={place} meta={meta} />
+            <TransactionTable transactions={transactions} sorting={sortingOf(route, TRANSACTION_ORDERS)} />
+            <Pages route={route} meta={meta} />
           </>
         )}
       </Answered>

@@ -8,7 +8,7 @@
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** The advance of each clock between two calls of `look`. Only `setMs` may be negative. */
+/** The advance of each clock between two calls of `read`. Only `setMs` may be negative. */
 export interface Passage {
   /** Time in milliseconds for which the machine ran. */
   readonly ranMs: number;
@@ -29,8 +29,8 @@ export interface ClockWatchDependencies {
   /** The clocks that cannot be set; undefined if the node knows no such clock on this system. */
   readonly times: ProcessTimes | undefined;
   /**
-   * Called when the clock was set. `byMs` is undefined if the node cannot tell whether the clock was set or the machine
-   * slept.
+   * Called when the clock was set. `byMs` is undefined if the node cannot determine whether the clock was set or the
+   * machine slept.
    */
   readonly clockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
@@ -54,7 +54,7 @@ const SET_MS_MIN = 2000;
  */
 const SLEPT_MS_MIN = 1000;
 /**
- * If the machine ran for at least this time between two calls of `look`, the second call counts as late. The usual time
+ * If the machine ran for at least this time between two calls of `read`, the second call counts as late. The usual time
  * between two calls is one second.
  */
 const LATE_MS_MIN = 2000;
@@ -79,7 +79,7 @@ export class ClockWatch {
    * Reads the clocks, and returns their advance since the last call; undefined for the first call. Writes a log line if
    * the clock was set or the machine slept.
    */
-  look(): Passage | undefined {
+  read(): Passage | undefined {
     const now = this.#read();
     if (now === undefined) return undefined;
     const last = this.#last;
@@ -132,7 +132,7 @@ export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
 }
 
 /**
- * Returns the part of a log message that explains why slots passed between two calls of `look`; undefined if the clocks
+ * Returns the part of a log message that explains why slots passed between two calls of `read`; undefined if the clocks
  * show no cause.
  */
 export function causeOf({ ranMs, processorMs, sleptMs, setMs }: Passage): string | undefined {

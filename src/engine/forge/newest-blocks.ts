@@ -11,7 +11,7 @@ import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
  * Maximum number of headers that one call reads, which takes some hundredths of a second. The next call of the
  * scheduler comes within a second.
  */
-const HEADERS_PER_LOOK = 5000;
+const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;
 
 /** The part of the chain that is searched. */
@@ -57,7 +57,7 @@ export class NewestBlocks {
     for (let read = 0; known() === undefined && this.#searchedTo > GENESIS_HEIGHT; read += 1) {
       const lowest = state.header(this.#searchedTo);
       if (lowest !== undefined && lowest.timestamp <= sinceS) break;
-      if (read >= HEADERS_PER_LOOK) return 'unknown';
+      if (read >= HEADERS_PER_STEP) return 'unknown';
       this.#searchedTo -= 1;
       addNewest(this.#below, state, this.#searchedTo);
     }

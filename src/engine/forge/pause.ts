@@ -5,13 +5,13 @@ import type { ForgingPause } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { momentMs } from '../../protocol/slots.ts';
 import type { Chain } from '../chain.ts';
-import type { Obstacle } from '../disk-watch.ts';
+import type { NotReady } from '../disk-watch.ts';
 
 export interface PauseDependencies {
   readonly chain: Pick<Chain, 'rules' | 'tip'>;
   /** The clock that determines the present slot. */
   readonly clock: Pick<Clock, 'nowMs'>;
-  readonly obstacle: () => Obstacle | undefined;
+  readonly notReady: () => NotReady | undefined;
   readonly observer: Observer;
 }
 
@@ -37,18 +37,18 @@ export class Pause {
    *
    * @param hasDelegates whether forging of a delegate is switched on
    */
-  look(hasDelegates: boolean): void {
+  update(hasDelegates: boolean): void {
     this.#logClock();
     if (hasDelegates) this.now();
   }
 
   now(): ForgingPause | undefined {
-    const obstacle = this.#clockObstacle() ?? this.#dependencies.obstacle();
-    if (obstacle === undefined) {
+    const notReady = this.#clockFault() ?? this.#dependencies.notReady();
+    if (notReady === undefined) {
       this.#since = undefined;
       return undefined;
     }
-    const { reason, cause, writesFailSinceMs } = obstacle;
+    const { reason, cause, writesFailSinceMs } = notReady;
     // The numbers in a reason may change while the reason stays the same.
     const kind = cause ?? reason.replace(/\d+/g, '');
     if (this.#since?.kind !== kind) this.#since = { kind, sinceMs: this.#dependencies.clock.nowMs() };
@@ -69,7 +69,7 @@ export class Pause {
    * The node refuses blocks of future slots. The newest block can therefore have a future slot only if the clock was
    * set back.
    */
-  #clockObstacle(): Obstacle | undefined {
+  #clockFault(): NotReady | undefined {
     if (this.#behindMs() < BEHIND_MS_MIN) return undefined;
     const seconds = Math.ceil(this.#behindMs() / 1000);
     const reason = `the clock shows a time ${seconds} s before the newest block: it was set back, or was fast before: ${SET_IT}`;
@@ -78,14 +78,14 @@ export class Pause {
 
   #logClock(): void {
     const { chain, clock, observer } = this.#dependencies;
-    const obstacle = this.#clockObstacle();
+    const notReady = this.#clockFault();
     const { height, timestamp } = chain.tip.header;
-    if (obstacle !== undefined && this.#behindSinceMs === undefined) {
+    if (notReady !== undefined && this.#behindSinceMs === undefined) {
       this.#behindSinceMs = clock.nowMs();
       const blockTime = new Date(momentMs(timestamp, chain.rules.params)).toISOString();
       const message =
         'the clock is behind the newest block: the node neither forges nor accepts blocks until the clock is right';
-      observer.log('warn', 'CLOCK_BEHIND_TIP', message, { height, blockTime, reason: obstacle.reason });
+      observer.log('warn', 'CLOCK_BEHIND_TIP', message, { height, blockTime, reason: notReady.reason });
     } else if (this.#behindSinceMs !== undefined && this.#behindMs() <= 0) {
       this.#behindSinceMs = undefined;
       observer.log('info', 'CLOCK_REACHED_TIP', 'the clock has reached the newest block again: the node continues', {

@@ -14,17 +14,17 @@ import type { TipView } from '../../protocol/rules.ts';
 import { momentMs, slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
-import type { Obstacle } from '../disk-watch.ts';
+import type { NotReady } from '../disk-watch.ts';
 import type { TransactionPool } from '../pool/pool.ts';
 import { ClockWatch } from './clock-watch.ts';
-import { SigningGuard, type Waiting } from './guard.ts';
+import { DoubleForgingGuard, type Waiting } from './double-forging-guard.ts';
 import { Pause } from './pause.ts';
-import { Refusals, type ForgingSlot } from './refusals.ts';
+import { MissedSlotLog, type ForgingSlot } from './missed-slot-log.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
 /**
- * Maximum time in milliseconds between two calls of `look`. The scheduler notices a change of the clock within this
+ * Maximum time in milliseconds between two calls of `check`. The scheduler notices a change of the clock within this
  * time.
  */
 const SLEEP_MS_MAX = 1000;
@@ -61,7 +61,7 @@ export interface ForgingDependencies {
   readonly riskDoubleForging: boolean;
   readonly witnesses: TipCheckDependencies['witnesses'];
   /** Returns the reason why no delegate may forge now; undefined if forging is possible. */
-  readonly obstacle: () => Obstacle | undefined;
+  readonly notReady: () => NotReady | undefined;
   /**
    * Returns the Unix time in milliseconds until which forging waits for a better chain that a peer claims to have. If
    * the time has passed, forging does not wait.
@@ -71,15 +71,15 @@ export interface ForgingDependencies {
 
 export class ForgingScheduler {
   readonly #dependencies: ForgingDependencies;
-  readonly #guard: SigningGuard;
+  readonly #guard: DoubleForgingGuard;
   readonly #tipCheck: TipCheck;
   readonly #keys = new Map<PublicKey, KeyPair>();
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
-  /** Whether the scheduler must look again after the current attempt, because of an event during the attempt. */
-  #isLookWanted = false;
-  readonly #refusals: Refusals;
+  /** Whether the scheduler must check again after the current attempt, because of an event during the attempt. */
+  #isCheckWanted = false;
+  readonly #missedSlots: MissedSlotLog;
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
@@ -91,13 +91,13 @@ export class ForgingScheduler {
     const clock = dependencies.processClock ?? dependencies.clock;
     const isEnabled = (publicKey: PublicKey): boolean => this.#keys.has(publicKey);
     this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled });
-    this.#guard = new SigningGuard({ ...dependencies, tipCheck: this.#tipCheck });
-    this.#refusals = new Refusals(dependencies);
+    this.#guard = new DoubleForgingGuard({ ...dependencies, tipCheck: this.#tipCheck });
+    this.#missedSlots = new MissedSlotLog(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
     this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times });
     this.#pause = new Pause({
       ...dependencies,
-      obstacle: () => dependencies.obstacle() ?? journalObstacle(this.#journalFailsSinceMs),
+      notReady: () => dependencies.notReady() ?? journalNotReady(this.#journalFailsSinceMs),
     });
   }
 
@@ -143,26 +143,26 @@ export class ForgingScheduler {
     // A block that arrives in our slot may be the late block that the scheduler waits for.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
-        if (origin === 'received') this.look();
+        if (origin === 'received') this.check();
       },
     });
-    this.look();
+    this.check();
   }
 
   /**
    * Checks at once whether a delegate of this node can forge in the current slot. Other modules call this method when
-   * an obstacle to forging ends.
+   * forging becomes ready again.
    */
-  look(): void {
+  check(): void {
     if (this.#attempt === undefined) this.#wake();
-    // The scheduler must look again, because the running attempt may have read the state before this call.
-    else this.#isLookWanted = true;
+    // The scheduler must check again, because the running attempt may have read the state before this call.
+    else this.#isCheckWanted = true;
   }
 
   /**
    * Forges in the current slot at once if the slot is ours. This method does not wait for the late block of an earlier
-   * slot. This method ignores `isHeld` and obstacles such as missing peers. This method still respects the signing
-   * journal and the state of the disk.
+   * slot. This method ignores `isHeld` and `notReady`, for example missing peers. This method still respects the
+   * signing journal and the state of the disk.
    *
    * @returns the block; undefined if the slot is not ours or has a block already, or if the delegate may not sign
    * @throws BlockRejected if the rules refuse the block
@@ -181,75 +181,76 @@ export class ForgingScheduler {
     this.#timer?.cancel();
     await this.#attempt;
     // No delegate of this node will use the current slot, so the scheduler can log the reason now.
-    this.#refusals.logPending();
+    this.#missedSlots.logPending();
   }
 
   #wake(): void {
     if (this.#stopped) return;
     this.#timer?.cancel();
-    this.#isLookWanted = false;
-    const lookedMs = this.#dependencies.clock.nowMs();
+    this.#isCheckWanted = false;
+    const checkedMs = this.#dependencies.clock.nowMs();
     this.#attempt = this.#tryToForge()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
         const found = this.#dependencies.chain.disk.checkWritable();
         const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
-        this.#refusals.logFailure(code, { reason: messageOf(error), ...since });
+        this.#missedSlots.logFailure(code, { reason: messageOf(error), ...since });
       })
       .finally(() => {
         this.#attempt = undefined;
-        if (this.#isLookWanted) this.#wake();
-        else this.#arm(lookedMs);
+        if (this.#isCheckWanted) this.#wake();
+        else this.#arm(checkedMs);
       });
   }
 
   /**
-   * Sets the timer for the next moment at which the scheduler must look. This method computes all moments from the time
-   * of the last look. If a moment has passed since the last look, the scheduler looks again at once.
+   * Sets the timer for the next moment at which the scheduler must check. This method computes all moments from the
+   * time of the last check. If a moment has passed since the last check, the scheduler checks again at once.
    */
-  #arm(lookedMs: number): void {
+  #arm(checkedMs: number): void {
     if (this.#stopped) return;
     const { clock, chain, waitThresholdMs, waitUntilMs } = this.#dependencies;
     const { params } = chain.rules;
-    const slot = slotAtMs(lookedMs, params);
+    const slot = slotAtMs(checkedMs, params);
     // The first moment is the end of the wait for a late block.
     const moments = [
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),
-      lookedMs + SLEEP_MS_MAX,
+      checkedMs + SLEEP_MS_MAX,
       waitUntilMs?.() ?? -Infinity,
     ];
-    const nextMs = Math.min(...moments.filter((moment) => moment > lookedMs));
-    // If the clock was set back since the look, the sleep must not become longer.
+    const nextMs = Math.min(...moments.filter((moment) => moment > checkedMs));
+    // If the clock was set back since the check, the sleep must not become longer.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
-      this.look();
+      this.check();
     });
   }
 
   async #tryToForge(): Promise<void> {
-    const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
+    const { chain, clock, notReady, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
     this.#dependencies.looked?.(chain.currentSlot());
-    this.#refusals.look();
-    const passage = this.#clockWatch.look();
+    this.#missedSlots.logIfOver();
+    const passage = this.#clockWatch.read();
     if (this.#dependencies.isHeld?.() === true) {
       this.#sleptSlots.pass();
       return;
     }
-    this.#sleptSlots.look(passage);
-    this.#pause.look(this.#keys.size > 0);
+    this.#sleptSlots.check(passage);
+    this.#pause.update(this.#keys.size > 0);
     const forgingSlot = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
     if (forgingSlot === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
-    const found = obstacle();
+    const found = notReady();
     if (found !== undefined) {
       const { writesFailSinceMs, ...rest } = found;
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Before the network has begun, a slot without a block counts as missed only if something failed on this node.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#refusals.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
-      else this.#refusals.record(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
+      if (isBeginning)
+        this.#missedSlots.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
+      else this.#missedSlots.record(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
       return;
     }
     await this.#forge(false);
@@ -260,7 +261,7 @@ export class ForgingScheduler {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
     if (block === undefined) return undefined;
-    this.#refusals.drop();
+    this.#missedSlots.drop();
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
       slot: slotAt(block.timestamp, chain.rules.params),
       height: block.height,
@@ -296,7 +297,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
     if (!clearance.granted) {
-      this.#refusals.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
+      this.#missedSlots.record(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#waitOf(clearance)));
       return undefined;
     }
     const timestamp = slotStartS(forgingSlot.slot, rules.params);
@@ -322,7 +323,7 @@ export class ForgingScheduler {
       if (!(error instanceof ProtocolError)) throw error;
       const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
       if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
-      this.#refusals.record(forgingSlot, error.code, 'did not sign', {
+      this.#missedSlots.record(forgingSlot, error.code, 'did not sign', {
         reason: error.message,
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });
@@ -343,10 +344,10 @@ export class ForgingScheduler {
 }
 
 /**
- * Returns the obstacle to forging after a failed write to the journal; undefined if the last write succeeded. The
+ * Returns the reason not to forge after a failed write to the journal; undefined if the last write succeeded. The
  * scheduler writes again in our next slot.
  */
-function journalObstacle(writesFailSinceMs: number | undefined): Obstacle | undefined {
+function journalNotReady(writesFailSinceMs: number | undefined): NotReady | undefined {
   if (writesFailSinceMs === undefined) return undefined;
   return { reason: 'the record of signatures cannot be written', cause: 'JOURNAL_WRITE_FAILED', writesFailSinceMs };
 }

@@ -18,8 +18,8 @@ export interface SleptSlotsDependencies {
 
 export class SleptSlots {
   readonly #dependencies: SleptSlotsDependencies;
-  /** The slot of the last look; -1 before the first look. */
-  #lookedSlot = -1;
+  /** The slot of the last check; -1 before the first check. */
+  #checkedSlot = -1;
 
   constructor(dependencies: SleptSlotsDependencies) {
     this.#dependencies = dependencies;
@@ -27,21 +27,21 @@ export class SleptSlots {
 
   /** Skips the slots up to now. Called when the node leaves these slots empty on purpose. */
   pass(): void {
-    this.#lookedSlot = this.#dependencies.chain.currentSlot();
+    this.#checkedSlot = this.#dependencies.chain.currentSlot();
   }
 
   /**
-   * Logs our slots that passed since the last look. Slots in which the scheduler refused to forge already have a log
+   * Logs our slots that passed since the last check. Slots in which the scheduler refused to forge already have a log
    * line.
    */
-  look(passage: Passage | undefined): void {
+  check(passage: Passage | undefined): void {
     const { chain, isEnabled, observer } = this.#dependencies;
     const { rules, state, tip } = chain;
     const slot = chain.currentSlot();
-    const first = Math.max(this.#lookedSlot + 1, slot - rules.params.activeDelegates);
-    const isFirstLook = this.#lookedSlot < 0;
-    this.#lookedSlot = slot;
-    if (isFirstLook || first >= slot) return;
+    const first = Math.max(this.#checkedSlot + 1, slot - rules.params.activeDelegates);
+    const isFirstCheck = this.#checkedSlot < 0;
+    this.#checkedSlot = slot;
+    if (isFirstCheck || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
     // The chain may have blocks for slots in which the scheduler did not run. This method leaves out slots before the
     // current round, because their order of forgers may differ from the current order.

@@ -64,12 +64,12 @@ const SETTLE_MS = 5000;
  */
 const UNFINISHED_BLOCKS = 1;
 /**
- * Length in milliseconds of a standstill of the process after which the node needs a new proof of its tip, as after a
+ * Length in milliseconds of a stall of the process after which the node needs a new proof of its tip, as after a
  * start.
  */
-const STANDSTILL_MS = 30_000;
+const STALL_MS = 30_000;
 /**
- * Time in milliseconds after which the node trusts connections from before a standstill again. The transport closes a
+ * Time in milliseconds after which the node trusts connections from before a stall again. The transport closes a
  * connection that is silent for twenty seconds, and peers announce their tips within seconds.
  */
 const HEARTBEATS_MS = 30_000;
@@ -80,8 +80,8 @@ export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
   #isShown = false;
   #startedMs: number;
-  /** Time of the last look; undefined before the first one. */
-  #lookedMs: number | undefined;
+  /** Time of the last check; undefined before the first one. */
+  #checkedMs: number | undefined;
 
   constructor(dependencies: TipCheckDependencies) {
     this.#dependencies = dependencies;
@@ -100,11 +100,11 @@ export class TipCheck {
   /** Records that the process is running. The scheduler calls this method about every second. */
   tick(): void {
     const nowMs = this.#dependencies.clock.nowMs();
-    if (Math.abs(nowMs - (this.#lookedMs ?? nowMs)) > STANDSTILL_MS) {
+    if (Math.abs(nowMs - (this.#checkedMs ?? nowMs)) > STALL_MS) {
       this.#isShown = false;
       this.#startedMs = nowMs;
     }
-    this.#lookedMs = nowMs;
+    this.#checkedMs = nowMs;
   }
 
   /** Returns the reason why the tip may be out of date; undefined after the proof that the tip is current. */
@@ -190,7 +190,7 @@ export class TipCheck {
 
   /**
    * Returns a Unix time in milliseconds. Only peers that connected after this time count as witnesses. After a
-   * standstill of the process, connections may be dead, and announced tips are out of date. A connection counts again
+   * stall of the process, connections may be dead, and announced tips are out of date. A connection counts again
    * if it is still open after `HEARTBEATS_MS`.
    */
   #heardSinceMs(): number {

@@ -51,7 +51,7 @@ export class WatermarkedJournal implements SigningJournal {
     // signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
-      const watermark = this.#look(delegate);
+      const watermark = this.#readWatermark(delegate);
       const last = journal.last(delegate);
       if (watermark !== undefined && isLater(watermark, last)) {
         this.#later.set(delegate, watermark);
@@ -64,7 +64,7 @@ export class WatermarkedJournal implements SigningJournal {
         observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
       }
     }
-    journal.keepPlace();
+    journal.recordFileIdentity();
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
@@ -97,7 +97,7 @@ export class WatermarkedJournal implements SigningJournal {
   adopt(publicKey: PublicKey, header: SignedHeader): void {
     this.#journal.adopt(publicKey, header);
     this.#later.delete(publicKey);
-    this.#look(publicKey);
+    this.#readWatermark(publicKey);
   }
 
   /** @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate */
@@ -106,11 +106,11 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal.record(publicKey, header);
     this.#later.delete(publicKey);
     this.#watermarks?.write(publicKey, watermarkOf(header, this.#firstBlockId()));
-    this.#look(publicKey);
+    this.#readWatermark(publicKey);
   }
 
   hold(publicKey: PublicKey, sinceS: number): void {
-    this.#look(publicKey);
+    this.#readWatermark(publicKey);
     this.#journal.hold(publicKey, sinceS);
   }
 
@@ -130,7 +130,7 @@ export class WatermarkedJournal implements SigningJournal {
     throw new ProtocolError('SIGNED_ELSEWHERE', { delegate: publicKey, height }, message);
   }
 
-  #look(publicKey: PublicKey): Watermark | undefined {
+  #readWatermark(publicKey: PublicKey): Watermark | undefined {
     const watermark = this.#watermarks?.read(publicKey);
     this.#seen.set(publicKey, watermark === undefined ? '' : textOf(watermark));
     return watermark;

@@ -198,30 +198,30 @@ export class PeerBook {
    * @returns false if another version of the software wrote the note in another form; the book then does not change
    */
   load(note: Uint8Array): boolean {
-    const said = fieldsOf(parsed(note));
-    const secret = said['secret'];
-    if (said['version'] !== NOTE_VERSION || typeof secret !== 'string' || !/^[0-9a-f]{8}$/.test(secret)) return false;
+    const saved = fieldsOf(parsed(note));
+    const secret = saved['secret'];
+    if (saved['version'] !== NOTE_VERSION || typeof secret !== 'string' || !/^[0-9a-f]{8}$/.test(secret)) return false;
     this.#entries.clear();
     this.#buckets.new.clear();
     this.#buckets.tried.clear();
     this.#bans.clear();
     this.#secret = Buffer.from(secret, 'hex');
-    for (const item of listOf(said['peers'])) this.#restore(fieldsOf(item));
-    for (const item of listOf(said['bans'])) {
+    for (const item of listOf(saved['peers'])) this.#restore(fieldsOf(item));
+    for (const item of listOf(saved['bans'])) {
       const { ip, untilMs, reason } = fieldsOf(item);
       if (isIpv4(ip) && typeof untilMs === 'number' && typeof reason === 'string') this.ban(ip, untilMs, reason);
     }
     return true;
   }
 
-  #restore(said: Record<string, unknown>): void {
-    const info = fieldsOf(said['info']);
+  #restore(saved: Record<string, unknown>): void {
+    const info = fieldsOf(saved['info']);
     const wsPort = info['wsPort'];
-    const addedMs = said['addedMs'];
+    const addedMs = saved['addedMs'];
     if (!isIpv4(info['ip']) || typeof wsPort !== 'number' || !(wsPort >= 1 && wsPort <= 65_535)) return;
     if (typeof addedMs !== 'number') return;
-    const isTried = said['list'] === 'tried';
-    const bucket = said['bucket'];
+    const isTried = saved['list'] === 'tried';
+    const bucket = saved['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
     // This method checks only the address, because this node wrote the note. The node checked the other fields when it
     // received them.

@@ -187,7 +187,7 @@ export class ClockOffset {
 
   /**
    * The offset of a peer's clock that all its recent blocks confirm. Blocks may be late for many reasons, and after a
-   * standstill of this process many blocks are late at once. A peer therefore counts as behind only if all its stored
+   * stall of this process many blocks are late at once. A peer therefore counts as behind only if all its stored
    * blocks are late. Only a wrong clock can make a block early. A few recent early blocks therefore show that a peer's
    * clock is ahead.
    */

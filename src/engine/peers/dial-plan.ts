@@ -12,7 +12,7 @@ export type DialOutcome =
   | 'connected'
   /** The peer is on another network or protocol, or the peer refuses us for another lasting reason. */
   | 'hopeless'
-  /** Nobody answers at the address at present. */
+  /** No node answers at the address at present. */
   | 'unreachable';
 
 const SELF_CODE = 4101;

@@ -68,9 +68,9 @@ export class PeerScoring {
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
-  penalise(peerId: PeerId, code: string, said: string): void {
+  penalise(peerId: PeerId, code: string, description: string): void {
     const { named, observer } = this.#dependencies;
-    const detail = said.slice(0, DETAIL_CHARACTERS_MAX);
+    const detail = description.slice(0, DETAIL_CHARACTERS_MAX);
     if (!named().includes(peerId)) this.#charge(peerId, code, detail);
     else if (pointsOf(code) > 0) {
       const fields = { peer: peerId, offence: code, detail };

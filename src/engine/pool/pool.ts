@@ -16,7 +16,7 @@ import { admitFromClient, admitFromPeer, isFaultOfSender, verificationLimit } fr
 import type { PoolContext } from './checks.ts';
 import { addMemberSignature, memberSignatureFromJson } from './member-signatures.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from './queues.ts';
-import { demoteAfterApply, demoteAfterRevert } from './reactions.ts';
+import { demoteAfterApply, demoteAfterRevert } from './demotion.ts';
 import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvents } from './steps.ts';
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
@@ -51,7 +51,7 @@ export interface PoolDependencies extends PoolContext {
   readonly limits?: Partial<PoolLimits>;
 }
 
-/** Says which transactions of a peer the pool accepted and refused. */
+/** Lists the transactions of a peer that the pool accepted and refused. */
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
   /**
@@ -349,8 +349,6 @@ export class TransactionPool {
       .slice(0, limit)
       .map(({ id, signatures }) => ({ transaction: id, signatures }));
   }
-
-  // ---- helpers ------------------------------------------------------------------------------------------------------
 
   #addSignature(signature: MemberSignature, payer: Payer): Pooled {
     const add = (): Pooled => addMemberSignature(this.#context, this.#queues, payer, signature);

@@ -2,8 +2,8 @@
  * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
  * signatures without work, but the node needs processor time to check each signature. The node therefore charges the
  * check of a signature to the budget of the sender's address, even if the signature is valid. Each group of addresses
- * (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that the node needs for
- * blocks.
+ * (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that the node
+ * needs for blocks.
  *
  * Costs are counted in milliseconds as in `Verifier.spentMs`, so the same limits hold for a fast and a slow
  * implementation of Ed25519. The node never charges checks of blocks and of their transactions.
@@ -51,7 +51,7 @@ const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
  * that stay within `MODEST` use at most 50 ms per second. The node therefore still verifies the transactions of an
  * honest peer during an attack from up to a hundred addresses.
  */
-const CROWD_RESERVE_MS = 100;
+const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
  * Time for signature checks that an address may use without sending anything useful. When this time is used up, the
@@ -130,7 +130,7 @@ export class VerificationBudget {
     const nowMs = this.#dependencies.clock.nowMs();
     const { bucket, modest, waste } = this.#source(address);
     const ownMs = Math.min(bucket.level(nowMs), waste.level(nowMs));
-    const floorMs = modest.level(nowMs) > 0 ? 0 : CROWD_RESERVE_MS;
+    const floorMs = modest.level(nowMs) > 0 ? 0 : GROUP_RESERVE_MS;
     const groupMs = this.#groups[group].level(nowMs);
     return ownMs > 0 && groupMs > floorMs;
   }

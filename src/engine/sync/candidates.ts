@@ -1,4 +1,4 @@
-/** Selects the peer to follow among the connected peers that claim a better chain. */
+/** Selects the sync peer among the connected peers that claim a better chain. */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
@@ -6,8 +6,8 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import type { Chain } from '../chain.ts';
 import type { Backoff } from './backoff.ts';
 
-/** Maximum number of helpers. A helper sends blocks of the same chain as the followed peer. */
-const HELPERS_MAX = 4;
+/** Maximum number of peers with the tip of the sync peer that the node also asks for blocks. */
+const SAME_TIP_PEERS_MAX = 4;
 
 export interface CandidateDependencies {
   readonly chain: Pick<Chain, 'rules' | 'tip'>;
@@ -59,39 +59,38 @@ export class Candidates {
   }
 
   /**
-   * Returns peers that announce the same tip as the leader, which is the followed peer. The peers that we dialled come
-   * first.
+   * Returns peers that announce the same tip as the sync peer. The peers that we dialled come first.
    */
-  helpersOf(leader: PeerId): readonly PeerId[] {
+  sameTipPeersOf(syncPeer: PeerId): readonly PeerId[] {
     const { transport, backoff } = this.#dependencies;
     const connections = transport.connections();
-    const tip = connections.find(({ peerId }) => peerId === leader);
+    const tip = connections.find(({ peerId }) => peerId === syncPeer);
     const name = tip === undefined ? undefined : tipName(tip);
     if (name === undefined) return [];
     const others = connections.filter(
-      (other) => other.peerId !== leader && tipName(other) === name && !backoff.isBackingOff(other.peerId),
+      (other) => other.peerId !== syncPeer && tipName(other) === name && !backoff.isBackingOff(other.peerId),
     );
     return [...others.filter(isOutbound), ...others.filter((other) => !isOutbound(other))]
-      .slice(0, HELPERS_MAX)
+      .slice(0, SAME_TIP_PEERS_MAX)
       .map(({ peerId }) => peerId);
   }
 
   /**
-   * Whether the leader (the followed peer) is an inbound peer, and a peer that we dialled also claims a better chain.
+   * Whether the sync peer is an inbound peer, and a peer that we dialled also claims a better chain.
    */
-  isStrangerInTheWay(leader: PeerId): boolean {
-    const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
-    return connection?.direction !== 'outbound' && this.#better(new Set([leader]), isOutbound).length > 0;
+  isStrangerInTheWay(syncPeer: PeerId): boolean {
+    const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
+    return connection?.direction !== 'outbound' && this.#better(new Set([syncPeer]), isOutbound).length > 0;
   }
 
   /**
-   * Whether a peer that this run has not tried yet also claims a better chain. If we dialled the leader (the followed
-   * peer), only peers that we dialled count.
+   * Whether a peer that this run has not tried yet also claims a better chain. If we dialled the sync peer, only peers
+   * that we dialled count.
    */
-  isAnotherWaiting(leader: PeerId, tried: ReadonlySet<PeerId>): boolean {
-    const excluded = new Set([leader, ...tried]);
+  isAnotherWaiting(syncPeer: PeerId, tried: ReadonlySet<PeerId>): boolean {
+    const excluded = new Set([syncPeer, ...tried]);
     if (this.dialled(excluded).length > 0) return true;
-    const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
+    const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
     return connection?.direction !== 'outbound' && this.#better(excluded).length > 0;
   }
 

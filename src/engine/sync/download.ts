@@ -1,8 +1,8 @@
 /**
- * Downloads the blocks of one peer's chain in batches, before the caller needs them. This peer is the leader. A request
- * for a batch names the id of the block before the batch, so the node asks for one batch after another. Any peer that
- * announces the same tip may send a batch. The node first asks the peer that has answered fastest so far. If this peer
- * does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
+ * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request for a batch names
+ * the id of the block before the batch, so the node asks for one batch after another. Any peer that announces the same
+ * tip may send a batch. The node first asks the peer that has answered fastest so far. If this peer does not answer
+ * within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -30,12 +30,13 @@ const SECOND_REQUEST_MS = 1500;
 const NEWEST_WEIGHT = 0.3;
 
 export interface DownloadSource {
-  /** The peer whose chain is downloaded. The download ends where the leader's chain ends. */
-  readonly leader: PeerId;
+  /** The peer whose chain is downloaded. The download ends where the chain of the sync peer ends. */
+  readonly syncPeer: PeerId;
   /**
-   * Returns peers that announce the same tip as the leader. The download calls this function again before each batch.
+   * Returns peers that announce the same tip as the sync peer. The download calls this function again before each
+   * batch.
    */
-  readonly helpers: () => readonly PeerId[];
+  readonly sameTipPeers: () => readonly PeerId[];
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
@@ -60,8 +61,8 @@ export interface Batch {
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
- * Downloads batches of blocks after `from` until the leader has no more blocks. Each batch continues the chain of the
- * batch before it.
+ * Downloads batches of blocks after `from` until the sync peer has no more blocks. Each batch continues the chain of
+ * the batch before it.
  *
  * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` if an answer does not continue the
  *   chain
@@ -116,15 +117,15 @@ class Download {
 
   /**
    * Downloads the batch after a block, from the first peer that answers with blocks. The result is undefined if the
-   * leader has no more blocks.
+   * sync peer has no more blocks.
    *
    * @param parentFrom peer that sent the parent block; undefined if the block is ours
    */
   async fetch(parent: Parent, parentFrom: PeerId | undefined): Promise<Batch | undefined> {
-    const { leader } = this.#source;
+    const { syncPeer } = this.#source;
     const asked = new Set<PeerId>();
     const open = new Map<PeerId, Promise<Answer>>();
-    let leaderError: unknown;
+    let syncPeerError: unknown;
     while (!this.#isStopped) {
       const next = this.#choose(asked);
       if (next !== undefined) {
@@ -143,36 +144,36 @@ class Download {
       open.delete(answer.peerId);
       if ('error' in answer) {
         this.#excluded.add(answer.peerId);
-        if (answer.peerId === leader) leaderError = answer.error;
+        if (answer.peerId === syncPeer) syncPeerError = answer.error;
         else this.#source.peerFailed(answer.peerId, answer.error);
       } else if (answer.blocks.length > 0) {
         const { blocks, peerId } = answer;
-        if (leaderError !== undefined) this.#source.peerFailed(leader, leaderError);
+        if (syncPeerError !== undefined) this.#source.peerFailed(syncPeer, syncPeerError);
         const prepared = this.#source.prepare(blocks);
         // A caller that reads the batch handles a rejection of `prepared` itself. If the caller has stopped, no code
         // needs to handle the rejection.
         prepared.catch(() => undefined);
         return { blocks, peerId, prepared };
-      } else if (answer.peerId === leader) {
+      } else if (answer.peerId === syncPeer) {
         return undefined;
       } else {
         this.#excluded.add(answer.peerId);
       }
     }
-    if (leaderError === undefined) return undefined;
-    // A helper sent the parent of the requested blocks. If that helper is on another branch, the leader may not know
-    // the parent, and the helper is at fault.
-    if (parentFrom !== undefined && parentFrom !== leader) {
+    if (syncPeerError === undefined) return undefined;
+    // Another peer sent the parent of the requested blocks. If that peer is on another branch, the sync peer may not
+    // know the parent, and the other peer is at fault.
+    if (parentFrom !== undefined && parentFrom !== syncPeer) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }
-    throw leaderError instanceof Error ? leaderError : new Error(messageOf(leaderError));
+    throw syncPeerError instanceof Error ? syncPeerError : new Error(messageOf(syncPeerError));
   }
 
   /** Chooses the peer with the shortest expected answering time. A peer that the node has never asked comes first. */
   #choose(asked: ReadonlySet<PeerId>): PeerId | undefined {
-    const { leader, helpers } = this.#source;
+    const { syncPeer, sameTipPeers } = this.#source;
     let best: PeerId | undefined;
-    for (const peerId of [leader, ...helpers()]) {
+    for (const peerId of [syncPeer, ...sameTipPeers()]) {
       if (asked.has(peerId) || this.#excluded.has(peerId)) continue;
       if (best === undefined || this.#expected(peerId) < this.#expected(best)) best = peerId;
     }
@@ -192,7 +193,7 @@ class Download {
       return { peerId, blocks: decodeBatch(answer, parent, peerId, codec) };
     } catch (error) {
       // The error may also be a defect of this node. The node reports every error for the peer whose answer triggered
-      // it, not for the leader.
+      // it, not for the sync peer.
       return { peerId, error };
     }
   }
@@ -203,8 +204,8 @@ class Download {
   }
 
   /**
-   * Returns the first answer. The result is undefined if no answer comes within `SECOND_REQUEST_MS` and another peer can
-   * still be asked.
+   * Returns the first answer. The result is undefined if no answer comes within `SECOND_REQUEST_MS` and another peer
+   * can still be asked.
    */
   async #first(open: readonly Promise<Answer>[], isOtherLeft: boolean): Promise<Answer | undefined> {
     if (!isOtherLeft) return Promise.race(open);

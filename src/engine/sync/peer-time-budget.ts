@@ -1,6 +1,6 @@
 /**
- * Limits the total time that a peer may take to send blocks. A node follows one peer at a time. Without this limit, a
- * peer could send a single block just before each timeout, and the node would follow no other peer for hours.
+ * Limits the total time that a peer may take to send blocks. A node syncs from one peer at a time. Without this limit,
+ * a peer could send a single block just before each timeout, and the node would sync from no other peer for hours.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -30,7 +30,7 @@ export class ProgressMeter {
     while (this.#samples.length > 2 && nowMs - (this.#samples[0]?.atMs ?? nowMs) > WINDOW_MS) this.#samples.shift();
   }
 
-  /** @param targetHeight height that the followed peer announces */
+  /** @param targetHeight height that the sync peer announces */
   read(targetHeight: number): SyncProgress {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     const height = last?.height ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Brings our chain up to date with the network. A run of the synchronizer follows the peers that claim a better chain,
- * one peer at a time.
+ * Brings our chain up to date with the network. A run of the synchronizer syncs from the peers that claim a better
+ * chain, one peer at a time. The present one of these peers is the sync peer.
  *
  * A run starts when a received block does not follow our tip. A run also starts when a peer has announced a better tip
  * for a while, because on a quiet network the node may receive no block for a long time.
@@ -17,13 +17,13 @@ import { slotAt, slotStartMs } from '../../protocol/slots.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { GenerationProfile } from '../generation-profile.ts';
-import { Blame } from './blame.ts';
+import { SyncFailures } from './sync-failures.ts';
 import { Candidates } from './candidates.ts';
 import { type Claim, Claims } from './claims.ts';
-import { follow } from './follow.ts';
+import { syncFromPeer } from './sync-from-peer.ts';
 import { ProgressMeter } from './progress.ts';
 import { Backoff } from './backoff.ts';
-import { unlessOthersWait } from './unproved.ts';
+import { withProofTimeout } from './proof-timeout.ts';
 
 /** Interval between two checks of announced tips. */
 const CHECK_INTERVAL_MS = 1000;
@@ -90,12 +90,12 @@ export class Synchronizer {
   readonly #ended: SynchronizerDependencies['ended'];
   readonly #backoff: Backoff;
   readonly #claims: Claims;
-  readonly #blame: Blame;
+  readonly #failures: SyncFailures;
   readonly #profile: SynchronizerDependencies['profile'];
   readonly #candidates: Candidates;
   readonly #meter = new ProgressMeter();
-  /** The peer that the node follows, or that it followed last. */
-  #leader: PeerId | undefined;
+  /** The peer from which the node syncs, or last synced. */
+  #syncPeer: PeerId | undefined;
   #progressLoggedMs = 0;
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
@@ -106,7 +106,7 @@ export class Synchronizer {
    */
   #waitedUntilMs = -Infinity;
   #lastProgressMs = -Infinity;
-  /** Whether this node has applied blocks of the followed peer. */
+  /** Whether this node has applied blocks of the sync peer. */
   #hasProved = false;
   /**
    * Id of our tip at the last check. A better announced tip counts only if our tip did not change during a whole
@@ -122,7 +122,7 @@ export class Synchronizer {
     this.#observer = dependencies.observer;
     this.#ended = dependencies.ended;
     this.#backoff = new Backoff(dependencies.clock);
-    this.#blame = new Blame({
+    this.#failures = new SyncFailures({
       observer: dependencies.observer,
       backoff: this.#backoff,
       rivalsAtOurHeight: dependencies.profile.rivalsAtOurHeight,
@@ -170,9 +170,9 @@ export class Synchronizer {
 
   /** The progress of the download; undefined if no download is running. */
   get progress(): SyncProgress | undefined {
-    if (this.#run === undefined || this.#leader === undefined) return undefined;
-    const leader = this.#transport.connections().find(({ peerId }) => peerId === this.#leader);
-    return this.#meter.read(leader?.info.height ?? 0);
+    if (this.#run === undefined || this.#syncPeer === undefined) return undefined;
+    const syncPeer = this.#transport.connections().find(({ peerId }) => peerId === this.#syncPeer);
+    return this.#meter.read(syncPeer?.info.height ?? 0);
   }
 
   start(): void {
@@ -211,8 +211,8 @@ export class Synchronizer {
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // If the node doubts the claim of a block, it does not follow the block's sender. The block then only starts a run
-    // that checks the dialled peers first, if a dialled peer also claims a better chain.
+    // If the node doubts the claim of a block, it does not sync from the block's sender. The block then only starts a
+    // run that checks the dialled peers first, if a dialled peer also claims a better chain.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -278,7 +278,7 @@ export class Synchronizer {
   }
 
   /**
-   * Follows one peer, and records whether its claim was true.
+   * Syncs from one peer, and records whether its claim was true.
    *
    * @returns true if our tip changed
    */
@@ -286,22 +286,22 @@ export class Synchronizer {
     const { peerId } = claim;
     let isAhead = false;
     let hasFailed = false;
-    this.#leader = peerId;
+    this.#syncPeer = peerId;
     this.#hasProved = false;
     const nowMs = this.#clock.nowMs();
     this.#progressLoggedMs = nowMs;
     this.#meter.begin(this.#chain.tip.header.height, nowMs);
     this.#waitedUntilMs = this.#claims.isWaitedFor(claim) ? nowMs + PROOF_MS : -Infinity;
     try {
-      isAhead = await follow(peerId, claim.signer !== undefined, {
+      isAhead = await syncFromPeer(peerId, claim.signer !== undefined, {
         chain: this.#chain,
         transport: { request: (to, request) => this.#ask(to, request, tried) },
         clock: this.#clock,
         observer: this.#observer,
-        helpers: (leader) => this.#candidates.helpersOf(leader),
+        sameTipPeers: (syncPeer) => this.#candidates.sameTipPeersOf(syncPeer),
         peerFailed: (other, error) => {
           if (other === peerId) hasFailed = true;
-          this.#blame.helperFailed(other, error);
+          this.#failures.sameTipPeerFailed(other, error);
         },
         isTipAsked: this.#profile.isTipAsked,
         isStopped: () => this.#stopped,
@@ -309,10 +309,10 @@ export class Synchronizer {
       });
       // The peer announced a better chain than ours, but did not send it.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the followed peer itself failed, its helpers sent the blocks. The backoff of the followed peer then stays.
+      // If the sync peer itself failed, other peers sent the blocks. The backoff of the sync peer then stays.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
-      this.#blame.leaderFailed(peerId, error);
+      this.#failures.syncPeerFailed(peerId, error);
     }
     this.#waitedUntilMs = -Infinity;
     if (this.#hasProved) this.#claims.proved(claim);
@@ -337,7 +337,7 @@ export class Synchronizer {
     if (this.#hasProved) return answer;
     const isAnotherWaiting = (): boolean => !this.#hasProved && this.#candidates.isAnotherWaiting(peerId, tried);
     const refusal = (): Error => new ProtocolError('SYNC_CLAIM_UNPROVED', { peer: peerId, request: request.kind });
-    return unlessOthersWait(answer, this.#clock, PROOF_MS, isAnotherWaiting, refusal);
+    return withProofTimeout(answer, this.#clock, PROOF_MS, isAnotherWaiting, refusal);
   }
 
   #nextClaim(tried: ReadonlySet<PeerId>, preferDialled: boolean): Claim | undefined {

@@ -21,11 +21,11 @@ import { ACCEPT_MS, LINGERING_MAX, SWEEP_MS, type AdmissionLimits } from './limi
 import { Penalties } from './penalties.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import { tooManyConnectionsAnswer } from './refused-answers.ts';
-import type { SharedLimits, SharedObstacle } from './shared-limits.ts';
+import type { SharedLimits, SharedRefusalReason } from './shared-limits.ts';
 import { FairScheduler } from './fair-scheduler.ts';
 
 /** Reason to close a new connection. */
-type Obstacle = SharedObstacle | 'uncounted';
+type ConnectionRefusalReason = SharedRefusalReason | 'uncounted';
 
 /**
  * Longest time between two checks of the time limits in a working process. A longer time shows that the process was
@@ -112,9 +112,9 @@ export class Admission implements ConnectionHost {
     this.scheduler.accepted();
     if (!isTrusted) this.scheduler.spend(ACCEPT_MS);
     const key = isTrusted ? `trusted ${address}` : clientKey(address);
-    const obstacle =
-      (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.obstacle(key, isTrusted);
-    if (obstacle !== undefined) return this.#turnAway(socket, obstacle, isPlaintext);
+    const reason =
+      (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.refusalReason(key, isTrusted);
+    if (reason !== undefined) return this.#turnAway(socket, reason, isPlaintext);
     const connection = new ClientConnection(socket, key, isTrusted, this);
     this.#connections.add(connection);
     this.#bySocket.set(socket, connection);
@@ -143,7 +143,7 @@ export class Admission implements ConnectionHost {
     { isPlaintext, admitted }: { isPlaintext: boolean; admitted: (connection: ClientConnection) => void },
   ): Promise<void> {
     const { key } = connection;
-    const ask = async (): Promise<Obstacle | undefined> => {
+    const ask = async (): Promise<ConnectionRefusalReason | undefined> => {
       // Without the shared count, this process cannot decide whether there is room for the new connection, or whether
       // another connection must be closed for it.
       const found = await shared.arrive(key).catch(() => 'uncounted' as const);
@@ -151,22 +151,22 @@ export class Admission implements ConnectionHost {
       else if (found === undefined) socket.once('close', () => shared.left(key));
       return found;
     };
-    let obstacle = await ask();
+    let reason = await ask();
     for (const waitMs of ROOM_WAITS_MS) {
-      if (obstacle !== 'connections' || socket.destroyed) break;
+      if (reason !== 'connections' || socket.destroyed) break;
       // The counting process asks for the end of an idle connection, in this process or in another process.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
-      if (!socket.destroyed && !this.#isClosed) obstacle = await ask();
+      if (!socket.destroyed && !this.#isClosed) reason = await ask();
     }
     if (socket.destroyed) return;
-    if (obstacle === undefined) return connection.contain(() => admitted(connection));
-    if (obstacle === 'shut_out') this.#penalties.shutOut(key);
-    this.#turnAway(socket, obstacle, isPlaintext);
+    if (reason === undefined) return connection.contain(() => admitted(connection));
+    if (reason === 'shut_out') this.#penalties.shutOut(key);
+    this.#turnAway(socket, reason, isPlaintext);
   }
 
-  #turnAway(socket: Socket, obstacle: Obstacle, isPlaintext: boolean): void {
-    this.#refusals.count(obstacle);
-    const answer = isPlaintext && !this.scheduler.isPressed ? this.#fullAnswers[obstacle] : undefined;
+  #turnAway(socket: Socket, reason: ConnectionRefusalReason, isPlaintext: boolean): void {
+    this.#refusals.count(reason);
+    const answer = isPlaintext && !this.scheduler.isPressed ? this.#fullAnswers[reason] : undefined;
     if (answer === undefined) socket.destroy();
     else closeWith(socket, answer);
   }

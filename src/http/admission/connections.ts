@@ -55,7 +55,7 @@ export class Connections<T extends Place> {
   /**
    * Makes room for a new connection if possible. @returns the reason to close the new connection, if it must be closed
    */
-  obstacle(key: string, isTrusted: boolean): 'address_connections' | 'connections' | undefined {
+  refusalReason(key: string, isTrusted: boolean): 'address_connections' | 'connections' | undefined {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
     if (isTrusted) return this.isFullInTotal || this.#open.size >= connectionsMax ? 'connections' : undefined;
     if ((this.#byKey.get(key)?.size ?? 0) >= connectionsPerAddressMax) return 'address_connections';

@@ -16,7 +16,8 @@ export interface SharedLimitsListener {
   makeRoom(key: string): void;
 }
 
-export type SharedObstacle = 'shut_out' | 'arrivals' | 'address_connections' | 'connections';
+/** The reason why the counting process refuses a connection. */
+export type SharedRefusalReason = 'shut_out' | 'arrivals' | 'address_connections' | 'connections';
 
 export interface SharedLimits {
   /**
@@ -32,7 +33,7 @@ export interface SharedLimits {
    *
    * @throws ProtocolError like `take`
    */
-  arrive(key: string): Promise<SharedObstacle | undefined>;
+  arrive(key: string): Promise<SharedRefusalReason | undefined>;
   /** Counts a connection of a trusted client. Trusted clients wait for no other process. */
   trustedCame(): void;
   /** Called when a connection of a trusted client was closed. */

@@ -301,12 +301,13 @@ class Hub implements EventHub {
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after the last record. All events of that record were already sent.
     const last = endOfLog(this.#api);
-    const isAstray = after !== undefined && isOfOtherLog(this.#api.log, after);
+    const isPlaceOfOtherLog = after !== undefined && isOfOtherLog(this.#api.log, after);
     const place = after ?? last;
-    const isBehind = isAstray || place.height !== undefined || place.sequence < last.sequence - RECORDS_CACHED_MAX;
+    const isBehind =
+      isPlaceOfOtherLog || place.height !== undefined || place.sequence < last.sequence - RECORDS_CACHED_MAX;
     const isReplaying = isBehind && !client.isTrusted && wantsRecords(filter);
     const tookMs = performance.now();
-    return { response, filter, client, place, isAstray, isReplaying, isFull: false, tookMs };
+    return { response, filter, client, place, isOfOtherLog: isPlaceOfOtherLog, isReplaying, isFull: false, tookMs };
   }
 }
 

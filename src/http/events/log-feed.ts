@@ -25,7 +25,7 @@ export interface FedSubscriber {
   /** Place of the last event that was sent or skipped. */
   place: EventPlace;
   /** True when the log does not have the requested place, because the place belongs to another log. */
-  isAstray: boolean;
+  isOfOtherLog: boolean;
   /** True while the subscriber's connection cannot take more data. */
   readonly isFull: boolean;
 }
@@ -58,7 +58,7 @@ export class LogFeed<S extends FedSubscriber> {
    */
   feed(subscriber: S, untilMs: number): 'end' | 'full' | 'more' {
     const floor = this.#api.log.floor();
-    if (subscriber.isAstray || subscriber.place.sequence < floor - 1) this.#sendGap(subscriber, floor);
+    if (subscriber.isOfOtherLog || subscriber.place.sequence < floor - 1) this.#sendGap(subscriber, floor);
     if (!wantsRecords(subscriber.filter)) subscriber.place = endOfLog(this.#api);
     for (let records = 0; records < RECORDS_PER_SUBSCRIBER && !subscriber.isFull; records += 1) {
       const { sequence, height } = subscriber.place;
@@ -135,7 +135,7 @@ export class LogFeed<S extends FedSubscriber> {
     });
     this.#send(subscriber, eventText({ name: 'log/gap', data }, undefined));
     subscriber.place = { sequence: floor, index: -1 };
-    subscriber.isAstray = false;
+    subscriber.isOfOtherLog = false;
   }
 }
 

@@ -3,7 +3,7 @@
 import type { AccountQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import {
   addressInPath,
   addressParameter,
@@ -45,7 +45,7 @@ export function accountRoutes(dialect: HttpDialect): readonly Route[] {
         const query: AccountQuery = {
           ...pageOf(request),
           sort: sortOf(request),
-          ...given({
+          ...omitUndefined({
             address: filters.text('address'),
             publicKey: filters.publicKey('publicKey'),
             secondPublicKey: filters.publicKey('secondPublicKey'),

@@ -3,7 +3,7 @@
 import type { BlockQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import {
   afterParameters,
   idParameter,
@@ -46,7 +46,7 @@ export function blockRoutes(dialect: HttpDialect): readonly Route[] {
         const query: BlockQuery = {
           ...pageOf(request),
           sort: sortOf(request),
-          ...given({
+          ...omitUndefined({
             blockId: filters.id('blockId'),
             height: filters.height('height'),
             fromTimestampS: filters.fromS('fromTimestamp'),

@@ -6,7 +6,7 @@
 import type { DappQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import {
   afterParameters,
   idParameter,
@@ -61,7 +61,7 @@ export function dappsRoute(dialect: HttpDialect): Route {
       const filters = new Filters(request);
       const name = filters.text('name');
       const transactionId = filters.id('transactionId');
-      const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...given({ transactionId, name }) };
+      const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...omitUndefined({ transactionId, name }) };
       // The store joins the two filters with OR. If the id cannot exist, the filter by name is used alone.
       const page =
         name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);

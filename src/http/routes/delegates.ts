@@ -4,7 +4,7 @@ import type { DelegateQuery } from '../../ports/queries.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import {
   addressParameter,
   afterParameters,
@@ -57,7 +57,7 @@ function listRoute(dialect: HttpDialect): Route {
       const query: DelegateQuery = {
         ...pageOf(request),
         sort: sortOf(request),
-        ...given({
+        ...omitUndefined({
           address: filters.text('address'),
           publicKey: filters.publicKey('publicKey'),
           secondPublicKey: filters.publicKey('secondPublicKey'),

@@ -10,7 +10,7 @@ import type { Reply, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
 import { NO_META } from '../views/shapes.ts';
 
-/** The supervisor describes its results (`bloomery devnet --help`); each operation has a shape of its own. */
+/** The supervisor describes its results (`bloomery devnet --help`); each operation has a different shape. */
 const RESULT: Schema = { type: 'object' };
 const ERRORS = {
   403: 'The client is not on this machine, or the request comes from a page of another site.',

@@ -52,14 +52,14 @@ export const READINESS_ROUTE: Route = {
   respond: async (api) => {
     const status = await api.status();
     const { height, networkHeight } = status;
-    const reason = await obstacle(api, status);
+    const reason = await notReadyReason(api, status);
     return reason === undefined
       ? { status: 200, body: { ready: true, height, networkHeight } }
       : { status: 503, body: { ready: false, height, networkHeight, reason, message: reason } };
   },
 };
 
-async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
+async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
   // A node that is alone by configuration and does not forge only serves its existing chain, so it is always ready.

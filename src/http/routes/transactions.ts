@@ -3,7 +3,7 @@
 import { TRANSACTION_SORTS, type TransactionQuery } from '../../ports/queries.ts';
 import { joinedOnly, type HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import {
   addressParameter,
   afterParameters,
@@ -80,7 +80,7 @@ function queryOf(request: CheckedRequest, filters: Filters): TransactionQuery {
   return {
     ...pageOf(request),
     sort: sortOf(request),
-    ...given({
+    ...omitUndefined({
       id: filters.id('id'),
       blockId: filters.id('blockId'),
       height: filters.height('height'),

@@ -5,7 +5,7 @@ import type { AccountIdentity } from '../../ports/queries.ts';
 import { VOTES_PER_ACCOUNT_MAX } from '../../protocol/params.ts';
 import type { Account } from '../../protocol/state.ts';
 import type { HttpDialect } from '../dialect.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import {
   addressParameter,
   afterParameters,
@@ -136,7 +136,7 @@ function votesRoute(dialect: HttpDialect): Route {
  * parameter, an empty key counts as absent.
  */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
-  const identity: AccountIdentity = given({
+  const identity: AccountIdentity = omitUndefined({
     address: request.text('address'),
     publicKey: request.text('publicKey')?.toLowerCase(),
     secondPublicKey: request.text('secondPublicKey')?.toLowerCase(),

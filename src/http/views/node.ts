@@ -12,7 +12,7 @@ import type { SlotReport } from '../../ports/slot-report.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
@@ -115,7 +115,7 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {
     // Real nodes omit members whose value is unknown.
-    ...(dialect.strict ? given({ build: build || undefined, commit: commit || undefined }) : { build, commit }),
+    ...(dialect.strict ? omitUndefined({ build: build || undefined, commit: commit || undefined }) : { build, commit }),
     epoch: new Date(params.epochMs).toISOString(),
     fees: FEE_VIEW,
     ...own,

@@ -5,7 +5,7 @@
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
@@ -25,13 +25,13 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
   };
   const { broadhash, nonce } = info;
   if (dialect.generation === 2) {
-    const own = given({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
+    const own = omitUndefined({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
     // A peer of generation 2 may send the nethash of its network instead of the network identifier.
     const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
-    return joined(dialect, own, given({ networkId }));
+    return joined(dialect, own, omitUndefined({ networkId }));
   }
-  const own = given({ ...common, state: entry.state, networkId: info.networkId });
-  return joined(dialect, own, given({ broadhash, nonce }));
+  const own = omitUndefined({ ...common, state: entry.state, networkId: info.networkId });
+  return joined(dialect, own, omitUndefined({ broadhash, nonce }));
 }
 
 /** The two hashes that identify a network. */

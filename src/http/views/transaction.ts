@@ -4,7 +4,7 @@ import type { NodeApi, PoolEntry } from '../../ports/node-api.ts';
 import type { TransactionEntry } from '../../ports/queries.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
-import { given } from '../given.ts';
+import { omitUndefined } from '../omit-undefined.ts';
 import type { Schema } from '../schema.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
 import { recipientOf } from '../../protocol/tx/recipient.ts';
@@ -91,11 +91,11 @@ export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect)
   if (dialect.generation === 2) {
     const recipient = { recipientPublicKey: transaction.recipientPublicKey ?? '', recipientId };
     const own = { id, type, amount, fee, ...sender, signature, signatures, ...recipient, asset };
-    return joined(dialect, own, { ...second, receivedAt, ...given({ ready }) });
+    return joined(dialect, own, { ...second, receivedAt, ...omitUndefined({ ready }) });
   }
   const own = { id, type, ...sender, fee, signature, ...second, signatures, asset, receivedAt };
   const recipientPublicKey = keyOf(recipientId, api);
-  return joined(dialect, own, { amount, recipientId, recipientPublicKey, ...given({ ready }) });
+  return joined(dialect, own, { amount, recipientId, recipientPublicKey, ...omitUndefined({ ready }) });
 }
 
 /** Returns the public key of an account on the chain; empty when the account has none. */

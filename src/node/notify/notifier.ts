@@ -20,7 +20,7 @@ export interface NotifierOptions {
   readonly nodeName: string;
   readonly networkName: string;
   readonly version: string;
-  /** Random text of this run of the node, for the ids of events that have no id of their own. */
+  /** Random text of this run of the node, for the ids of events that have no other id. */
   readonly nonce: string;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;

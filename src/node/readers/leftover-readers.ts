@@ -16,7 +16,7 @@ const LOOK_MS = 10;
 const END_MS_MAX = 5_000;
 
 /**
- * Notes that a reader runs. Where the operating system does not tell when a process started, nothing is noted.
+ * Records that a reader runs. If the operating system does not report the start time of a process, nothing is recorded.
  *
  * @param directory folder of the node's data
  * @param nodePid process number of the node

@@ -5,7 +5,7 @@
 
 import type { ErrorData } from '../../primitives/errors.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { SharedObstacle } from '../../http/admission/shared-limits.ts';
+import type { SharedRefusalReason } from '../../http/admission/shared-limits.ts';
 import type { Allowance } from '../../http/admission/allowance.ts';
 import type { ListeningSockets } from '../../http/listening-socket.ts';
 import type { HttpOptions } from '../../http/options.ts';
@@ -50,7 +50,7 @@ export const WRITES_AT_ONCE = 100;
  * Maximum number of transactions that wait to be sent to a reader. Beyond this number, the oldest transactions are
  * dropped.
  */
-export const NEWS_WAITING_MAX = 10_000;
+export const UPDATES_WAITING_MAX = 10_000;
 
 /**
  * Maximum number of checks of shared limits in one message. A reader has only one unanswered message with limit checks.
@@ -79,7 +79,7 @@ export const LIMIT_REPORTED_MAX = 1_000;
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
 /** The answer to a limit check: the allowance of the client, or the reason for a refusal. */
-export type LimitAnswer = Allowance | SharedObstacle | 'replays' | null;
+export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
 export interface LimitReport {
   readonly asks: readonly LimitAsk[];
@@ -110,8 +110,8 @@ export interface ReaderSettings {
   readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare' | 'shared' | 'listenOn'>>;
 }
 
-/** Changes of the chain and of the pool since the last news. */
-export interface News {
+/** Changes of the chain and of the pool since the last update. */
+export interface NodeUpdate {
   /** True if the chain changed. */
   readonly chain: boolean;
   /** Times of arrival of transactions that the chain contains now. */
@@ -127,8 +127,8 @@ export type ToReader =
   /** Carries a listening socket. The reader accepts connections from this socket, instead of opening a socket. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
-  /** The next news wait until the reader has confirmed this message. */
-  | ({ readonly kind: 'news' } & News)
+  /** The next update waits until the reader has confirmed this message. */
+  | ({ readonly kind: 'update' } & NodeUpdate)
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
   | { readonly kind: 'limits'; readonly answers: readonly LimitAnswer[] }

@@ -25,25 +25,25 @@ import type { ChainQueries, Page } from '../../ports/queries.ts';
 import type { SlotReport } from '../../ports/slot-report.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import { createChainLog } from '../../store/chain/chain-log.ts';
-import type { StoredChain } from '../../store/chain/chain-store.ts';
+import type { StoredChain } from '../../store/chain/stored-chain.ts';
 import type { ChainReader, ReaderSnapshot } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
 import { yieldToEventLoop } from '../system.ts';
-import type { News } from './messages.ts';
-import type { NodeChannel } from './node-channel.ts';
+import type { NodeUpdate } from './messages.ts';
+import type { NodeRpcClient } from './node-rpc-client.ts';
 
 export interface ReaderApiParts {
   readonly rules: Rules;
   readonly identity: NodeIdentity;
   readonly reader: ChainReader;
-  readonly channel: NodeChannel;
+  readonly channel: NodeRpcClient;
 }
 
 export interface ReaderApi {
   readonly api: NodeApi;
-  /** Handles news from the node. */
-  news(news: News): void;
+  /** Handles an update from the node. */
+  applyUpdate(update: NodeUpdate): void;
 }
 
 /** The chain at one snapshot, with its queries and log. */
@@ -72,8 +72,9 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     view = viewOf(reader.current);
     for (const listener of listeners) listener.chainChanged?.();
   };
-  const read = async <T>(...call: Parameters<NodeChannel['read']>): Promise<T> => (await channel.read(...call)) as T;
-  const write = async <T>(...call: Parameters<NodeChannel['write']>): Promise<T> => (await channel.write(...call)) as T;
+  const read = async <T>(...call: Parameters<NodeRpcClient['read']>): Promise<T> => (await channel.read(...call)) as T;
+  const write = async <T>(...call: Parameters<NodeRpcClient['write']>): Promise<T> =>
+    (await channel.write(...call)) as T;
   const api: NodeApi = {
     params: rules.params,
     identity,
@@ -115,7 +116,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   };
   return {
     api,
-    news({ chain, times, received }) {
+    applyUpdate({ chain, times, received }) {
       // The times are stored before the move to the new view. Each answer with a confirmed transaction therefore also
       // has the transaction's time of arrival.
       for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);

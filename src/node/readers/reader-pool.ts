@@ -17,8 +17,8 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
 import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
 import { noteReader } from './leftover-readers.ts';
-import { LimitEnd } from './limit-end.ts';
-import { NodeEnd } from './node-end.ts';
+import { LimitServer } from './limit-server.ts';
+import { NodeRpcServer } from './node-rpc-server.ts';
 import { ReaderGauges } from './reader-observer.ts';
 
 const PING_MS = 250;
@@ -29,7 +29,7 @@ const PING_MS = 250;
 const SILENT_PINGS_MAX = 3;
 /**
  * Number of unanswered pings after which a hanging reader is killed. If a replaced reader answers a ping before that
- * number is reached, the reader ends by itself.
+ * number is reached, the reader ends its own process.
  */
 const HANGING_PINGS_MAX = 20;
 /** A reader that ends after less time is not replaced at once, because something keeps it from running. */
@@ -38,7 +38,7 @@ const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time for open answers when the pool closes; `HttpServer.close` ends open answers after half a second. */
 const CLOSE_MS_MAX = 3_000;
-/** Time in which a replaced reader must end by itself. `HttpServer.drain` takes less time. */
+/** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
 /** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;
@@ -68,7 +68,7 @@ interface Reader {
   readonly process: ChildProcess;
   /** Id that no later reader gets. The `number` of a reader is not unique: a later reader can get the same `number`. */
   readonly id: number;
-  readonly end: NodeEnd;
+  readonly end: NodeRpcServer;
   readonly send: (message: ToReader) => void;
   readonly beganMs: number;
   /** Number of the reader, as in `ReaderStatus`. */
@@ -100,7 +100,7 @@ export function createReaderPool({
 }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
-  const limits = new LimitEnd(
+  const limits = new LimitServer(
     settings.http,
     (id, message) => readers.get(id)?.send(message),
     (message) => {
@@ -129,7 +129,7 @@ export function createReaderPool({
     };
     const reader: Reader = {
       ...{ process: child, id },
-      end: new NodeEnd(api, send),
+      end: new NodeRpcServer(api, send),
       send,
       ...{ beganMs: clock.nowMs(), number: freeNumber([...readers.values()]), memoryBytes: 0, requests: 0 },
       ...{ silentPings: 0, isReady: false, isReplaced: false },

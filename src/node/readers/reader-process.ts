@@ -12,8 +12,8 @@ import type { Rules } from '../../protocol/rules.ts';
 import { systemClock } from '../system.ts';
 import { ownMemoryBytes } from '../watchdog/process-memory.ts';
 import { failedOutcome, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
-import { LimitChannel } from './limit-channel.ts';
-import { NodeChannel } from './node-channel.ts';
+import { LimitClient } from './limit-client.ts';
+import { NodeRpcClient } from './node-rpc-client.ts';
 import { createReaderApi, type ReaderApi } from './reader-api.ts';
 import { ReaderObserver } from './reader-observer.ts';
 
@@ -31,8 +31,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   const send = (message: FromReader, socket?: ListeningSocket): void => {
     if (process.connected) process.send?.(message, socket, undefined, () => undefined);
   };
-  const channel = new NodeChannel(send, systemClock);
-  const shared = new LimitChannel(send, systemClock);
+  const channel = new NodeRpcClient(send, systemClock);
+  const shared = new LimitClient(send, systemClock);
   const observer = new ReaderObserver();
   let reader: ChainReader | undefined;
   let http: HttpServer | undefined;
@@ -55,7 +55,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
       if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
       // The node may have applied blocks while the reader opened.
-      node.news({ chain: true, times, received: [] });
+      node.applyUpdate({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {
       send({ kind: 'failed', outcome: failedOutcome(error) });
@@ -83,8 +83,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
         return undefined;
       case 'open':
         return void open(message.settings, message.times);
-      case 'news':
-        node?.news(message);
+      case 'update':
+        node?.applyUpdate(message);
         return send({ kind: 'taken' });
       case 'answers':
         return channel.answered(message.outcomes);

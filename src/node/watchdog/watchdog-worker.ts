@@ -19,7 +19,7 @@ const SIGNAL = 'SIGALRM';
 /**
  * Time limit for writing the last log line. The write can hang, for example if no program reads the pipe of the log.
  */
-const WORD_MS_MAX = 500;
+const MESSAGE_MS_MAX = 500;
 /** Time that the main thread has for ending the process with the exit code. */
 const EXIT_MS_MAX = 3000;
 const STANDARD_ERROR = 2;
@@ -50,17 +50,17 @@ function end(code: EndCode, reason: string): void {
     data: { reason },
   };
   const line = log.format === 'human' ? humanLine(record, { colour: false }) : JSON.stringify(record);
-  const word = `bloomery: the node ended itself: ${reason}\n`;
-  let unsaid = log.file === undefined ? 1 : 2;
-  const said = (): void => {
-    unsaid -= 1;
-    if (unsaid === 0) leave();
+  const message = `bloomery: the node ended itself: ${reason}\n`;
+  let unwritten = log.file === undefined ? 1 : 2;
+  const written = (): void => {
+    unwritten -= 1;
+    if (unwritten === 0) leave();
   };
-  // The line is written by the thread pool: a pipe that nobody reads, or a disk that hangs, must not keep the process
+  // The line is written by the thread pool: a pipe without a reader, or a disk that hangs, must not keep the process
   // alive.
-  if (log.file !== undefined) append(log.file, `${line}\n`, said);
-  write(STANDARD_ERROR, log.file === undefined ? `${line}\n${word}` : word, said);
-  setTimeout(leave, WORD_MS_MAX);
+  if (log.file !== undefined) append(log.file, `${line}\n`, written);
+  write(STANDARD_ERROR, log.file === undefined ? `${line}\n${message}` : message, written);
+  setTimeout(leave, MESSAGE_MS_MAX);
 }
 
 function append(file: string, text: string, then: () => void): void {

@@ -7,7 +7,7 @@ import { addressOf } from '../../crypto/keys.ts';
 import type { StateWriter } from '../state.ts';
 import type { ApplyTransactionContext } from '../tx/apply-context.ts';
 import { applyTransaction } from '../tx/apply.ts';
-import { settleKeys } from '../tx/written.ts';
+import { settleKeys } from '../tx/unsigned-json.ts';
 import { bookVoteWeight } from '../tx/vote-weight.ts';
 import { membersOf } from '../tx/multisignature.ts';
 import type { Block } from '../types.ts';

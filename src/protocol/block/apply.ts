@@ -8,7 +8,7 @@ import type { ApplyContext } from '../rules.ts';
 import { slotAt } from '../slots.ts';
 import { StateOverlay, type StateReader, type StateWriter } from '../state.ts';
 import type { TransactionRules } from '../tx/transaction-rules.ts';
-import { storageFault } from '../tx/written.ts';
+import { storageFault } from '../tx/unsigned-json.ts';
 import type { Block, BlockHeader, PublicKey } from '../types.ts';
 import { BlockRejected, transactionError, type TransactionVerdict } from '../verdict.ts';
 import { transactionsRejected } from './validate.ts';

@@ -81,7 +81,7 @@ export function readTotal(json: unknown, name: string): bigint {
 }
 
 /**
- * Reads a total like `readTotal`, but for a total that includes amounts which nobody signed.
+ * Reads a total like `readTotal`, but for a total that includes unsigned amounts.
  *
  * @throws BlockRejected `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64 bits; a lisk-sdk node may
  *   forge and send a block with a total of this kind, although it cannot store the block

@@ -1,7 +1,7 @@
 /**
  * Fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks follow the same
  * parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins;
- * ids are compared as text. All nodes decide in this way, in whatever order the two blocks arrived (fork cause 5).
+ * ids are compared as text. All nodes decide in this way, and the order of arrival does not matter (fork cause 5).
  *
  * A received block may be one height above the tip and follow another parent (fork cause 1). If the received block is
  * older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip, lisk-sdk waits until
@@ -9,7 +9,7 @@
  * follows the longer chain at once. This node reverts no block before the blocks of the longer chain have arrived.
  *
  * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. Two halves of a
- * network could then wait for each other's consent for ever. This node compares the tips of two chains of equal length
+ * network could then wait for each other's consent forever. This node compares the tips of two chains of equal length
  * like two blocks with one parent.
  */
 

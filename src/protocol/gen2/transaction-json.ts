@@ -9,7 +9,7 @@ import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, canonicalDigits, member, numberIn } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten } from '../tx/schema.ts';
 import { emptyData } from '../tx/transfer.ts';
-import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
+import { assetOf, keyAsWritten, writtenKey } from '../tx/unsigned-json.ts';
 import type { JsonObject, Payload, Transaction, OriginalJson } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { computedId } from './transaction-bytes.ts';

@@ -89,7 +89,7 @@ export function handOver(
  *
  * @param wait.dueS time by which finality should have come
  * @param wait.isNew whether the chain has no block of the delegate
- * @returns 0 if there can be no unknown header; undefined if the wait must go on
+ * @returns 0 if there can be no unknown header; undefined if the wait must continue
  */
 function boundOfYoungChain(
   state: StateReader,

@@ -17,7 +17,7 @@ import { createSecondSignatureReader, isPlainAsset } from '../tx/second-signatur
 import { payloadOf, type AssetReading, type TransactionType } from '../tx/transaction-type.ts';
 import { createTransferReader, emptyData, storableText } from '../tx/transfer.ts';
 import { isVoteList, VOTE_SCHEMA } from '../tx/vote.ts';
-import { writtenAsset } from '../tx/written.ts';
+import { writtenAsset } from '../tx/unsigned-json.ts';
 import type { Json, JsonObject, Payload, PayloadKind } from '../types.ts';
 import { transactionError } from '../verdict.ts';
 import { GEN3_SHAPES } from './transaction-types.ts';

@@ -3,7 +3,7 @@
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
 import type { ChainParams } from '../params.ts';
 import type { Rules } from '../rules.ts';
-import { poolFault } from '../tx/written.ts';
+import { poolFault } from '../tx/unsigned-json.ts';
 import { contradictionOf } from './bft.ts';
 import { createBlockRules } from './blocks.ts';
 import { createGen3Codec, headerBytes, transactionBytes } from './codec.ts';

@@ -8,7 +8,7 @@ import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, member, numberIn } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten, type SharedMembers } from '../tx/schema.ts';
 import type { TransactionType } from '../tx/transaction-type.ts';
-import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
+import { assetOf, keyAsWritten, writtenKey } from '../tx/unsigned-json.ts';
 import type { Address, JsonObject, Payload, Signature, Transaction, OriginalJson } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { withId } from './transaction-bytes.ts';

@@ -16,7 +16,7 @@ import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transact
 import type { BasicFields, TransactionType } from '../tx/transaction-type.ts';
 import { createTransferReader, emptyData } from '../tx/transfer.ts';
 import { createVoteReader } from '../tx/vote.ts';
-import { writtenAsset } from '../tx/written.ts';
+import { writtenAsset } from '../tx/unsigned-json.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 
 /** Finds the NUL character, and two spellings of NUL that the pattern of lisk-sdk also matches. */

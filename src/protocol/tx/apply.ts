@@ -10,7 +10,7 @@ import { settleVerdict } from './exceptions.ts';
 import { applyMultisignature } from './multisignature.ts';
 import { applySecondSignature } from './second-signature.ts';
 import { groupSignatureStatus, secondSignatureErrors } from './signatures.ts';
-import { keyAsWritten } from './written.ts';
+import { keyAsWritten } from './unsigned-json.ts';
 import { applyTransfer, balanceError } from './transfer.ts';
 import { applyVote } from './vote.ts';
 

@@ -19,7 +19,7 @@ import { spendingErrors } from './spending.ts';
 import type { TransactionBytes } from './transaction-bytes.ts';
 import { amountOf } from './amounts.ts';
 import { bookVoteWeight, noUnsettledWeights, settleWeights } from './vote-weight.ts';
-import { isSettled, poolFault, settleKeys } from './written.ts';
+import { isSettled, poolFault, settleKeys } from './unsigned-json.ts';
 
 /** The parts of the rules that each generation provides. */
 export interface TransactionRuleParts {

@@ -9,7 +9,7 @@ import type { NoteName } from '../../ports/notes.ts';
 import type { ChainWriter } from '../../ports/store.ts';
 import type { StateReader } from '../../protocol/state.ts';
 import type { Block } from '../../protocol/types.ts';
-import type { StoredChain } from './chain-store.ts';
+import type { StoredChain } from './stored-chain.ts';
 
 export interface ChainLogOptions {
   /** Computes the finalized height of a state. */
@@ -68,8 +68,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
-  // Each record moves the tip by one block. A revert of the height is therefore at least as many records away as the tip
-  // is blocks away from the height. The search skips these records.
+  // Each record moves the tip by one block. A revert of the height is therefore at least as many records away as the
+  // tip is blocks away from the height. The search skips these records.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);

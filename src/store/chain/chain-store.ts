@@ -8,7 +8,7 @@ import { LruMap } from '../../primitives/bounded.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 import type { NoteName } from '../../ports/notes.ts';
-import type { ChainStore, ChainWriter, TransactionPlace } from '../../ports/store.ts';
+import type { ChainWriter, TransactionPlace } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import { StateOverlay, type Account, type Delegate, type StateWriter } from '../../protocol/state.ts';
 import type {
@@ -26,74 +26,21 @@ import type { KeyValueReader } from '../tables/key-value.ts';
 import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import { TABLES } from '../tables/layout.ts';
 import { FINALITY_CHANGED, FINALIZED_NOTE, finalizedIn, finalizedRecord } from './finalized-note.ts';
-import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
+import { StoredStateChecksum, type StateCheck, type StateKeys } from './stored-checksum.ts';
 import { storeDamaged } from '../disk/store-refusals.ts';
 import { isU32 } from '../tables/ordered-bytes.ts';
 import { stateDigestOf, StateTables } from './state-tables.ts';
+import type { ChangeRecorder, StoredChain } from './stored-chain.ts';
 import type { Overwritten } from './undo.ts';
 import { undoChanged, UndoRecords } from './undo-records.ts';
+
+export type { StoredChain } from './stored-chain.ts';
 
 /**
  * Maximum number of cached headers. The consensus rules need fewer recent headers than this number, so they seldom read
  * headers from the disk.
  */
 export const HEADERS_CACHED_MAX = 1024;
-
-/** Records each block that is applied or reverted, in the same transaction of the store. */
-export interface ChangeRecorder {
-  /**
-   * Called when a transaction begins. @returns a function that drops the records of the transaction if the transaction
-   * fails
-   */
-  begin(): () => void;
-  record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
-}
-
-/** The chain store, with access to its keys for the queries of this module. */
-export interface StoredChain extends ChainStore {
-  readonly tables: KeyValueReader;
-  readonly codec: Codec;
-  /**
-   * Largest number of items in a short list. A short list is stored in the order of the chain only
-   * (index/transaction-lists.ts).
-   */
-  readonly shortListMax: number;
-  /**
-   * A read-only view of the store at this moment. The view is valid until its own `close` or the `close` of this store.
-   */
-  snapshot(): StoredChain;
-  /**
-   * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, lookups by id
-   * work. Queries of all other indexes must wait until the lag is 0.
-   */
-  readonly indexLag: number;
-  /** After this call, the indexes of transactions lag behind appended blocks until `backfill` is called. */
-  deferIndexing(): void;
-  /**
-   * Writes the missing entries into the indexes of transactions, in steps of one short transaction each. No block may
-   * be appended before the last step. If the caller stops before the last step, the next opening of the store completes
-   * the backfill.
-   *
-   * @param limits sizes of the steps; with the default, each step fits into memory
-   */
-  backfill(limits?: BackfillLimits): Iterable<void>;
-  /**
-   * Begins to compare the state with its checksum. Only one check of the state runs at a time. A new check of the state
-   * cancels the previous one.
-   */
-  checkState(): StateCheck;
-  /**
-   * Checks undo records and the note of the finalized height against their checksums. With a damaged undo record, a
-   * revert would be impossible or wrong. A damaged note could allow the revert of a final block.
-   *
-   * @param recordsMax number of undo records to check, beginning with the highest block; by default all are checked
-   */
-  recordDamage(recordsMax?: number): string | undefined;
-  /** Resolves when the store reads a damaged undo record or a damaged note during its work. */
-  readonly damaged: Promise<ProtocolError>;
-  /** Sets the recorder of changes. The new recorder replaces the earlier one. */
-  recordWith(recorder: ChangeRecorder): void;
-}
 
 /** Callers use this object as a `StoredChain`. Inside a transaction, the same object is the `ChainWriter`. */
 export class KeyValueChainStore implements StoredChain, ChainWriter {
@@ -103,7 +50,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly #keyValue: CountedKeySets;
   readonly #state: StateTables;
   readonly #blocks: BlockTables;
-  readonly #checksum: KeptChecksum;
+  readonly #checksum: StoredStateChecksum;
   readonly #headers = new LruMap<number, BlockHeader>(HEADERS_CACHED_MAX);
   #tip: BlockHeader | undefined;
   /** State changes of the block that is being applied. */
@@ -124,7 +71,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.shortListMax = shortListMax;
     this.#state = new StateTables(keyValue, this);
     this.#blocks = new BlockTables(keyValue, codec, shortListMax);
-    this.#checksum = new KeptChecksum(keyValue);
+    this.#checksum = new StoredStateChecksum(keyValue);
     this.#undo = new UndoRecords(keyValue);
     this.#directory = directory;
     let report: (error: ProtocolError) => void = () => undefined;

@@ -7,7 +7,7 @@ import { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueEntry, KeyValueReader } from '../tables/key-value.ts';
 import { META_ACCOUNTS, META_STATE_CHECKSUM, TABLES, type TableName } from '../tables/layout.ts';
 import { decodeUndo } from './undo.ts';
-import { unsealed } from '../tables/sealed.ts';
+import { verifiedContent } from '../tables/checksummed.ts';
 
 export interface Difference {
   readonly table: TableName | 'unknown';
@@ -48,7 +48,7 @@ export function compareStores(
       const kind = left === undefined ? 'missing' : right === undefined ? 'surplus' : 'wrong';
       if (left !== undefined && right !== undefined) {
         if (left.equals(right)) continue;
-        if (name === 'undo' && isSameUndo(unsealed(key, left), unsealed(key, right))) continue;
+        if (name === 'undo' && isSameUndo(verifiedContent(key, left), verifiedContent(key, right))) continue;
       }
       if (name === 'undo' && kind !== 'wrong' && TABLES.undo.read(key)[0] <= finalizedHeight()) continue;
       return { difference: { table: name, key: key.toString('hex', 1), kind }, keys };

@@ -5,22 +5,22 @@
 
 import type { NoteName } from '../../ports/notes.ts';
 import { TABLES } from '../tables/layout.ts';
-import { sealed, unsealed } from '../tables/sealed.ts';
+import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 
 export const FINALIZED_NOTE: NoteName = 'chain/finalized';
 const KEY = TABLES.notes.key(FINALIZED_NOTE);
 /** Size in bytes of the note in earlier versions, which stored the height without a checksum. */
-const UNSEALED_BYTES = 4;
+const NO_CHECKSUM_BYTES = 4;
 
 /** Text of the error for a note of the finalized height that does not match its checksum. */
 export const FINALITY_CHANGED = 'the note of the final height does not match its checksum';
 
 /** Stored form of the note. */
 export function finalizedRecord(note: Uint8Array): Buffer {
-  return sealed(KEY, note);
+  return withChecksum(KEY, note);
 }
 
 /** Reads the stored form of the note; undefined if the note does not match its checksum. */
 export function finalizedIn(record: Buffer): Buffer | undefined {
-  return record.length === UNSEALED_BYTES ? record : unsealed(KEY, record);
+  return record.length === NO_CHECKSUM_BYTES ? record : verifiedContent(KEY, record);
 }

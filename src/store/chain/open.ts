@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Codec } from '../../protocol/rules.ts';
-import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
+import { KeyValueChainStore } from './chain-store.ts';
 import { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValue, KeyValueWriter } from '../tables/key-value.ts';
 import {
@@ -23,6 +23,7 @@ import { openLmdb, openLmdbSnapshot } from '../disk/lmdb.ts';
 import { SHORT_LIST_ITEMS_MAX } from '../index/transaction-lists.ts';
 import { MemoryKeyValue } from '../disk/memory.ts';
 import { paramsPin, pinDifferences } from './params-pin.ts';
+import type { StoredChain } from './stored-chain.ts';
 import { FIRST_LAYOUT_READ, isLayoutRead, isOlder, layoutOf, upgradeStore, type OnUpgradeStep } from './upgrade.ts';
 import { upgradedView } from './upgraded-view.ts';
 

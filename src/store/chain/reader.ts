@@ -5,7 +5,7 @@
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 import { openLmdbReader, type LmdbReader } from '../disk/lmdb.ts';
-import type { StoredChain } from './chain-store.ts';
+import type { StoredChain } from './stored-chain.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
@@ -45,8 +45,8 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to the last commit of the node. While an old snapshot has open queries, the snapshot stays open and
-   * occupies pages. If untrusted clients can trigger the call, the caller must therefore pass a condition.
+   * Moves this reader to the last commit of the node. While an old snapshot has open queries, the snapshot stays open
+   * and occupies pages. If untrusted clients can trigger the call, the caller must therefore pass a condition.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved

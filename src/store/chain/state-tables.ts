@@ -12,7 +12,7 @@ import type { Account, Delegate, StateChanges, StateReader } from '../../protoco
 import type { Address, BlockHeader, PublicKey, TransactionId } from '../../protocol/types.ts';
 import { AccountCache } from './account-cache.ts';
 import { accountEntryChanges, sameTexts } from '../index/indexes.ts';
-import type { StateKeys } from './kept-checksum.ts';
+import type { StateKeys } from './stored-checksum.ts';
 import { compareKeys, KeyBlock } from '../index/key-block.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { META_ACCOUNTS, STATE_TABLES, TABLES } from '../tables/layout.ts';

@@ -7,7 +7,7 @@
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
-import { sealed, unsealed } from '../tables/sealed.ts';
+import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
 
 export class UndoRecords {
@@ -35,7 +35,7 @@ export class UndoRecords {
     const key = TABLES.undo.key(height);
     const record = this.#keys.get(key);
     if (record === undefined) return undefined;
-    const content = unsealed(key, record);
+    const content = verifiedContent(key, record);
     return content === undefined ? 'damaged' : decodeUndo(content);
   }
 
@@ -55,7 +55,7 @@ export class UndoRecords {
   save(writer: KeyValueWriter): void {
     for (const [height, overwritten] of this.#unsaved) {
       const key = TABLES.undo.key(height);
-      writer.put(key, sealed(key, encodeUndo(overwritten)));
+      writer.put(key, withChecksum(key, encodeUndo(overwritten)));
     }
     this.#unsaved.clear();
   }
@@ -75,7 +75,7 @@ export class UndoRecords {
   firstDamaged(recordsMax: number): number | undefined {
     const limit = Number.isFinite(recordsMax) ? { limit: recordsMax } : {};
     for (const { key, value } of this.#keys.entries({ ...TABLES.undo.all, ...limit, reverse: true })) {
-      if (unsealed(key, value) === undefined) return TABLES.undo.read(key)[0];
+      if (verifiedContent(key, value) === undefined) return TABLES.undo.read(key)[0];
     }
     return undefined;
   }

@@ -18,7 +18,7 @@ import {
   TABLES,
 } from '../tables/layout.ts';
 import { StateChecksum } from './state-checksum.ts';
-import { sealed, unsealed } from '../tables/sealed.ts';
+import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 
 /** The first layout that can be upgraded. Earlier layouts differ too much from the present layout. */
 export const FIRST_LAYOUT_READ = 4;
@@ -99,7 +99,7 @@ function addStateChecksum(writer: KeyValueWriter): void {
 function sealUndoRecords(writer: KeyValueWriter): void {
   for (const key of Array.from(writer.keys(TABLES.undo.all))) {
     const value = writer.get(key);
-    if (value !== undefined && unsealed(key, value) === undefined) writer.put(key, sealed(key, value));
+    if (value !== undefined && verifiedContent(key, value) === undefined) writer.put(key, withChecksum(key, value));
   }
 }
 

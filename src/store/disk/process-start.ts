@@ -1,4 +1,4 @@
-/** Tells processes with the same number apart: by their start, and by their parent. */
+/** Distinguishes processes with the same process id by their start time and by their parent. */
 
 import { readFileSync } from 'node:fs';
 

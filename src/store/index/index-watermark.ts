@@ -7,7 +7,7 @@ import { assert, ProtocolError } from '../../primitives/errors.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { META_INDEX_WATERMARK, TABLES } from '../tables/layout.ts';
 import { isU32 } from '../tables/ordered-bytes.ts';
-import { sealed, unsealed } from '../tables/sealed.ts';
+import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 
 const KEY = TABLES.meta.key(META_INDEX_WATERMARK);
 const HEIGHT_BYTES = 4;
@@ -19,7 +19,7 @@ const HEIGHT_BYTES = 4;
 export function readIndexWatermark(keys: KeyValueReader): number | undefined {
   const record = keys.get(KEY);
   if (record === undefined) return undefined;
-  const content = unsealed(KEY, record);
+  const content = verifiedContent(KEY, record);
   if (content?.length === HEIGHT_BYTES) return content.readUInt32BE();
   throw new ProtocolError(
     'STORE_UNREADABLE',
@@ -38,5 +38,5 @@ export function writeIndexWatermark(keys: KeyValueWriter, height: number | undef
   assert(isU32(height), 'the index watermark is a height');
   const content = Buffer.alloc(HEIGHT_BYTES);
   content.writeUInt32BE(height);
-  keys.put(KEY, sealed(KEY, content));
+  keys.put(KEY, withChecksum(KEY, content));
 }

@@ -5,7 +5,7 @@
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 
 /** Lets other waiting work run. */
 export type Pause = () => Promise<void>;

@@ -4,7 +4,7 @@
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 import { listLength } from '../index/transaction-lists.ts';
 import { prefixRange, type KeyRange } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';

@@ -6,7 +6,7 @@
 import type { ChainQueries } from '../../ports/queries.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 import { BACKGROUND_QUERY_DEFAULTS, BackgroundQueries, type BackgroundQueryOptions } from './background-queries.ts';
 import { AccountQueries } from './query-accounts.ts';
 import { BlockQueries } from './query-blocks.ts';

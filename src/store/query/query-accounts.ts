@@ -16,7 +16,7 @@ import type {
 } from '../../ports/queries.ts';
 import { emptyAccount, type Account } from '../../protocol/state.ts';
 import type { Address, PublicKey } from '../../protocol/types.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 import { afterPrefix } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
 import { orderedBigint, orderedBigintAt, orderedBigintBytes } from '../tables/ordered-bytes.ts';

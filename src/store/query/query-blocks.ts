@@ -9,7 +9,7 @@ import { earningsOfRound } from '../../protocol/payout.ts';
 import { firstHeightOf, isLastOfRound, lastHeightOf, roundOf } from '../../protocol/rounds.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import { generatorBlock, generatorBlocks } from '../chain/block-tables.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 import { afterPrefix, prefixRange } from '../tables/key-value.ts';
 import { BLOCK_ORDERS, TABLES } from '../tables/layout.ts';
 import { heightAtEnd, heightBytes, isU32, orderedBigint } from '../tables/ordered-bytes.ts';

@@ -9,7 +9,7 @@ import type { ChainParams } from '../../protocol/params.ts';
 import { supplyAt } from '../../protocol/rewards.ts';
 import { emptyAccount, type Account, type Delegate } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 import { codePoints, LikePattern } from './like.ts';
 import { compareTexts, compareValues, compareWithUnknown, directed, firstOf, listPage, type Compare } from './pages.ts';
 

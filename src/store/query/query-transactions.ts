@@ -17,7 +17,7 @@ import type {
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { transactionTotal } from '../tables/stored-transactions.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 import { TRANSACTION_ORDERS } from '../tables/layout.ts';
 import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { CHUNK_ITEMS, sortInChunks, type BackgroundQueries, type Pause } from './background-queries.ts';

@@ -5,7 +5,7 @@
 
 import { assert } from '../../primitives/errors.ts';
 import type { TransactionQuery, TransactionSort } from '../../ports/queries.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 import { afterPrefix } from '../tables/key-value.ts';
 import { TABLES, TRANSACTION_ORDERS } from '../tables/layout.ts';
 import { bytesOf } from '../tables/sort-values.ts';

@@ -8,7 +8,7 @@ import { addressOf } from '../../crypto/keys.ts';
 import type { PageRequest, TransactionQuery, TransactionSort } from '../../ports/queries.ts';
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Address, PublicKey, Transaction } from '../../protocol/types.ts';
-import type { StoredChain } from '../chain/chain-store.ts';
+import type { StoredChain } from '../chain/stored-chain.ts';
 import { TABLES } from '../tables/layout.ts';
 import { isU16 } from '../tables/ordered-bytes.ts';
 import type { SortInteger } from '../tables/sort-values.ts';

@@ -28,7 +28,7 @@ import {
  */
 export interface KeyPart<T> {
   /** Description for the published table of keys. */
-  readonly says: string;
+  readonly description: string;
   /** Number of bytes of a value, if all values have the same number of bytes. */
   readonly bytes?: number;
   size(value: T): number;
@@ -51,12 +51,12 @@ const TYPE_LIST = 52;
 
 function fixed<T>(
   bytes: number,
-  says: string,
+  description: string,
   write: (key: Buffer, value: T, at: number) => void,
   read: (key: Buffer, at: number) => T,
 ): KeyPart<T> {
   return {
-    says,
+    description,
     bytes,
     size: () => bytes,
     write: (key, value, at) => {
@@ -68,27 +68,27 @@ function fixed<T>(
   };
 }
 
-function u32(says: string): KeyPart<number> {
+function u32(description: string): KeyPart<number> {
   return fixed(
     U32_BYTES,
-    says,
+    description,
     (key, value, at) => writeU32(key, value, at),
     (key, at) => key.readUInt32BE(at),
   );
 }
 
-function u8(says: string): KeyPart<number> {
+function u8(description: string): KeyPart<number> {
   return fixed(
     1,
-    says,
+    description,
     (key, value, at) => (key[at] = value),
     (key, at) => key[at] ?? 0,
   );
 }
 
-function text<T extends string>(says: string): KeyPart<T> {
+function text<T extends string>(description: string): KeyPart<T> {
   return {
-    says,
+    description,
     size: (value) => Buffer.byteLength(value),
     write: (key, value, at) => at + key.write(value, at),
     end: (_key, _at, rest) => rest,
@@ -96,9 +96,9 @@ function text<T extends string>(says: string): KeyPart<T> {
   };
 }
 
-function bytes(says: string, end?: (key: Buffer, at: number) => number): KeyPart<Uint8Array> {
+function bytes(description: string, end?: (key: Buffer, at: number) => number): KeyPart<Uint8Array> {
   return {
-    says,
+    description,
     size: ({ length }) => length,
     write: (key, value, at) => {
       key.set(value, at);
@@ -119,7 +119,8 @@ function readKey(key: Buffer, at: number): PublicKey {
 }
 
 const amount: KeyPart<bigint> = {
-  says: 'an integer of any size. Zero or a positive integer of n bytes: the byte 128 + n, then the n bytes. A negative integer: the byte 128 - n, then the complement of the n bytes of its absolute value',
+  description:
+    'an integer of any size. Zero or a positive integer of n bytes: the byte 128 + n, then the n bytes. A negative integer: the byte 128 - n, then the complement of the n bytes of its absolute value',
   size: (value) => 1 + sizeOfBigint(value < 0n ? -value : value),
   write: (key, value, at) => {
     const magnitude = value < 0n ? -value : value;
@@ -132,7 +133,7 @@ const amount: KeyPart<bigint> = {
 };
 
 const sizedAddress: KeyPart<Address> = {
-  says: 'number of bytes of the address, u8; then the address',
+  description: 'number of bytes of the address, u8; then the address',
   size: (value) => 1 + Buffer.byteLength(value),
   write: (key, value, at) => {
     const written = key.write(value, at + 1);
@@ -145,7 +146,7 @@ const sizedAddress: KeyPart<Address> = {
 };
 
 const voter: KeyPart<PublicKey | undefined> = {
-  says: 'with a public key of the voter: the byte 0, then the key; without a public key: the byte 1',
+  description: 'with a public key of the voter: the byte 0, then the key; without a public key: the byte 1',
   size: (value) => (value === undefined ? 1 : 1 + KEY_BYTES),
   write: (key, value, at) => {
     key[at] = value === undefined ? 1 : 0;

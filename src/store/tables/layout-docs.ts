@@ -41,7 +41,7 @@ export function layoutMarkdown(): string {
     '## Parts of keys',
     tableOf(
       ['Part', 'Bytes'],
-      (Object.keys(PARTS) as PartName[]).map((name) => [`\`${name}\``, PARTS[name].says]),
+      (Object.keys(PARTS) as PartName[]).map((name) => [`\`${name}\``, PARTS[name].description]),
     ),
     '## Notes',
     'A name that ends with a slash is a prefix.',

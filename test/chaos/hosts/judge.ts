@@ -66,7 +66,7 @@ const NOT_OURS = 'no block arrived here: ask the delegate';
 /** The answer of a node that got no processor time for a whole slot on a busy machine. */
 const ABSENT = 'this node did nothing in the slot';
 const NOTHING_RECORDED = 'nothing is recorded';
-/** Matches an answer that says what the node did in the slot, or why the node did not forge. */
+/** Matches an answer with the action of the node in the slot, or with the reason why the node did not forge. */
 const FACT = /this node forged|was on a branch that it left|was reverted|paused|did not sign|refused|has not begun/;
 
 /** Asks all nodes why a slot has no block, and compares their answers with the faults that the test caused. */
@@ -84,7 +84,7 @@ export async function explain(devnet: HostDevnet, slot: number, events: readonly
   // A cut separates the nodes into two sides, and either side may have the branch that loses.
   const isOfEvent = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'cut' || nodes.includes(node));
   const isOfKill = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'killed' && nodes.includes(node));
-  // A killed node has no record of the time before its last start, and its answer says so.
+  // A killed node has no record of the time before its last start, and its answer reports this.
   const wasDown = (node: number): boolean =>
     events.some(({ kind, nodes, toMs }) => kind === 'killed' && nodes.includes(node) && startMs < toMs);
   const isCaused = relevant.some(({ node, reason }) =>

@@ -19,7 +19,7 @@ try {
     minutes: Number(values.minutes),
     perSecond: Number(values['per-second']),
     generation: values.generation === '2' ? 2 : 3,
-    say: (line) => console.log(line),
+    log: (line) => console.log(line),
   });
   for (const wrong of wrongs) console.log(`wrong: ${wrong}`);
   process.exitCode = wrongs.length > 0 ? 1 : 0;

@@ -26,7 +26,7 @@ export interface HostsOptions {
   readonly minutes: number;
   readonly perSecond: number;
   readonly generation: 2 | 3;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /**
@@ -71,11 +71,11 @@ export async function runHosts(options: HostsOptions): Promise<readonly string[]
     isWell = wrongs.length === 0;
     return wrongs;
   } catch (error) {
-    for (const line of await statesOf(devnet.nodes)) options.say(line);
+    for (const line of await statesOf(devnet.nodes)) options.log(line);
     throw error;
   } finally {
     const directory = await devnet.close(!isWell);
-    if (directory !== undefined) options.say(`the logs are in ${directory}`);
+    if (directory !== undefined) options.log(`the logs are in ${directory}`);
   }
 }
 
@@ -83,20 +83,20 @@ export async function runHosts(options: HostsOptions): Promise<readonly string[]
 function statesOf(nodes: readonly TestNode[]): Promise<readonly string[]> {
   return Promise.all(
     nodes.map(async ({ client, plan }) => {
-      const said = await client.status().catch((error: unknown) => messageOf(error));
-      return `node ${plan.index}: ${JSON.stringify(said)}`;
+      const status = await client.status().catch((error: unknown) => messageOf(error));
+      return `node ${plan.index}: ${JSON.stringify(status)}`;
     }),
   );
 }
 
 async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonly string[]> {
-  const { hosts, minutes, say } = options;
+  const { hosts, minutes, log } = options;
   const { nodes } = devnet;
   const machine = new MachineWatch({ countsLoad: false });
   await waitForCommonBlock(nodes, 3, START_MS_MAX);
   await waitFor('connections of all with all', async () => await areAllConnected(nodes), START_MS_MAX);
   const fromHeight = await highestHeight(nodes);
-  say(`${hosts} nodes run, at height ${fromHeight}`);
+  log(`${hosts} nodes run, at height ${fromHeight}`);
 
   const endMs = Date.now() + minutes * 60_000;
   const slots = new UnusedSlots(devnet, fromHeight);
@@ -108,31 +108,31 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   const memory = nodes.map((node) => devnet.memoryOf(node));
   const lost = await unconfirmed(nodes, accepted);
   const digest = await waitForCommonDigest(nodes, CONFIRM_MS_MAX);
-  say(
+  log(
     `${accepted.length - lost.size} of ${accepted.length} transactions in blocks, all nodes have the state ${digest}`,
   );
 
   const explained = await slots.explainNew(events);
   const outside = explained.filter((each) => each.events.length === 0);
   const wrong = explained.filter(({ isRight }) => !isRight);
-  say(`${explained.length} slots passed unused, ${outside.length} without a cause, ${wrong.length} explained wrongly`);
+  log(`${explained.length} slots passed unused, ${outside.length} without a cause, ${wrong.length} explained wrongly`);
   for (const each of [...explained.slice(0, 3), ...wrong.slice(0, 10)])
-    say(`  slot ${each.slot} (${each.events.join(', ')}): ${each.reasons.join(' | ').slice(0, REASON_CHARACTERS_MAX)}`);
+    log(`  slot ${each.slot} (${each.events.join(', ')}): ${each.reasons.join(' | ').slice(0, REASON_CHARACTERS_MAX)}`);
 
   const times = lateness(devnet, slots.headers, events);
   const isQuick = await machine.wasQuick();
-  say(
+  log(
     `of ${times.blocks} blocks 99 % came within ${times.p99Ms} ms of their moment, the last after ${times.worstMs} ms`,
   );
-  for (const { slot, lateMs } of times.late) say(`  the block of slot ${slot} came ${lateMs} ms late`);
+  for (const { slot, lateMs } of times.late) log(`  the block of slot ${slot} came ${lateMs} ms late`);
   const growths = memory.map((samples) => growthMb(samples));
-  say(`objects of each node grew by ${growths.map((mb) => mb.toFixed(1)).join(', ')} MB in the last quarter`);
+  log(`objects of each node grew by ${growths.map((mb) => mb.toFixed(1)).join(', ')} MB in the last quarter`);
   const wrongs = await wrongsOf(nodes);
-  say(`frames without room at the switch: ${devnet.wires.dropped}`);
+  log(`frames without room at the switch: ${devnet.wires.dropped}`);
 
   const isHour = minutes >= MEMORY_MINUTES_MIN;
   const grown = growths.filter((mb) => mb > GROWTH_MB_MAX).length;
-  if (!isQuick) say('the machine had other work to do: times of blocks are not judged');
+  if (!isQuick) log('the machine had other work to do: times of blocks are not judged');
   return [
     ...[...lost].map((id) => `transaction ${id} is in no block`),
     ...outside.map(({ slot }) => `slot ${slot} passed unused without a reason`),
@@ -176,7 +176,7 @@ async function areAllConnected(nodes: readonly TestNode[]): Promise<boolean> {
 
 async function happen(
   { nodes, wires }: HostDevnet,
-  { minutes, hosts, say }: HostsOptions,
+  { minutes, hosts, log }: HostsOptions,
   endMs: number,
   slots: UnusedSlots,
 ): Promise<readonly Event[]> {
@@ -188,7 +188,7 @@ async function happen(
   const record = async (event: Omit<Event, 'toMs' | 'overMs'>, afterMs: number): Promise<void> => {
     const toMs = Date.now();
     events.push({ ...event, toMs, overMs: toMs + afterMs });
-    say(`${event.name}: ${Math.round((toMs - event.fromMs) / 1000)} s`);
+    log(`${event.name}: ${Math.round((toMs - event.fromMs) / 1000)} s`);
     await wait(afterMs);
     await slots.explainNew(events);
   };
@@ -221,7 +221,7 @@ async function happen(
 /** @returns ids of accepted transactions */
 async function load(
   { nodes, network }: HostDevnet,
-  { perSecond, minutes, say }: HostsOptions,
+  { perSecond, minutes, log }: HostsOptions,
   endMs: number,
 ): Promise<readonly string[]> {
   const accepted: string[] = [];
@@ -241,7 +241,7 @@ async function load(
       },
     );
     if (isAccepted) accepted.push(transaction.id);
-    if (number % (perSecond * 60) === 0) say(`${accepted.length} transactions accepted`);
+    if (number % (perSecond * 60) === 0) log(`${accepted.length} transactions accepted`);
   }
   return accepted;
 }
@@ -263,7 +263,7 @@ async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string
 }
 
 /** Prints at intervals the memory of each process, and how much of it is in use. */
-async function reportMemory(devnet: HostDevnet, { minutes, say }: HostsOptions, endMs: number): Promise<void> {
+async function reportMemory(devnet: HostDevnet, { minutes, log }: HostsOptions, endMs: number): Promise<void> {
   const reportMs = Math.max(60_000, (minutes * 60_000) / MEMORY_REPORTS);
   const startMs = Date.now();
   for (let report = 1; startMs + report * reportMs < endMs; report += 1) {
@@ -272,7 +272,7 @@ async function reportMemory(devnet: HostDevnet, { minutes, say }: HostsOptions, 
       const used = devnet.memoryOf(node).at(-1)?.bytes;
       return `${mbText(used)} of ${mbText(residentBytes(node.pid()))}`;
     });
-    say(`memory in use after ${Math.round((report * reportMs) / 60_000)} minutes: ${each.join(', ')} MB`);
+    log(`memory in use after ${Math.round((report * reportMs) / 60_000)} minutes: ${each.join(', ')} MB`);
   }
 }
 

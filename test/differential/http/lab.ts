@@ -51,9 +51,9 @@ export interface StartingLab {
 /** Time in which a start notices that its processes have ended. */
 const NOTICE_MS_MAX = 5_000;
 
-export function startHttpLab(generation: Generation, say: (line: string) => void): StartingLab {
+export function startHttpLab(generation: Generation, log: (line: string) => void): StartingLab {
   let closeWorld: (() => Promise<void>) | undefined;
-  const lab = makeLab(generation, say, (close) => {
+  const lab = makeLab(generation, log, (close) => {
     closeWorld = close;
   });
   return {
@@ -74,12 +74,12 @@ function noted(): void {
 
 async function makeLab(
   generation: Generation,
-  say: (line: string) => void,
+  log: (line: string) => void,
   begun: (close: () => Promise<void>) => void,
 ): Promise<HttpLab> {
-  const release = await installRelease(generation, defaultCacheFolder(), say);
-  const postgres = await installPostgres(defaultCacheFolder(), say);
-  const world = await makeWorld({ release, postgres, say, keep: false, begun });
+  const release = await installRelease(generation, defaultCacheFolder(), log);
+  const postgres = await installPostgres(defaultCacheFolder(), log);
+  const world = await makeWorld({ release, postgres, log, keep: false, begun });
   try {
     const { delegates, password } = world;
     const real = await makeNode(world, 'real');
@@ -103,7 +103,7 @@ async function makeLab(
     const [joined, strict] = ours as [InteropNode, InteropNode];
     const lab = { generation, real: real.url, joined: joined.url, strict: strict.url, world, wallet };
     await fillPools(lab);
-    say(`generation ${generation}: a real node and two of ours at height ${tip.height}`);
+    log(`generation ${generation}: a real node and two of ours at height ${tip.height}`);
     return { ...lab, close: () => world.close() };
   } catch (error) {
     await world.close();
@@ -130,7 +130,7 @@ async function oddGroup(wallet: Wallet, world: World): Promise<void> {
   });
   const own = wallet.signature(group, member.passphrase).signature as string;
   await wallet.include([{ ...group, signatures: [own] }]);
-  world.say('a group with a member in capitals is in the chain');
+  world.log('a group with a member in capitals is in the chain');
 }
 
 /** Puts transactions into the pools: some that wait for a block, and one that waits for signatures. */

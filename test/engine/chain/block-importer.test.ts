@@ -13,7 +13,11 @@ import { ChainMaker, keyPairOf, makeNetwork, publicKeyOf, signBlock, withPayload
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
 /** A chain that counts its signature checks. A test can delay checks of many signatures at once. */
-async function countingChain(maker: ChainMaker, timestamp: number, said: (code: string) => unknown = () => undefined) {
+async function countingChain(
+  maker: ChainMaker,
+  timestamp: number,
+  logged: (code: string) => unknown = () => undefined,
+) {
   const lone = await LoneChain.with(maker);
   const inner = createInlineVerifier(selectEd25519(), 10_000);
   const costs = { single: 0, together: 0, computedAlone: 0 };
@@ -35,7 +39,7 @@ async function countingChain(maker: ChainMaker, timestamp: number, said: (code: 
     },
   };
   const clock = { nowMs: () => maker.network.params.epochMs + timestamp * 1000, after: () => ({ cancel: () => {} }) };
-  const observer: Observer = { ...SILENT, log: (_level, code) => void said(code) };
+  const observer: Observer = { ...SILENT, log: (_level, code) => void logged(code) };
   const chain = new Chain({ store: lone.store, rules: maker.rules, verifier, clock, observer });
   return {
     chain,
@@ -93,13 +97,13 @@ test("no transaction is checked under an honest delegate's header with other tra
 test('a delegate that signed once is not accused of double forging', async (t) => {
   const maker = new ChainMaker();
   const tip = maker.forge();
-  const said: string[] = [];
-  const { importer } = await countingChain(maker, tip.timestamp, (code) => said.push(code));
+  const logged: string[] = [];
+  const { importer } = await countingChain(maker, tip.timestamp, (code) => logged.push(code));
   const twin = signBlock(tip, { timestamp: tip.timestamp + 1 }, ownerOf(maker, tip));
   t.is(await outcomeOf(importer, { ...twin, id: '5', blockSignature: '00'.repeat(64) }), 'BLOCK_SIGNATURE_INVALID');
-  t.deepEqual(said, ['BLOCK_SIGNATURE_INVALID']);
+  t.deepEqual(logged, ['BLOCK_SIGNATURE_INVALID']);
   t.is(await outcomeOf(importer, twin), 'ignored');
-  t.deepEqual(said, ['BLOCK_SIGNATURE_INVALID', 'BLOCK_DOUBLE_FORGING']);
+  t.deepEqual(logged, ['BLOCK_SIGNATURE_INVALID', 'BLOCK_DOUBLE_FORGING']);
 });
 
 test('no transaction is checked in a block whose slot has not come', async (t) => {

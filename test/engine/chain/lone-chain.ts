@@ -9,7 +9,7 @@ import { Chain } from '../../../src/engine/chain.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
-import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
 import { slotStartS } from '../../../src/protocol/slots.ts';
 import type { Block } from '../../../src/protocol/types.ts';

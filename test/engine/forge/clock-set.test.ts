@@ -14,13 +14,13 @@ for (const [what, pass, code, reason] of [
   ['the clock was set', (its) => its.setClock(30), 'FORGING_SLOT_SKIPPED', /^the clock was set forward by 60 s$/],
   [
     'the node was busy',
-    (its) => its.standStill(30, { isBusy: true }),
+    (its) => its.stall(30, { isBusy: true }),
     'FORGING_SLOT_SLEPT',
     /^the node was busy with other work for 6\d(\.\d)? s$/,
   ],
   [
     'the process was stopped',
-    (its) => its.standStill(30, { isBusy: false }),
+    (its) => its.stall(30, { isBusy: false }),
     'FORGING_SLOT_SLEPT',
     /^the process was stopped, or the machine had no processor for it, for 6\d(\.\d)? s$/,
   ],
@@ -115,7 +115,7 @@ test('a clock step of less than two seconds is not logged', async (t) => {
   t.deepEqual(of(its.logged, 'CLOCK_SET', 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP', 'FORGING_SLOT_SKIPPED'), []);
 });
 
-test('while an obstacle prevents forging, the scheduler reports which and since when', async (t) => {
+test('while forging is not ready, the scheduler reports the reason and the start', async (t) => {
   const its = setUpForging();
   its.scheduler.start();
   await its.pass(10);

@@ -33,22 +33,22 @@ function watched() {
 
 test('a process that is stopped between two readings does not report a set clock', (t) => {
   const { watch, logged, pass, stopInNextReading } = watched();
-  watch.look();
+  watch.read();
   pass(1000);
   stopInNextReading(60_000);
-  t.like(watch.look(), { ranMs: 61_000, sleptMs: 0, setMs: 0 });
+  t.like(watch.read(), { ranMs: 61_000, sleptMs: 0, setMs: 0 });
   pass(1000);
-  t.like(watch.look(), { ranMs: 1000, sleptMs: 0, setMs: 0 });
+  t.like(watch.read(), { ranMs: 1000, sleptMs: 0, setMs: 0 });
   t.deepEqual(logged, []);
 });
 
 test('a clock that is set while the machine sleeps is distinguished from the sleep', (t) => {
   const { watch, now, logged, pass } = watched();
-  watch.look();
+  watch.read();
   pass(1000);
   now.wallMs += 600_000 - 5000;
   now.bootMs += 600_000;
-  t.deepEqual(watch.look(), { ranMs: 1000, processorMs: 0, sleptMs: 600_000, setMs: -5000 });
+  t.deepEqual(watch.read(), { ranMs: 1000, processorMs: 0, sleptMs: 600_000, setMs: -5000 });
   t.deepEqual(logged, ['MACHINE_SLEPT', 'CLOCK_SET']);
 });
 

@@ -76,7 +76,7 @@ export function setUpForging({
   const importer = new BlockImporter({ chain, clock, observer });
   const signed = new Map<string, SignedHeader>();
   let journalError: Error | undefined;
-  let obstacle: string | undefined;
+  let notReady: string | undefined;
   let isHeld = false;
   const scheduler = new ForgingScheduler({
     chain,
@@ -101,7 +101,7 @@ export function setUpForging({
     waitThresholdMs: 1000,
     riskDoubleForging: true,
     witnesses: () => ({ tips: [], named: 0, namedHeard: 0, areExpected: false }),
-    obstacle: () => (obstacle === undefined ? chain.disk.checkWritable() : { reason: obstacle }),
+    notReady: () => (notReady === undefined ? chain.disk.checkWritable() : { reason: notReady }),
   });
   const own = network.delegates.filter((_, index) => index % 3 === 0);
   for (const keyPair of own) scheduler.enable(keyPair);
@@ -126,7 +126,7 @@ export function setUpForging({
       beyond.bootMs += slots * slotMs;
     },
     /** Pauses the process, which is busy or gets no processor time. */
-    standStill: (slots: number, { isBusy }: { readonly isBusy: boolean }) => {
+    stall: (slots: number, { isBusy }: { readonly isBusy: boolean }) => {
       sleptMs += slots * slotMs;
       beyond.ranMs += slots * slotMs;
       if (isBusy) beyond.processorMs += slots * slotMs;
@@ -143,7 +143,7 @@ export function setUpForging({
     },
     fillDisk: (full: boolean) => (isDiskFull = full),
     hold: (held: boolean) => (isHeld = held),
-    hinder: (reason: string | undefined) => (obstacle = reason),
+    hinder: (reason: string | undefined) => (notReady = reason),
     /** Returns the own slots from `from` on and before `below`, by the current order of delegates. */
     ownSlots: (from: number, below: number): readonly number[] => {
       const order = rules.forgers(store, chain.tip.header.height + 1);

@@ -16,7 +16,7 @@ test('a running node forges in its slots and misses none', async (t) => {
   t.deepEqual(new Set(logged.map(({ code }) => code)), new Set(['BLOCK_FORGED']));
 });
 
-test('a slot that an obstacle prevents is logged once with the obstacle', async (t) => {
+test('a slot without a block because forging is not ready is logged once with the reason', async (t) => {
   const { scheduler, pass, logged, hinder, ownSlots, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
@@ -29,7 +29,7 @@ test('a slot that an obstacle prevents is logged once with the obstacle', async 
   t.true(logged.every(({ fields }) => fields['reason'] === 'synchronising with the network'));
 });
 
-test('a slot that is used in the end is not logged as missed, despite an earlier obstacle', async (t) => {
+test('a slot that is used in the end is not logged as missed, although forging was not ready before', async (t) => {
   const { scheduler, pass, logged, hinder, ownSlots, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
@@ -38,7 +38,7 @@ test('a slot that is used in the end is not logged as missed, despite an earlier
   hinder('synchronising with the network');
   await pass(slot - currentSlot() + 0.8);
   hinder(undefined);
-  scheduler.look();
+  scheduler.check();
   await pass(2);
   await scheduler.stop();
   t.true(logged.some(({ code, fields }) => code === 'BLOCK_FORGED' && fields['slot'] === slot));

@@ -36,7 +36,7 @@ function watched(isHeld = (): boolean => false) {
   return { ...made, slots, events, counts, eventSlots };
 }
 
-test('own slots left empty by an obstacle count as missed at the next block, each once', async (t) => {
+test('own slots left empty because forging was not ready count as missed at the next block, each once', async (t) => {
   const { scheduler, pass, hinder, ownSlots, currentSlot, eventSlots, counts, chain } = watched();
   scheduler.start();
   await pass(10);

@@ -34,7 +34,7 @@ test('blocks are forged at the start of their slots although timers fire up to 1
   }
 });
 
-test('when an obstacle ends within a slot, the rest of the slot is used for the block', async (t) => {
+test('when forging becomes ready within a slot, the rest of the slot is used for the block', async (t) => {
   const { scheduler, chain, pass, hinder, ownSlots, currentSlot, nowMs } = setUpForging();
   const { params } = chain.rules;
   scheduler.start();
@@ -47,7 +47,7 @@ test('when an obstacle ends within a slot, the rest of the slot is used for the 
   t.is(currentSlot(), slot);
   const { height } = chain.tip.header;
   hinder(undefined);
-  scheduler.look();
+  scheduler.check();
   // `stop` waits for the block in progress, and no virtual time passes.
   await scheduler.stop();
   t.is(chain.tip.header.height, height + 1);

@@ -1,7 +1,7 @@
 /** Tests the combination of a journal and the watermarks outside its folder. */
 
 import test from 'ava';
-import { journalOfFolderAlone } from '../../../src/engine/forge/folder-alone-journal.ts';
+import { journalIgnoringWatermarks } from '../../../src/engine/forge/signing-journal.ts';
 import { WatermarkedJournal } from '../../../src/engine/forge/watermarked-journal.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
@@ -96,7 +96,7 @@ test('a record that was handed over stays marked so when its folder is restored'
 
 test('a node that signs by its folder alone reads and creates no watermark, but updates an existing one', (t) => {
   const { journal, watermarks } = start([1], undefined);
-  const signing = journalOfFolderAlone(journal, watermarks, () => '2000');
+  const signing = journalIgnoringWatermarks(journal, watermarks, () => '2000');
   signing.record(A, header(2));
   t.is(watermarks.read(A), undefined);
   watermarks.write(A, { last: header(9), movedAtS: 77 });

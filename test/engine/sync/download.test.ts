@@ -71,10 +71,10 @@ class DownloadFixture {
   }
 
   async #take(takeMax: number): Promise<'whole' | 'stopped'> {
-    const [leader = '', ...helpers] = this.peers.keys();
+    const [syncPeer = '', ...others] = this.peers.keys();
     const download = downloadAfter(maker.network.genesis, {
-      leader,
-      helpers: () => helpers,
+      syncPeer,
+      sameTipPeers: () => others,
       clock: this.time.clock(),
       codec,
       transport: {
@@ -129,7 +129,7 @@ function settled(): Promise<void> {
 const ALL = chain.slice(1).map(({ height }) => height);
 
 test('one peer gives its whole chain, in order', async (t) => {
-  const fixture = new DownloadFixture({ leader: { latencyMs: 50 } });
+  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 50 } });
   await fixture.run();
   t.is(fixture.end, 'whole');
   t.deepEqual(fixture.heights, ALL);
@@ -137,33 +137,37 @@ test('one peer gives its whole chain, in order', async (t) => {
 });
 
 test('each peer at the same tip is tried, and the fastest one sends most', async (t) => {
-  const fixture = new DownloadFixture({ leader: { latencyMs: 300 }, near: { latencyMs: 20 }, far: { latencyMs: 900 } });
+  const fixture = new DownloadFixture({
+    syncPeer: { latencyMs: 300 },
+    near: { latencyMs: 20 },
+    far: { latencyMs: 900 },
+  });
   await fixture.run();
   t.deepEqual(fixture.heights, ALL);
   t.is(fixture.askedOf('far'), 1);
-  // The first request shows how slow the leader is, and the last request shows that there are no more blocks.
-  t.is(fixture.askedOf('leader'), 2);
+  // The first request shows how slow the sync peer is, and the last request shows that there are no more blocks.
+  t.is(fixture.askedOf('syncPeer'), 2);
   t.true(fixture.askedOf('near') >= 18);
   t.true(fixture.endedMs < 2500, `${fixture.endedMs}`);
 });
 
-test('a silent leader costs only moments while others have its chain', async (t) => {
+test('a silent sync peer costs only moments while others have its chain', async (t) => {
   const fixture = new DownloadFixture({
-    leader: { latencyMs: Infinity },
+    syncPeer: { latencyMs: Infinity },
     one: { latencyMs: 30 },
     other: { latencyMs: 40 },
   });
-  // Only the leader can say that there are no more blocks, so the download waits for the leader until the transport
-  // gives up.
+  // Only the sync peer can say that there are no more blocks, so the download waits for the sync peer until the
+  // transport gives up.
   await fixture.run(20);
   t.deepEqual(fixture.heights, ALL);
-  t.is(fixture.askedOf('leader'), 1);
+  t.is(fixture.askedOf('syncPeer'), 1);
   t.true(fixture.endedMs < 3000, `${fixture.endedMs}`);
 });
 
-test('silent helpers cost only moments', async (t) => {
+test('silent other peers cost only moments', async (t) => {
   const silent = { latencyMs: Infinity };
-  const fixture = new DownloadFixture({ leader: { latencyMs: 30 }, a: silent, b: silent, c: silent });
+  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 30 }, a: silent, b: silent, c: silent });
   await fixture.run();
   t.is(fixture.end, 'whole');
   t.deepEqual(fixture.heights, ALL);
@@ -171,24 +175,24 @@ test('silent helpers cost only moments', async (t) => {
   t.true(fixture.endedMs < 6500, `${fixture.endedMs}`);
 });
 
-test('a helper whose answer reveals a defect of ours is named, and others send the rest', async (t) => {
+test('another peer whose answer reveals a defect of ours is named, and others send the rest', async (t) => {
   const answer = (): never => {
     throw new RangeError('a number that nobody thought of');
   };
-  const fixture = new DownloadFixture({ leader: { latencyMs: 30 }, strange: { latencyMs: 5, answer } });
+  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 30 }, strange: { latencyMs: 5, answer } });
   await fixture.run();
   t.is(fixture.end, 'whole');
   t.deepEqual(fixture.heights, ALL);
   t.deepEqual(fixture.failed, ['strange a number that nobody thought of']);
 });
 
-test('a helper that lies or is gone is named, one with fewer blocks is not, and others send the rest', async (t) => {
+test('another peer that lies or is gone is named, one with fewer blocks is not, and others send the rest', async (t) => {
   const unlinked = { latencyMs: 5, answer: () => [codec.blockToJson(maker.tip)] };
   const junk = { latencyMs: 5, answer: () => [{ version: 2 }] };
   const flood = { latencyMs: 5, answer: () => Array.from({ length: 101 }, () => codec.blockToJson(maker.tip)) };
   const short = { latencyMs: 5, blocks: chain.slice(0, 40) };
   const gone = { latencyMs: 5, blocks: [] };
-  const fixture = new DownloadFixture({ leader: { latencyMs: 30 }, unlinked, junk, flood, short, gone });
+  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 30 }, unlinked, junk, flood, short, gone });
   await fixture.run();
   t.is(fixture.end, 'whole');
   t.deepEqual(fixture.heights, ALL);
@@ -200,9 +204,9 @@ test('a helper that lies or is gone is named, one with fewer blocks is not, and 
   ]);
 });
 
-test('a false answer or refusal of the leader ends the download after the earlier blocks', async (t) => {
+test('a false answer or refusal of the sync peer ends the download after the earlier blocks', async (t) => {
   const liar = new DownloadFixture({
-    leader: {
+    syncPeer: {
       latencyMs: 10,
       answer: (id) =>
         (id === chain[0]?.id ? chain.slice(1, 5) : chain.slice(9, 12)).map((each) => codec.blockToJson(each)),
@@ -212,25 +216,25 @@ test('a false answer or refusal of the leader ends the download after the earlie
   t.deepEqual(liar.heights, [2, 3, 4, 5]);
   t.is((liar.end as ProtocolError).code, 'SYNC_BLOCKS_UNLINKED');
 
-  const stranger = new DownloadFixture({ leader: { latencyMs: 10, blocks: [] } });
+  const stranger = new DownloadFixture({ syncPeer: { latencyMs: 10, blocks: [] } });
   await stranger.run();
   t.is((stranger.end as ProtocolError).code, 'REQUEST_FAILED');
 });
 
-test('a leader that fails is reported while helpers continue', async (t) => {
+test('a sync peer that fails is reported while other peers continue', async (t) => {
   const lie = (): readonly unknown[] => [codec.blockToJson(maker.tip)];
-  const fixture = new DownloadFixture({ leader: { latencyMs: 10, answer: lie }, helper: { latencyMs: 20 } });
+  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 10, answer: lie }, other: { latencyMs: 20 } });
   await fixture.run();
   t.is(fixture.end, 'whole');
   t.deepEqual(fixture.heights, ALL);
-  t.deepEqual(fixture.failed, ['leader SYNC_BLOCKS_UNLINKED']);
+  t.deepEqual(fixture.failed, ['syncPeer SYNC_BLOCKS_UNLINKED']);
 });
 
-test('a helper on a branch that the leader does not know is reported as diverged', async (t) => {
+test('another peer on a branch that the sync peer does not know is reported as diverged', async (t) => {
   const rival = forkOf(maker);
   const blocks = [...chain.slice(0, 100), ...grownFrom(100)];
-  const leader = { latencyMs: 500 };
-  const fixture = new DownloadFixture({ leader, diverged: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
+  const syncPeer = { latencyMs: 500 };
+  const fixture = new DownloadFixture({ syncPeer, diverged: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
   await fixture.run();
   t.is((fixture.end as ProtocolError).code, 'REQUEST_FAILED');
   t.deepEqual(fixture.failed, ['diverged SYNC_HELPER_DIVERGED']);
@@ -245,7 +249,7 @@ test('a helper on a branch that the leader does not know is reported as diverged
 });
 
 test('a limited number of batches is fetched ahead, and work on the first begins at once', async (t) => {
-  const fixture = new DownloadFixture({ leader: { latencyMs: 10 } });
+  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
   fixture.workMs = 5000;
   const run = fixture.run(3);
   for (let step = 0; step < 100; step += 1) await settled();
@@ -260,13 +264,13 @@ test('a limited number of batches is fetched ahead, and work on the first begins
 
 test('a batch that cannot be prepared fails only when it is taken', async (t) => {
   // An unhandled rejection fails this test file, as it would end a node.
-  const stopped = new DownloadFixture({ leader: { latencyMs: 10 } });
+  const stopped = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
   stopped.unpreparedFrom = 20;
   stopped.workMs = 500;
   await stopped.run(2);
   t.is(stopped.end, 'stopped');
   t.true(stopped.prepared.length > 3);
-  const going = new DownloadFixture({ leader: { latencyMs: 10 } });
+  const going = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
   going.unpreparedFrom = 20;
   going.workMs = 500;
   await going.run();

@@ -40,7 +40,7 @@ async function cutOff(net: MixedNet, shorter: readonly InteropNode[], longer: re
   if (one === undefined || other === undefined) throw new Error('a side without nodes');
   const { height } = await statusOf(other.url);
   net.cut(shorter, longer);
-  net.world.say(`${namesOf(shorter)} are cut off at ${height}`);
+  net.world.log(`${namesOf(shorter)} are cut off at ${height}`);
   await untilHeight(other, height + BLOCKS_APART, blocksMs(BLOCKS_APART * 2));
   const [lost, kept] = await eventually('the longer branch is the better one', blocksMs(BETTER_BLOCKS_MAX), () =>
     inOrder(one, other),
@@ -50,7 +50,7 @@ async function cutOff(net: MixedNet, shorter: readonly InteropNode[], longer: re
   if (rival === winner) throw new Error(`no branch of ${one.name} at ${apart}`);
   net.heal();
   const startedMs = Date.now();
-  net.world.say(`healed: ${lost.height} against ${kept.height}`);
+  net.world.log(`healed: ${lost.height} against ${kept.height}`);
   const met = await untilCommonBlock(net.nodes, kept.height + 3, MEET_MS_MAX);
   const seconds = Math.round((Date.now() - startedMs) / 1000);
   const survivor = await blockIdAt(one.url, apart);

@@ -32,7 +32,7 @@ export async function follow(world: World, forgerKind: Kind): Promise<string> {
   await follower.start({ peers: [forger.address] });
   const { height } = await statusOf(forger.url);
   await untilHeight(follower, height, SYNC_MS_MAX);
-  world.say(`${follower.name} has caught up with ${forger.name} at ${height}`);
+  world.log(`${follower.name} has caught up with ${forger.name} at ${height}`);
   await new Wallet(world, [forger, follower]).everyType(1);
   await untilHeight(follower, height + LIVE_BLOCKS, LIVE_BLOCKS * 10_000);
 
@@ -42,7 +42,7 @@ export async function follow(world: World, forgerKind: Kind): Promise<string> {
   const goal = (await statusOf(forger.url)).height;
   await untilHeight(late, goal, SYNC_MS_MAX);
   const syncS = (Date.now() - startedMs) / 1000;
-  world.say(`${late.name} has taken ${goal} blocks in ${syncS.toFixed(1)} s`);
+  world.log(`${late.name} has taken ${goal} blocks in ${syncS.toFixed(1)} s`);
 
   const tip = await restTogether([forger, follower, late], (forging) =>
     setForging(forger, delegates, password, forging),
@@ -53,7 +53,7 @@ export async function follow(world: World, forgerKind: Kind): Promise<string> {
   for (const other of ours) {
     const { answers, fields } = await compareNodes(real, other);
     figures = `All ${fields} fields of ${answers} answers are equal.`;
-    world.say(`${real.name} and ${other.name}: ${figures}`);
+    world.log(`${real.name} and ${other.name}: ${figures}`);
   }
   return `The chain has ${tip.height} blocks. A new node synced ${goal} blocks in ${syncS.toFixed(1)} s. ${figures}`;
 }

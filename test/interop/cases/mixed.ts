@@ -21,10 +21,10 @@ export async function mixed(net: MixedNet): Promise<string> {
   const before = new Map(nodes.map((node) => [node, switchesOf(node).length]));
   const wallet = new Wallet(world, nodes);
   await wallet.everyType(1);
-  world.say(`${wallet.sent.length} transactions of every type are in blocks of all nodes`);
+  world.log(`${wallet.sent.length} transactions of every type are in blocks of all nodes`);
   await untilHeight(nodes[0], ROUND + 10, blocksMs(ROUND));
   await wallet.everyType(6);
-  world.say(`${wallet.sent.length} transactions are in blocks of all nodes`);
+  world.log(`${wallet.sent.length} transactions are in blocks of all nodes`);
   const goal = FULL_ROUNDS * ROUND + 2;
   await untilHeight(nodes[0], goal, blocksMs(goal));
   await untilCommonBlock(nodes, goal, 30_000);

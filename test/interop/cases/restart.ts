@@ -29,7 +29,7 @@ export async function restart(net: MixedNet): Promise<string> {
     words.push(
       `${node.name} was ${how === 'kill' ? 'killed' : 'stopped'}, and synced ${await cycle(net, node, how)} s after its start.`,
     );
-    world.say(words.at(-1) ?? '');
+    world.log(words.at(-1) ?? '');
     // The restarted node must take part again, so a transaction that it receives must reach all nodes. Its sender has
     // no group and no second passphrase, whatever case (d) has sent before.
     const wallet = new Wallet(world, [node, ...nodes.filter((other) => other !== node)]);

@@ -5,8 +5,8 @@ import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../../src/http/app.ts';
 import { chainDirectory, openChain } from '../../../src/node/chain-tool.ts';
 import type { FromReader, ToReader } from '../../../src/node/readers/messages.ts';
-import { NodeChannel } from '../../../src/node/readers/node-channel.ts';
-import { NodeEnd } from '../../../src/node/readers/node-end.ts';
+import { NodeRpcClient } from '../../../src/node/readers/node-rpc-client.ts';
+import { NodeRpcServer } from '../../../src/node/readers/node-rpc-server.ts';
 import { createReaderApi } from '../../../src/node/readers/reader-api.ts';
 import { systemClock } from '../../../src/node/system.ts';
 import { addressOf } from '../../../src/crypto/keys.ts';
@@ -53,14 +53,14 @@ async function setUpReaders(t: ExecutionContext) {
     setImmediate(() => {
       if (copy.kind === 'answers') channel.answered(copy.outcomes);
       if (copy.kind === 'done') channel.done(copy.id, copy.outcome);
-      if (copy.kind !== 'news') return;
-      beside.news(copy);
+      if (copy.kind !== 'update') return;
+      beside.applyUpdate(copy);
       end.taken();
     });
   };
-  const end = new NodeEnd(local, toReader);
+  const end = new NodeRpcServer(local, toReader);
   end.taken();
-  const channel = new NodeChannel(toNode, systemClock);
+  const channel = new NodeRpcClient(toNode, systemClock);
   const beside = createReaderApi({
     ...{ rules: createRules(structuredClone(params)), identity: local.identity, reader, channel },
   });
@@ -198,7 +198,7 @@ test('many equal requests share calls to the node, and more than the queue holds
 test('a reader cannot call functions that are not for readers', async (t) => {
   const { local } = await setUpReaders(t);
   const sent: ToReader[] = [];
-  const end = new NodeEnd(local, (message) => sent.push(message));
+  const end = new NodeRpcServer(local, (message) => sent.push(message));
   await end.reads([
     { method: 'listen', args: [] },
     { method: 'setForging', args: [] },

@@ -1,14 +1,14 @@
 /** Behaviour of a reading process while its node does not respond. */
 
 import test from 'ava';
-import { LimitChannel } from '../../../src/node/readers/limit-channel.ts';
+import { LimitClient } from '../../../src/node/readers/limit-client.ts';
 import {
   LIMIT_ANSWER_MS_MAX,
   LIMIT_ASKS_WAITING_MAX,
   READ_ANSWER_MS_MAX,
   type FromReader,
 } from '../../../src/node/readers/messages.ts';
-import { NodeChannel } from '../../../src/node/readers/node-channel.ts';
+import { NodeRpcClient } from '../../../src/node/readers/node-rpc-client.ts';
 
 /** A clock that a test moves, and a list of the sent messages. */
 function setUpChannels() {
@@ -33,7 +33,7 @@ const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown 
 
 test('requests about limits time out while the node is silent, later ones at once, and leave nothing behind', async (t) => {
   const { clock, pass, sent, send, timers } = setUpChannels();
-  const channel = new LimitChannel(send, clock);
+  const channel = new LimitClient(send, clock);
   const asked = channel.arrive('203.0.113.1').catch(codeOf);
   const waiting = Array.from({ length: LIMIT_ASKS_WAITING_MAX }, (_, at) => channel.take(`c${at}`, 1).catch(codeOf));
   pass(LIMIT_ANSWER_MS_MAX - 1);
@@ -60,7 +60,7 @@ test('requests about limits time out while the node is silent, later ones at onc
 
 test('reads time out while the node is silent, and are sent again afterwards', async (t) => {
   const { clock, pass, sent, send, timers } = setUpChannels();
-  const channel = new NodeChannel(send, clock);
+  const channel = new NodeRpcClient(send, clock);
   const first = channel.read('status').catch(codeOf);
   const second = channel.read('peers').catch(codeOf);
   pass(READ_ANSWER_MS_MAX);

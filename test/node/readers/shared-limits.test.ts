@@ -4,8 +4,8 @@ import test, { type ExecutionContext } from 'ava';
 import { REFUSALS_MAX } from '../../../src/http/admission/limits.ts';
 import { REPLAYS_PER_ADDRESS_MAX } from '../../../src/http/events/replays.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from '../../../src/http/options.ts';
-import { LimitChannel } from '../../../src/node/readers/limit-channel.ts';
-import { LimitEnd } from '../../../src/node/readers/limit-end.ts';
+import { LimitClient } from '../../../src/node/readers/limit-client.ts';
+import { LimitServer } from '../../../src/node/readers/limit-server.ts';
 import type { FromReader, ToReader } from '../../../src/node/readers/messages.ts';
 import { systemClock } from '../../../src/node/system.ts';
 import { requestBytes, serveBytes, STRANGER, type BareClient, type Dial } from '../../http/bare-client.ts';
@@ -18,12 +18,12 @@ const { limits } = HTTP_DEFAULTS;
 /** Two servers that count their limits in one place, over a channel that carries only plain data, and not at once. */
 async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
   const options = { ...PUBLIC, limits: { ...limits, ...changed } };
-  const channels = new Map<number, LimitChannel>();
+  const channels = new Map<number, LimitClient>();
   const deliver = (reader: number, message: ToReader): void => {
     const { kind } = message;
     if (kind === 'shutOut' || kind === 'full' || kind === 'makeRoom') channels.get(reader)?.receive(message);
   };
-  const end = new LimitEnd(options, deliver, (message) => {
+  const end = new LimitServer(options, deliver, (message) => {
     for (const reader of channels.keys()) deliver(reader, message);
   });
   const dials: Dial[] = [];
@@ -44,7 +44,7 @@ async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['l
       if (unheard === undefined) setImmediate(hear);
       else unheard.push(hear);
     };
-    const channel = new LimitChannel(send, systemClock);
+    const channel = new LimitClient(send, systemClock);
     channels.set(reader, channel);
     dials.push(await serveBytes(t, fakeNode(3), { ...options, shared: channel }));
   }

@@ -15,7 +15,7 @@ test('a quarter of the delegates signing two blocks each neither splits the netw
     await scripted.slots(1);
     farthest = Math.max(farthest, scripted.apart());
   }
-  t.true(scripted.said('BLOCK_DOUBLE_FORGING') > 10);
+  t.true(scripted.countOf('BLOCK_DOUBLE_FORGING') > 10);
   t.true(farthest <= 6, `${farthest} blocks apart`);
   t.true(scripted.finalized(0) > 60, `finalized ${scripted.finalized(0)}`);
 });
@@ -33,7 +33,7 @@ test('two nodes with the same delegate keys end on one chain with all others', a
     await scripted.slots(1);
     farthest = Math.max(farthest, scripted.apart());
   }
-  t.true(scripted.said('BLOCK_DOUBLE_FORGING') > 0);
+  t.true(scripted.countOf('BLOCK_DOUBLE_FORGING') > 0);
   t.true(farthest <= 4, `${farthest} blocks apart`);
   t.true(scripted.finalized(0) > 60, `finalized ${scripted.finalized(0)}`);
 });

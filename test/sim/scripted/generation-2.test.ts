@@ -41,7 +41,7 @@ test('a node left behind by its network does not forge, and switches to the long
   const alone = scripted.node(0).tip.height;
   await scripted.slots(40);
   t.is(scripted.node(0).tip.height, alone);
-  t.true(scripted.said('FORGING_PAUSED') > 0);
+  t.true(scripted.countOf('FORGING_PAUSED') > 0);
   const ahead = scripted.node(1).tip;
   t.true(ahead.height > alone + 20);
   scripted.world.wire.heal();
@@ -80,7 +80,7 @@ test('many strangers with another broadhash do not stop a delegate from forging'
   t.true(engine.networkView.consensusPercent() < 10);
   await scripted.slots(30);
   t.true(scripted.node(0).tip.height >= tip.height + 29);
-  t.is(scripted.said('FORGING_PAUSED'), 0);
+  t.is(scripted.countOf('FORGING_PAUSED'), 0);
 });
 
 test('the same strangers do not let a delegate forge after its own peers have left it', async (t) => {
@@ -95,5 +95,5 @@ test('the same strangers do not let a delegate forge after its own peers have le
   const { height } = scripted.node(0).tip;
   await scripted.slots(40);
   t.is(scripted.node(0).tip.height, height);
-  t.true(scripted.said('FORGING_PAUSED', 0) > 0);
+  t.true(scripted.countOf('FORGING_PAUSED', 0) > 0);
 });

@@ -69,12 +69,12 @@ test('a moved delegate without a record signs only when a later block is final, 
   t.true(waiting !== undefined && (waiting.untilMs ?? 0) > world.time.nowMs);
   await slots(120);
   t.deepEqual(signedBy(world, NEW, keys), []);
-  const said = (code: string): number => world.counts.get(code) ?? 0;
-  t.true(said('FORGING_ELSEWHERE') + said('FORGING_HAND_OVER') >= MOVING);
+  const countOf = (code: string): number => world.counts.get(code) ?? 0;
+  t.true(countOf('FORGING_ELSEWHERE') + countOf('FORGING_HAND_OVER') >= MOVING);
   await slots(250);
   const signed = signedBy(world, NEW, keys);
   t.true(signed.length >= MOVING, `${signed.length}`);
-  t.true(said('FORGING_HAND_OVER') > 0);
+  t.true(countOf('FORGING_HAND_OVER') > 0);
   t.true(signed.every(({ timestamp }) => timestamp > movedS + 100 * BLOCK_TIME_S));
   t.deepEqual(contradictions(world, keys), []);
   // The blocks are part of the common chain, and every moved delegate signs without delay now.

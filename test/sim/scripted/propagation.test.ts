@@ -103,7 +103,7 @@ for (const generation of [2, 3] as const) {
     await scripted.slots(8);
     for (const id of ids) t.true(scripted.node(0).store.hasTransaction(id), id);
     // Transactions that are final, or a round deep, need no journal entry any more.
-    t.is(scripted.said('ACCEPTED_TRANSACTIONS_DROPPED'), 0);
+    t.is(scripted.countOf('ACCEPTED_TRANSACTIONS_DROPPED'), 0);
     await world.close();
   });
 }

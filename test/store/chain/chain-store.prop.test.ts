@@ -5,7 +5,7 @@ import { addressOf } from '../../../src/crypto/keys.ts';
 import { BACKENDS, dump, withStore } from '../backends.ts';
 import { Dice, nextStep, PEOPLE, USERNAMES, type Step } from '../world.ts';
 import type { ChainWriter } from '../../../src/ports/store.ts';
-import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 
 /** Appends blocks above the tip. */
 function grow(store: StoredChain, dice: Dice, blocks: number): readonly Step[] {

@@ -3,7 +3,7 @@ import test from 'ava';
 import { AssertionFailed } from '../../../src/primitives/errors.ts';
 import { emptyAccount, type StateWriter } from '../../../src/protocol/state.ts';
 import type { Block } from '../../../src/protocol/types.ts';
-import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { LAYOUT_VERSION, RETIRED_TABLES, SELF_LIST, TABLES } from '../../../src/store/tables/layout.ts';
 import { fakeBlock } from '../../support/fake-codec.ts';
 import { BACKENDS, withStore } from '../backends.ts';

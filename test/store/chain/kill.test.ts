@@ -24,18 +24,18 @@ test('a killed writer loses no confirmed write, leaves no partial write, and loc
     for (const blocks of BLOCKS_BEFORE_KILL) {
       const child = spawn(process.execPath, [WRITER, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
       const exited = once(child, 'exit');
-      let said = 0;
+      let reported = 0;
       for await (const line of createInterface({ input: child.stdout })) {
-        said = Number(line);
-        if (said >= reached + blocks && !child.killed) child.kill('SIGKILL');
+        reported = Number(line);
+        if (reported >= reached + blocks && !child.killed) child.kill('SIGKILL');
       }
       const [, signal] = (await exited) as [number | null, string | null];
       t.is(signal, 'SIGKILL');
 
       const store = await openChainStore({ directory, codec: FAKE_CODEC, params: paramsWith() });
       const height = store.tip()?.height ?? 0;
-      t.true(height >= said, `the store holds height ${height}, and ${said} was reported`);
-      t.true(said > reached);
+      t.true(height >= reported, `the store holds height ${height}, and ${reported} was reported`);
+      t.true(reported > reached);
       // The same history without a kill, up to the height of the killed store: each key must be the same.
       const whole = openMemoryChainStore({ codec: FAKE_CODEC, params: paramsWith() });
       followHistory(whole, height);

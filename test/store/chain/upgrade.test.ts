@@ -24,7 +24,7 @@ import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { COUNTED_TABLES, LAYOUT_VERSION, TABLES } from '../../../src/store/tables/layout.ts';
 import type { KeyValue, KeyValueReader } from '../../../src/store/tables/key-value.ts';
-import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 import { dump, temporaryFolder } from '../backends.ts';

@@ -5,7 +5,7 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 import { BACKENDS, dump, temporaryFolder, withStore, type Backend } from '../backends.ts';
 import { Dice, nextStep, type Step } from '../world.ts';
-import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { CountedKeySets } from '../../../src/store/index/counted-key-sets.ts';
 import { readIndexWatermark, writeIndexWatermark } from '../../../src/store/index/index-watermark.ts';
 import { META_INDEX_WATERMARK, TABLES } from '../../../src/store/tables/layout.ts';

@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { emptyAccount, type Account } from '../../../src/protocol/state.ts';
 import type { Transaction } from '../../../src/protocol/types.ts';
-import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { accountEntryChanges } from '../../../src/store/index/indexes.ts';
 import { type TableName, TABLES } from '../../../src/store/tables/layout.ts';
 import { fakeBlock } from '../../support/fake-codec.ts';

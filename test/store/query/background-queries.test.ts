@@ -4,7 +4,7 @@ import type { TransactionQuery } from '../../../src/ports/queries.ts';
 import { BackgroundQueries, sortInChunks } from '../../../src/store/query/background-queries.ts';
 import { openChainStore } from '../../../src/store/chain/open.ts';
 import { createQueries } from '../../../src/store/query/queries.ts';
-import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 import { BACKENDS, temporaryFolder, withStore } from '../backends.ts';

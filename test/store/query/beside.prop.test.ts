@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 
 import { TRANSACTION_SORTS, type TransactionQuery } from '../../../src/ports/queries.ts';
 import { openChainStore } from '../../../src/store/chain/open.ts';
-import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { fc } from '../../support/fast-check.ts';
 import { paramsWith } from '../../support/fixtures.ts';

@@ -12,7 +12,7 @@ import { ProtocolError } from '../../../primitives/errors.ts';
 import { createRules } from '../../../protocol/generations.ts';
 import type { SignedHeader } from '../../../protocol/rules.ts';
 import type { PublicKey } from '../../../protocol/types.ts';
-import type { StoredChain } from '../../../store/chain/chain-store.ts';
+import type { StoredChain } from '../../../store/chain/stored-chain.ts';
 import { copyStore } from '../../../store/disk/copy.ts';
 import { DATA_FILE } from '../../../store/disk/data-file.ts';
 import { storeOwner } from '../../../store/disk/environment.ts';

@@ -49,7 +49,7 @@ async function networkOfSnapshot(path: string, file: string): Promise<string> {
   } catch (error) {
     const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
     // The message of a system error explains the fault, so it is thrown unchanged. A decompression error is replaced by
-    // an error that says that the file is not a snapshot.
+    // the error that the file is not a snapshot.
     if (cause?.syscall !== undefined) throw error;
     throw usageError(`--fork ${path}: is not a file of bloomery snapshot create`);
   }

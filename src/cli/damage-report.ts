@@ -1,0 +1,27 @@
+/**
+ * Runs work over a chain store that may be damaged. A wrong byte in a value causes many kinds of errors in the
+ * decoders.
+ */
+
+import { codeOf, messageOf } from '../primitives/errors.ts';
+import { storeDamaged } from '../store/disk/store-refusals.ts';
+import { CommanderError } from 'commander';
+
+/**
+ * Calls `work`. An error without a code comes from damaged bytes or from a defect of this program; the new error names
+ * both possibilities.
+ *
+ * @param directory folder of an existing store
+ * @throws ProtocolError `STORE_DAMAGED`, and errors of `work` that have a code
+ */
+export async function withDamageReport<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const hasCode = codeOf(error) !== undefined || error instanceof CommanderError;
+    const isOfSystem = typeof (error as NodeJS.ErrnoException).syscall === 'string';
+    if (hasCode || isOfSystem) throw error;
+    const why = `${messageOf(error)} (should \`bloomery verify\` find nothing wrong, then please report this)`;
+    throw storeDamaged(directory, why, error);
+  }
+}

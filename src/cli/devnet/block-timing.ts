@@ -1,0 +1,51 @@
+/** Intervals between the blocks of a devnet. */
+
+import { usageError } from '../problems.ts';
+import type { MiningMode } from './mining.ts';
+
+export interface BlockTiming {
+  /** Length of a slot in seconds, when it differs from the slots of the network. */
+  readonly slotS?: number;
+  /** Time between two blocks on the machine's clock, when it is less than a slot. */
+  readonly intervalMs?: number;
+}
+
+/** Shortest slot of a network, in seconds. */
+const SLOT_S_MIN = 2;
+const BLOCK_TIME_S_MIN = 0.2;
+const BLOCK_TIME_S_MAX = 3600;
+
+export const BLOCK_TIMES_TEXT = `an integer from 2 to ${BLOCK_TIME_S_MAX}, or a number from ${BLOCK_TIME_S_MIN} to 1.99`;
+
+/** True for whole seconds, and for a time below two seconds in hundredths. */
+export function isBlockTime(seconds: number): boolean {
+  if (!(seconds >= BLOCK_TIME_S_MIN && seconds <= BLOCK_TIME_S_MAX)) return false;
+  return Number.isInteger(seconds) || (seconds < SLOT_S_MIN && /^[01]\.[0-9]{1,2}$/.test(String(seconds)));
+}
+
+/**
+ * Block timing of a forked chain. The slots of a forked chain keep their length, but its blocks may be forged faster.
+ *
+ * @throws ProtocolError `USAGE` for a time longer than a slot, and in modes other than `interval` also for a shorter
+ *   time
+ */
+export function blockTimingOfFork(blockTime: number | undefined, mine: MiningMode, slotS: number): BlockTiming {
+  if (blockTime === undefined || blockTime === slotS) return {};
+  if (blockTime > slotS)
+    throw usageError(`--block-time: slots of this chain have ${slotS} s, and cannot become longer`);
+  if (mine !== 'interval') throw usageError(`--block-time below the ${slotS} s of a slot is for --mine interval`);
+  return { intervalMs: Math.round(blockTime * 1000) };
+}
+
+/**
+ * Block timing of a new chain. Slots last whole seconds, at least two. Blocks may be forged faster. The chain's clock
+ * then runs ahead of the machine's clock.
+ *
+ * @throws ProtocolError `USAGE` for a time below two seconds in modes other than `interval`
+ */
+export function blockTimingOf(blockTime: number | undefined, mine: MiningMode): BlockTiming {
+  if (blockTime === undefined) return {};
+  if (blockTime >= SLOT_S_MIN) return { slotS: blockTime };
+  if (mine !== 'interval') throw usageError(`--block-time below ${SLOT_S_MIN} s is for --mine interval`);
+  return { slotS: SLOT_S_MIN, intervalMs: Math.round(blockTime * 1000) };
+}

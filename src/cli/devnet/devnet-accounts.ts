@@ -1,0 +1,205 @@
+/** Funds accounts of a devnet, and sends transactions in the name of accounts without their keys. */
+
+import type { Network } from '../../config/network.ts';
+import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { addressFault, addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { createSigner } from '../../protocol/sign.ts';
+import type { JsonObject, KeyPair, PublicKey } from '../../protocol/types.ts';
+import { epochTimeS } from '../../protocol/slots.ts';
+import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
+import { usageError } from '../problems.ts';
+import { substituteKeyOf } from './fork/substitute-key.ts';
+import { readImpersonated, writeImpersonated } from './folder.ts';
+import type { Timekeeper } from './timekeeper.ts';
+
+export interface DevnetAccountsParts {
+  /** Folder of the devnet; undefined for a devnet in memory. */
+  readonly directory: string | undefined;
+  readonly network: Network;
+  readonly timekeeper: Timekeeper;
+  /** Known accounts, for a network whose folder may no longer exist. */
+  readonly accounts?: readonly KnownAccount[];
+  /** Public keys of rich accounts of a forked chain, for which the devnet can sign. */
+  readonly funders?: readonly PublicKey[];
+}
+
+export interface FundedAccount {
+  readonly address: string;
+  /** Beddows. */
+  readonly balance: string;
+  readonly transactionId: string;
+  /** Height of the block with the transaction. */
+  readonly height: number;
+}
+
+export interface ImpersonatedAccount {
+  readonly address: string;
+  readonly publicKey: string;
+  readonly secondPublicKey?: string;
+}
+
+export interface Transfer {
+  /** Name of a known account. */
+  readonly from: string;
+  readonly address: string;
+  /** Beddows. */
+  readonly amount: string;
+  /** Text in the transaction; may be empty. */
+  readonly data: string;
+}
+
+interface SignedTransfer {
+  readonly id: string;
+  readonly json: JsonObject;
+}
+
+/** Amount that must remain for fees: several times the fee of a transfer. */
+const FEES_BEDDOWS_MAX = 100_000_000n;
+/** Maximum size of the text of a transfer, in bytes of UTF-8, in both generations (`protocol/tx/`). */
+const DATA_BYTES_MAX = 64;
+const BEDDOWS = /^[1-9][0-9]{0,18}$/;
+
+export class DevnetAccounts {
+  readonly #parts: DevnetAccountsParts;
+  #impersonated: readonly string[];
+
+  /** @throws ProtocolError `DEVNET_UNREADABLE` */
+  constructor(parts: DevnetAccountsParts) {
+    this.#parts = parts;
+    this.#impersonated = parts.directory === undefined ? [] : readImpersonated(parts.directory);
+  }
+
+  /** Public keys for which any signature passes. */
+  get impersonated(): readonly string[] {
+    return this.#impersonated;
+  }
+
+  /**
+   * Sends beddows from the account `genesis`, which has nearly all funds, and mines a block with the transaction.
+   *
+   * @throws ProtocolError `USAGE`, `NETWORK_UNREADABLE` for a network without known passphrases; refusals of the nodes
+   */
+  async fund(address: string, amount: string): Promise<FundedAccount> {
+    checkAddress(address);
+    if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
+    const { timekeeper } = this.#parts;
+    const { id, json } = this.#transferBy(await this.#funder(BigInt(amount)), address, BigInt(amount));
+    const { height } = await timekeeper.confirm(id, json);
+    const { account } = await timekeeper.ask({ op: 'account', address });
+    return { address, balance: account?.balance ?? '0', transactionId: id, height };
+  }
+
+  /**
+   * Puts a transfer of a known account into the pool. The devnet mines no extra block for the transfer.
+   *
+   * @throws ProtocolError `USAGE`, or the refusal of the node
+   */
+  async send({ from, address, amount, data }: Transfer): Promise<{ readonly id: string }> {
+    const payer = this.#accountsIfKnown().find(({ name }) => name === from);
+    if (payer === undefined)
+      throw usageError(`\`${from}\` is not an account of this devnet: bloomery devnet accounts lists them`);
+    checkAddress(address);
+    if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
+    const bytes = Buffer.byteLength(data);
+    if (bytes > DATA_BYTES_MAX)
+      throw usageError(`the text has ${bytes} bytes: a transfer takes at most ${DATA_BYTES_MAX}`);
+    const text = data === '' ? {} : { data };
+    const { id, json } = this.#transferBy(keyPairOfPassphrase(payer.passphrase), address, BigInt(amount), text);
+    await this.#parts.timekeeper.ask({ op: 'transaction', transaction: json });
+    return { id };
+  }
+
+  /** Accounts that `send` knows, without their passphrases; none for a network without known passphrases. */
+  payers(): readonly Omit<KnownAccount, 'passphrase'>[] {
+    return this.#accountsIfKnown().map(({ name, address, publicKey }) => ({ name, address, publicKey }));
+  }
+
+  #accountsIfKnown(): readonly KnownAccount[] {
+    try {
+      return this.known();
+    } catch (error) {
+      if (error instanceof ProtocolError && error.code === 'NETWORK_UNREADABLE') return [];
+      throw error;
+    }
+  }
+
+  /**
+   * @throws ProtocolError `NETWORK_UNREADABLE` for a network without known passphrases
+   */
+  known(): readonly KnownAccount[] {
+    return this.#parts.accounts ?? readAccounts(this.#parts.network.directory);
+  }
+
+  /** Makes a signed transfer with the present time of the chain. */
+  transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
+    return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
+  }
+
+  /** The account that pays: `genesis`, or in a forked devnet the richest account for which the devnet can sign. */
+  async #funder(amount: bigint): Promise<KeyPair> {
+    const { timekeeper, network, funders } = this.#parts;
+    if (funders === undefined) {
+      const [funder] = this.known();
+      if (funder === undefined) throw usageError(`${network.directory}: its accounts.json names no account`);
+      return keyPairOfPassphrase(funder.passphrase);
+    }
+    for (const publicKey of funders) {
+      const { account } = await timekeeper.ask({ op: 'account', address: addressOf(publicKey) });
+      if (account?.secondPublicKey !== undefined || account?.isGroup === true) continue;
+      if (BigInt(account?.balance ?? 0) >= amount + FEES_BEDDOWS_MAX) return substituteKeyOf(publicKey);
+    }
+    const message =
+      'no account of the chain has so much and has sent something before, so that its public key is known';
+    throw new ProtocolError('DEVNET_FUNDS_MISSING', { amount: amount.toString() }, message);
+  }
+
+  #transferBy(
+    keyPair: KeyPair,
+    address: string,
+    amount: bigint,
+    text: { readonly data?: string } = {},
+  ): SignedTransfer {
+    const { timekeeper, network } = this.#parts;
+    const signer = createSigner(network.params, defaultEd25519());
+    const transaction = signer.sign({
+      payload: { kind: 'transfer', amount, recipientId: address, ...text },
+      timestamp: epochTimeS(timekeeper.nowMs(), network.params),
+      keyPair,
+    });
+    return { id: transaction.id, json: signer.toJson(transaction) };
+  }
+
+  /**
+   * Makes the nodes of the devnet accept transactions of the account with any signature.
+   *
+   * @throws ProtocolError `USAGE`, `DEVNET_ACCOUNT_UNKNOWN`, `DEVNET_KEY_UNKNOWN` or `DEVNET_ACCOUNT_GROUP`
+   */
+  async impersonate(address: string): Promise<ImpersonatedAccount> {
+    checkAddress(address);
+    const { timekeeper, directory } = this.#parts;
+    const { account } = await timekeeper.ask({ op: 'account', address });
+    if (account === undefined) throw refusal('DEVNET_ACCOUNT_UNKNOWN', address, 'has no account on this chain');
+    const { publicKey, secondPublicKey, isGroup } = account;
+    if (publicKey === undefined) {
+      const reason = 'has sent nothing yet, so the chain does not know its public key, which a transaction must name';
+      throw refusal('DEVNET_KEY_UNKNOWN', address, reason);
+    }
+    if (isGroup) throw refusal('DEVNET_ACCOUNT_GROUP', address, 'is a group, whose members sign');
+    const keys = [publicKey, ...(secondPublicKey === undefined ? [] : [secondPublicKey])];
+    this.#impersonated = [...new Set([...this.#impersonated, ...keys])];
+    // Nodes that start later need the list, too.
+    if (directory !== undefined) writeImpersonated(directory, this.#impersonated);
+    await timekeeper.impersonate(keys);
+    return { address, publicKey, ...(secondPublicKey === undefined ? {} : { secondPublicKey }) };
+  }
+}
+
+function checkAddress(address: string): void {
+  const fault = addressFault(address);
+  if (fault !== undefined) throw usageError(`\`${address}\` is not an address: ${fault}`);
+}
+
+function refusal(code: string, address: string, reason: string): ProtocolError {
+  return new ProtocolError(code, { address }, `${address} ${reason}`);
+}

@@ -1,0 +1,53 @@
+/** Parses a time on the command line: a duration from now, or a date. */
+
+import { usageError } from '../problems.ts';
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+  y: 365 * 86_400_000,
+};
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
+/** Chain time has 32 bits of seconds, which end 136 years after the epoch in 2016. */
+const LATEST_MS = Date.UTC(2150, 0, 1);
+
+/**
+ * Returns the Unix time in milliseconds of a text: a duration from `nowMs` (`90s`, `15m`, `1h`, `2d`, `3w`, `1y` of 365
+ * days), or a date in UTC (`2027-01-01`, `2027-01-01T12:00:00Z`).
+ *
+ * @throws ProtocolError `USAGE` for any other text, and for times beyond the year 2149
+ */
+export function parseTime(text: string, nowMs: number): number {
+  const duration = /^(\d{1,10})([smhdwy])$/.exec(text);
+  const unitMs = UNITS_MS[duration?.[2] ?? ''];
+  let atMs = Number.NaN;
+  if (duration !== null && unitMs !== undefined) atMs = nowMs + Number(duration[1]) * unitMs;
+  else if (DATE.test(text)) atMs = dateMsOf(text);
+  if (atMs <= LATEST_MS) return atMs;
+  throw usageError(
+    `\`${text}\` is not a time in the future: give a duration (30s, 15m, 1h, 2d, 3w, 1y) or a date (2027-01-01, UTC)`,
+  );
+}
+
+/**
+ * Unix time in milliseconds of a date.
+ *
+ * @throws RangeError for an invalid date, and for times beyond the year 2149
+ */
+export function unixTimeOfDate(date: Date): number {
+  const atMs = date.getTime();
+  if (Number.isNaN(atMs)) throw new RangeError('the date is invalid: it names no moment');
+  if (atMs <= LATEST_MS) return atMs;
+  throw new RangeError(`${date.toISOString()} is beyond the year 2149, where the time of a chain ends`);
+}
+
+/** NaN for a day that its month does not have, because `Date.parse` reads February 30 as March 2. */
+function dateMsOf(text: string): number {
+  const atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);
+  const [year = 0, month = 0, day = 0] = text.slice(0, 'YYYY-MM-DD'.length).split('-').map(Number);
+  const daysOfMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return day <= daysOfMonth ? atMs : Number.NaN;
+}

@@ -1,0 +1,43 @@
+/** Combines all checks of the doctor. */
+
+import { shownAddress } from '../ask-node.ts';
+import { finding, type Finding } from './catalogue.ts';
+import { checkDisk, type DiskRequest } from './disk-checks.ts';
+import { checkNode } from './node-checks.ts';
+import type { NodeRequest } from './node-answers.ts';
+
+export type DoctorRequest = NodeRequest & Omit<DiskRequest, 'isAnswering'>;
+
+/** All faults, errors first; empty for a healthy node. */
+export async function runChecks(request: DoctorRequest): Promise<readonly Finding[]> {
+  const node = await checkNode(request);
+  const disk = await checkDisk({ ...request, isAnswering: node.isAnswering });
+  const findings = onceEach([...disk.findings, ...judgeTogether(request, node, disk)]);
+  const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1);
+  return findings.sort((a, b) => rank(a) - rank(b));
+}
+
+/** Keeps only the first finding of each fault, because two checks may find the same fault. */
+function onceEach(findings: readonly Finding[]): Finding[] {
+  return findings.filter(({ code }, index) => findings.findIndex((other) => other.code === code) === index);
+}
+
+/**
+ * Findings that depend on both the node and the disk. If the answering node belongs to another network than the disk,
+ * the faults of the answering node are left out.
+ */
+function judgeTogether(
+  { url }: DoctorRequest,
+  node: Awaited<ReturnType<typeof checkNode>>,
+  disk: Awaited<ReturnType<typeof checkDisk>>,
+): readonly Finding[] {
+  const expected = disk.network?.params.nethash;
+  if (node.nethash !== undefined && expected !== undefined && node.nethash !== expected)
+    return [finding('NODE_OF_OTHER_NETWORK', `the node reports ${node.nethash}, the network folder has ${expected}`)];
+  if (node.isAnswering) return node.findings;
+  const unanswered = `no program answers at ${shownAddress(url)}`;
+  if (disk.isInUse) return [finding('NODE_SILENT', unanswered)];
+  const isHindered = disk.findings.some(({ severity }) => severity === 'error');
+  // If a fault that prevents the start was found, the finding `NODE_NOT_RUNNING` adds nothing.
+  return isHindered ? [] : [finding('NODE_NOT_RUNNING', unanswered)];
+}

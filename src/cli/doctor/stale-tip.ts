@@ -1,0 +1,69 @@
+/**
+ * Detects a stale tip: the network has had no new block for longer than chance explains. Slots stay empty on every
+ * network, but more often on some networks than on others. Therefore the limit for empty slots in a row is computed
+ * from the recent blocks. The limit is low when all delegates forge, and high when half of the delegates do not forge.
+ */
+
+export interface BlockState {
+  readonly height: number;
+  /** Whole seconds since the epoch. */
+  readonly timestamp: number;
+}
+
+/** The tip and an earlier block; undefined while the chain does not have them. */
+export interface RecentBlocks {
+  readonly tip: BlockState | undefined;
+  readonly earlier: BlockState | undefined;
+}
+
+/**
+ * Number of recent blocks that show how often slots stay empty. It is the number of blocks in a round of the public
+ * networks.
+ */
+const COMPARED_BLOCKS = 101;
+/** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
+const CHANCE = 1e-4;
+/**
+ * Minimum of empty slots for very regular networks. With fewer empty slots, the tip is not stale, because a forger may
+ * be late, and two neighbouring forgers may be absent.
+ */
+const UNUSED_SLOTS_MIN = 3;
+/** Maximum number of empty slots for very irregular networks. */
+const UNUSED_SLOTS_MAX = 10;
+/** No slot belongs to the genesis block. */
+const FIRST_FORGED_HEIGHT = 2;
+
+/**
+ * Returns the age of the tip if the tip is stale.
+ *
+ * @param now last status of the node; if its height differs from the height of the tip, new blocks are arriving
+ * @returns age in whole seconds; undefined if the tip is not stale
+ */
+export function staleTipS(
+  { tip, earlier }: RecentBlocks,
+  now: { readonly height: number; readonly secondsSinceEpoch: number },
+  blockTimeS: number,
+): number | undefined {
+  if (tip === undefined || tip.height !== now.height) return undefined;
+  const slotOf = (timeS: number): number => Math.floor(timeS / blockTimeS);
+  // The present slot does not count, because its block may still arrive.
+  const unused = slotOf(now.secondsSinceEpoch) - slotOf(tip.timestamp) - 1;
+  return unused < unusedSlotsMin(tip, earlier, blockTimeS) ? undefined : now.secondsSinceEpoch - tip.timestamp;
+}
+
+/** Height of the block that is compared with the tip. */
+export function earlierHeight(tipHeight: number): number {
+  return Math.max(FIRST_FORGED_HEIGHT, tipHeight - COMPARED_BLOCKS);
+}
+
+/** Number of empty slots in a row that cannot be chance. */
+export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined, blockTimeS: number): number {
+  const from = earlier ?? tip;
+  const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);
+  const unused = slots - (tip.height - from.height);
+  // One empty and one used slot are added to the observed slots, because a few blocks without an empty slot prove
+  // little.
+  const share = (unused + 1) / (slots + 2);
+  const slotsMin = Math.ceil(Math.log(CHANCE) / Math.log(share));
+  return Math.min(UNUSED_SLOTS_MAX, Math.max(UNUSED_SLOTS_MIN, slotsMin));
+}

@@ -1,0 +1,94 @@
+/** Checks a signed transaction against the accounts of a chain as a node would, without sending the transaction. */
+
+import { lskText } from '../../primitives/amount.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { TransactionSigner } from '../../protocol/sign.ts';
+import type { Transaction } from '../../protocol/types.ts';
+import { listOf, members, NODE_CLOCK, publicKey, uint32, type Shape } from '../answer-shapes.ts';
+import { ACCOUNTS, TRANSACTIONS, type AccountJson, type TransactionJson } from './shapes.ts';
+import type { Source } from './source.ts';
+import { isSet } from './format-rows.ts';
+
+export interface TransactionCheck {
+  /** Reasons why a node would refuse the transaction, as sentences. */
+  readonly faults: readonly string[];
+  /** Public keys of group members that have not signed (`of`), and the number of missing signatures (`count`). */
+  readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
+}
+
+interface Group {
+  readonly min: number;
+  readonly members: readonly { readonly publicKey: string }[];
+}
+
+const GROUPS: Shape = listOf(members({ min: uint32, members: listOf(members({ publicKey })) }));
+const NOT_FOUND = 404;
+
+/**
+ * @throws ProtocolError for an error of the query
+ */
+export async function checkTransaction(
+  transaction: Transaction,
+  signer: TransactionSigner,
+  source: Source,
+): Promise<TransactionCheck> {
+  const { id, senderId, timestamp } = transaction;
+  const [sender] = await source.ask<readonly AccountJson[]>(`accounts?address=${senderId}`, ACCOUNTS);
+  const [confirmed] = await source.ask<readonly TransactionJson[]>(`transactions?id=${id}`, TRANSACTIONS);
+  const { secondsSinceEpoch } = await source.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK);
+  const group = await groupOf(transaction, source);
+  return {
+    faults: [
+      ...signer.faultsOf(transaction),
+      ...secondSignatureFaults(transaction, sender, signer),
+      ...(group === undefined && transaction.signatures.length > 0
+        ? ['it has signatures of members, and no group']
+        : []),
+      ...fundsFaults(transaction, sender),
+      ...(timestamp > secondsSinceEpoch ? [`it is dated ${timestamp - secondsSinceEpoch} s in the future`] : []),
+      ...(confirmed === undefined ? [] : [`the block at height ${confirmed.height} holds it`]),
+    ],
+    missing: group === undefined ? undefined : missingOf(transaction, group, signer),
+  };
+}
+
+/** The group that must sign: the group of the sender, or the group that the transaction registers. */
+async function groupOf({ payload, senderId }: Transaction, source: Source): Promise<Group | undefined> {
+  if (payload.kind === 'multisignature') {
+    const keys = payload.keysgroup.map((key) => ({ publicKey: key.slice(1) }));
+    return { min: keys.length, members: keys };
+  }
+  try {
+    return (await source.ask<readonly Group[]>(`accounts/${senderId}/multisignature_groups`, GROUPS))[0];
+  } catch (error) {
+    if (error instanceof ProtocolError && error.data['status'] === NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+function missingOf(transaction: Transaction, { min, members: all }: Group, signer: TransactionSigner) {
+  const keys = all.map((member) => member.publicKey);
+  const signed = signer.signersAmong(transaction, keys);
+  if (signed.length >= min) return undefined;
+  return { count: min - signed.length, of: keys.filter((key) => !signed.includes(key)) };
+}
+
+function secondSignatureFaults(
+  transaction: Transaction,
+  sender: AccountJson | undefined,
+  signer: TransactionSigner,
+): readonly string[] {
+  const key = sender?.secondPublicKey;
+  const isSigned = transaction.signSignature !== undefined;
+  if (!isSet(key)) return isSigned ? ['it has a second signature, and its sender no second passphrase'] : [];
+  if (!isSigned) return ['its sender has a second passphrase, and it no second signature'];
+  return signer.isSignedBySecond(transaction, key)
+    ? []
+    : ["the second signature is not that of the sender's second key"];
+}
+
+function fundsFaults({ fee, payload, senderId }: Transaction, sender: AccountJson | undefined): readonly string[] {
+  const balance = BigInt(sender?.balance ?? '0');
+  const needed = fee + (payload.kind === 'transfer' ? payload.amount : 0n);
+  return balance >= needed ? [] : [`${senderId} has ${lskText(balance)} LSK, and it needs ${lskText(needed)} LSK`];
+}

@@ -1,0 +1,102 @@
+/** Converts routes of the dashboard to the hash of an address and back. Example: `#/blocks/123`. */
+
+export const VIEWS = [
+  'glance',
+  'blocks',
+  'transactions',
+  'pool',
+  'accounts',
+  'delegates',
+  'peers',
+  'nodes',
+  'charts',
+  'forging',
+  'diagnostics',
+  'devnet',
+] as const;
+
+export type View = (typeof VIEWS)[number];
+
+export interface HashRoute {
+  readonly view: View;
+  /** Id, height, address or name; undefined for a list. */
+  readonly item: string | undefined;
+  /** Number of a page of a list; the first page is 1. */
+  readonly page: number;
+  /** Cursor of the last entry before the page, from the node; empty for the first page. */
+  readonly after: string;
+  /** The filters and the order of a list. Only names that the view supports are present. */
+  readonly filters: Filters;
+}
+
+export type Filters = Readonly<Record<string, string>>;
+
+/** Names of the filters of each view, in their order in an address. */
+const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
+  blocks: ['delegate', 'sort'],
+  transactions: ['kind', 'from', 'to', 'min', 'max', 'text', 'sort'],
+  accounts: ['sort'],
+  delegates: ['name', 'sort'],
+  charts: ['span'],
+};
+
+/** The page of a list, as part of a route. */
+export type PageOfRoute = Pick<HashRoute, 'page' | 'after'>;
+
+const FIRST_PAGE: PageOfRoute = { page: 1, after: '' };
+
+const HOME: HashRoute = { view: 'glance', item: undefined, page: 1, after: '', filters: {} };
+
+/** @returns the overview for a hash that names no route */
+export function routeOfHash(hash: string): HashRoute {
+  const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?');
+  const [name, item] = path.split('/');
+  const view = VIEWS.find((known) => known === name);
+  if (view === undefined) return HOME;
+  const given = new URLSearchParams(query);
+  const page = Number(given.get('page'));
+  const after = given.get('after') ?? '';
+  const filters = (FILTERS[view] ?? []).flatMap((filter) => {
+    const value = given.get(filter)?.trim() ?? '';
+    return value === '' ? [] : [[filter, value] as const];
+  });
+  return {
+    view,
+    item: decoded(item),
+    // The number is only shown to the user. The cursor determines where the page begins.
+    page: after !== '' && Number.isInteger(page) && page > 1 ? page : 1,
+    after,
+    filters: Object.fromEntries(filters),
+  };
+}
+
+/** Returns the address of a route. Filters that are empty, or that the view does not support, are left out. */
+export function hashOf(
+  view: View,
+  item?: string,
+  filters: Filters = {},
+  { page, after }: PageOfRoute = FIRST_PAGE,
+): string {
+  if (view === 'glance') return '#/';
+  const path = item === undefined ? view : `${view}/${encodeURIComponent(item)}`;
+  const query = new URLSearchParams();
+  for (const filter of FILTERS[view] ?? []) {
+    const value = filters[filter]?.trim() ?? '';
+    if (value !== '') query.set(filter, value);
+  }
+  if (after !== '') {
+    query.set('page', String(page));
+    query.set('after', after);
+  }
+  const text = query.toString();
+  return `#/${path}${text === '' ? '' : `?${text}`}`;
+}
+
+function decoded(item: string | undefined): string | undefined {
+  if (item === undefined || item === '') return undefined;
+  try {
+    return decodeURIComponent(item);
+  } catch {
+    return item;
+  }
+}

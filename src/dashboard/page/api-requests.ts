@@ -1,0 +1,94 @@
+/** Sends requests to a node's HTTP interface. */
+
+/** Facts about a list that the node sends beside its entries. */
+export interface ListMeta {
+  /** Number of entries on all pages of the list. */
+  readonly count?: number;
+  /** Cursor of the next page; null on the last page. */
+  readonly next?: string | null;
+}
+
+export interface Answer<Data, Meta = ListMeta> {
+  readonly meta: Meta;
+  readonly data: Data;
+}
+
+/** The node refused the request or did not answer; `status` is undefined if it did not answer. */
+export class AskFailed extends Error {
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const TIMEOUT_MS = 8000;
+
+/**
+ * @param path path without the prefix `/api`, so that answers have all members even if the node runs with
+ *   `http.strictDialect`
+ * @param origin origin of another node; default: this node
+ * @throws AskFailed
+ */
+export async function ask<Data, Meta = ListMeta>(path: string, origin = ''): Promise<Answer<Data, Meta>> {
+  return answerTo<Data, Meta>(`${origin}/${path}`, {});
+}
+
+/**
+ * Sends this node a request that changes something.
+ *
+ * @param path as for `ask`
+ * @throws AskFailed
+ */
+export async function sendRequest<Data>(
+  method: 'PUT' | 'POST',
+  path: string,
+  body: unknown,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Answer<Data>> {
+  const request = { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return answerTo(`/${path}`, request, timeoutMs);
+}
+
+async function answerTo<Data, Meta>(
+  url: string,
+  request: RequestInit,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Answer<Data, Meta>> {
+  let response: Response;
+  try {
+    response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) });
+  } catch {
+    throw new AskFailed('The node does not answer.');
+  }
+  const answer = (await response.json().catch(() => ({}))) as Partial<Answer<Data, Meta>> & Refusal;
+  if (!response.ok || answer.data === undefined || answer.meta === undefined)
+    throw new AskFailed(reasonIn(answer) ?? `The node answered with status ${response.status}.`, response.status);
+  return { meta: answer.meta, data: answer.data };
+}
+
+interface Refusal {
+  readonly message?: string;
+  /** Faults of parameters have a message each. In other refusals, the entries are texts. */
+  readonly errors?: readonly (string | { readonly message?: string })[];
+}
+
+/**
+ * Returns the first fault of a parameter, if any. With faults of parameters, `message` only reports that there are
+ * faults.
+ */
+function reasonIn({ message, errors }: Refusal): string | undefined {
+  const [first] = errors ?? [];
+  return typeof first === 'object' ? (first.message ?? message) : message;
+}
+
+/** Sends a request like `ask`, but returns undefined if the node denies access to this browser. */
+export async function askIfAllowed<Data>(path: string): Promise<Data | undefined> {
+  try {
+    return (await ask<Data>(path)).data;
+  } catch (error) {
+    if (error instanceof AskFailed && error.status === 403) return undefined;
+    throw error;
+  }
+}

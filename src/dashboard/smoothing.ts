@@ -1,0 +1,74 @@
+/**
+ * Smooths figures that compare the node with its peers: the percentage of peers that have the node's tip, and the
+ * number of blocks by which the node is behind. Without smoothing, both figures change after each new block until the
+ * peers have received the block.
+ */
+
+import type { Status } from './answers.ts';
+
+export interface Sample {
+  readonly atMs: number;
+  readonly percent: number;
+  /** Blocks by which the node's tip is below the best known height; 0 if it is not below. */
+  readonly lag: number;
+}
+
+/**
+ * Smallest lag that counts as behind, in blocks. The page compares heights that the nodes sent at slightly different
+ * times, so a node that is in step may seem to be a block or two behind.
+ */
+export const BEHIND_BLOCKS_MIN = 3;
+
+/**
+ * Time in milliseconds that spans several slots and many samples. In an honest network, at least one sample in this
+ * time shows that all peers have the tip.
+ */
+export const SMOOTHING_MS = 30_000;
+
+/** Adds a new sample, and removes samples that are too old to count. The samples are ordered, oldest first. */
+export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
+  return [...samples.filter(({ atMs }) => sample.atMs - atMs < SMOOTHING_MS), sample];
+}
+
+/**
+ * Time in milliseconds for which a node must be behind before the page reports it. A node that is in step catches up
+ * with each new block in less time.
+ */
+export const BEHIND_MS = 8_000;
+
+/** Returns the smallest lag of the last samples; 0 unless all samples of a sufficient time show a lag. */
+export function smoothedLag(samples: readonly Sample[]): number {
+  const last = samples.at(-1);
+  const first = samples.findLast(({ atMs }) => last !== undefined && last.atMs - atMs >= BEHIND_MS);
+  if (first === undefined) return 0;
+  return Math.min(...samples.slice(samples.indexOf(first)).map(({ lag }) => lag));
+}
+
+/** Returns the highest percentage of all samples; undefined without samples. */
+export function smoothedPercent(samples: readonly Sample[]): number | undefined {
+  return samples.length === 0 ? undefined : Math.max(...samples.map(({ percent }) => percent));
+}
+
+/** Below this percentage of peers with the node's tip, the node is probably on another chain than most of its peers. */
+export const CONSENSUS_PERCENT_MIN = 51;
+
+export type NodeState = 'no answer' | 'catching up' | 'behind' | 'low consensus' | 'in step';
+
+/**
+ * Returns the state of one of several nodes.
+ *
+ * @param status undefined while the node does not answer
+ * @param percent recent percentage of its peers that have its tip, as `smoothedPercent` returns it
+ * @param highest height of the highest node
+ */
+export function nodeStateOf(
+  status: Pick<Status, 'height' | 'syncing' | 'isAlone'> | undefined,
+  percent: number | undefined,
+  highest: number,
+): NodeState {
+  if (status === undefined) return 'no answer';
+  if (status.syncing) return 'catching up';
+  if (highest - status.height >= BEHIND_BLOCKS_MIN) return 'behind';
+  const isLow = status.isAlone !== true && percent !== undefined && percent < CONSENSUS_PERCENT_MIN;
+  return isLow ? 'low consensus' : 'in step';
+}

@@ -1,0 +1,272 @@
+/**
+ * Decides whether a delegate can sign on this node without contradicting a header that it signed on another node. The
+ * journal has the headers that the delegate signed on this node. The chain shows headers that the delegate signed on
+ * other nodes. If the chain has a block that the delegate signed on another node, the other node may still be forging
+ * for the delegate. This node assumes that the other node still forges, until one slot of the delegate has passed
+ * without a block. In a generation with finality, the delegate must wait longer (`Rules.handOver`).
+ */
+
+import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import type { SignedHeader } from '../../protocol/rules.ts';
+import { slotAt, slotStartS } from '../../protocol/slots.ts';
+import type { PublicKey } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+import { NewestBlocks, type Newest } from './newest-blocks.ts';
+import type { TipCheck } from './tip-check.ts';
+
+export interface DoubleForgingGuardDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
+  readonly journal: SigningJournal;
+  /** Checks that our tip is the tip of the network. */
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'isTipSurelyNewest'>;
+  /**
+   * If true, a delegate signs whenever the journal allows it. The node then ignores signatures that the delegate made
+   * on other nodes.
+   */
+  readonly riskDoubleForging: boolean;
+}
+
+/** The reason why a delegate does not sign yet. */
+export interface Waiting {
+  readonly code: 'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
+  readonly reason: string;
+  /** Expected end of the wait, in whole seconds of chain time; absent if no end can be computed. */
+  readonly untilS?: number;
+}
+
+export type Clearance =
+  | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
+  | ({ readonly granted: false } & Waiting);
+
+/**
+ * Number of rounds in which the guard searches for a block of a delegate if the journal has no header of the delegate.
+ * The finality protocol looks back over the same number of rounds.
+ */
+const SEARCHED_ROUNDS = 3;
+const GENESIS_HEIGHT = 1;
+const FIRST_FORGED_HEIGHT = 2;
+
+/** An unused slot of a delegate, and the block of its watermark at the start of that slot. */
+interface WatchedRecall {
+  readonly slot: number;
+  readonly blockId: string;
+}
+
+const SEARCHING: Waiting = {
+  code: 'FORGING_WATCH',
+  reason: 'the chain is searched for blocks that the delegate signed elsewhere since its last one here',
+};
+
+export class DoubleForgingGuard {
+  readonly #dependencies: DoubleForgingGuardDependencies;
+  /** For each watched delegate, the slot that this node leaves unused to see whether another node forges in it. */
+  readonly #watchedSlots = new Map<PublicKey, number>();
+  /** The watched slots of delegates that have a watermark but no header in the journal. */
+  readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
+  readonly #newest: NewestBlocks;
+
+  constructor(dependencies: DoubleForgingGuardDependencies) {
+    this.#dependencies = dependencies;
+    const { chain } = dependencies;
+    this.#newest = new NewestBlocks(chain, SEARCHED_ROUNDS * chain.rules.params.activeDelegates);
+  }
+
+  /**
+   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, all headers that the
+   * delegate signed before this call count as unknown.
+   */
+  hold(publicKey: PublicKey): void {
+    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    if (riskDoubleForging || journal.last(publicKey) !== undefined) return;
+    if (journal.heldSinceS(publicKey) === undefined) journal.hold(publicKey, chain.nowS());
+  }
+
+  /**
+   * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses because another node
+   * may sign, the slot becomes the watched slot of the delegate.
+   */
+  clearance(publicKey: PublicKey, slot: number): Clearance {
+    const waiting = this.#waiting(publicKey);
+    if (waiting !== undefined) {
+      if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WATCH') {
+        this.#watchedSlots.set(publicKey, slot);
+        const recalled = this.#dependencies.journal.recalled(publicKey);
+        if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
+      }
+      return { granted: false, ...waiting };
+    }
+    const over = this.#handOver(publicKey);
+    if (over?.ready === false) return { granted: false, ...handOverWaiting(over) };
+    const { journal } = this.#dependencies;
+    return { granted: true, previouslyForged: over === undefined ? journal.last(publicKey) : over.previouslyForged };
+  }
+
+  /** Returns the reason why a delegate does not sign at present; undefined if the delegate may sign. */
+  waiting(publicKey: PublicKey): Waiting | undefined {
+    const waiting = this.#waiting(publicKey);
+    if (waiting !== undefined) return waiting;
+    const over = this.#handOver(publicKey);
+    return over?.ready === false ? handOverWaiting(over) : undefined;
+  }
+
+  #waiting(publicKey: PublicKey): Waiting | undefined {
+    const { journal, riskDoubleForging } = this.#dependencies;
+    const movedAtS = journal.movedAtS(publicKey);
+    if (movedAtS !== undefined) {
+      const moment = new Date(movedAtS * 1000).toISOString();
+      const reason =
+        `its signing record was exported at ${moment}: to forge here again, export the record where it is now, and import it ` +
+        'here; the old file will do only if no node has imported it';
+      return { code: 'FORGING_MOVED', reason };
+    }
+    if (riskDoubleForging) return undefined;
+    const recall = this.#recall(publicKey);
+    if (recall !== undefined) return recall;
+    return this.#isBeginning(publicKey) ? this.#waitBeforeFirstBlock(publicKey) : this.#waitOnTip(publicKey);
+  }
+
+  /**
+   * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. The
+   * delegate's watermark must belong to the chain in this folder. The watermark has the last signed header. A new
+   * header must not contradict the last signed header. Another folder of this machine may be signing, so the node first
+   * waits for one slot in which the watermark stays unchanged. The node does not wait for finality here. If a third of
+   * all delegates waited for finality, no block would become final.
+   */
+  #recall(publicKey: PublicKey): Waiting | undefined {
+    const { chain, journal } = this.#dependencies;
+    const recalled = journal.recalled(publicKey);
+    if (recalled === undefined || !this.#isOfThisChain(recalled)) return undefined;
+    const { last } = recalled;
+    const newest = this.#newest.of(publicKey, last.timestamp);
+    if (newest === 'unknown') return SEARCHING;
+    // The delegate signed a block of the chain on another node after the node wrote the watermark. The watermark is
+    // therefore out of date.
+    if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
+    const watched = this.#watchedRecalls.get(publicKey);
+    if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
+      journal.adopt(publicKey, last);
+      return undefined;
+    }
+    const untilS = this.#endOfNextTurnS(publicKey);
+    const reason =
+      `the data folder has no record of the delegate, but the watermark records block ${last.height}: the delegate must ` +
+      'leave one slot unused, in case another data folder of this machine signs';
+    return { code: 'FORGING_WATCH', reason, ...(untilS === undefined ? {} : { untilS }) };
+  }
+
+  #isOfThisChain({ last, firstBlockId }: RecalledHeader): boolean {
+    const { state } = this.#dependencies.chain;
+    const first = state.header(FIRST_FORGED_HEIGHT);
+    const isFirst = first !== undefined && first.id === firstBlockId;
+    return isFirst || (last.height > GENESIS_HEIGHT && state.header(last.height)?.id === last.blockId);
+  }
+
+  #waitOnTip(publicKey: PublicKey): Waiting | undefined {
+    const doubt = this.#dependencies.tipCheck.doubt();
+    return doubt === undefined ? this.#watch(publicKey) : { code: 'FORGING_OLD_TIP', ...doubt };
+  }
+
+  /** Whether the chain has only its genesis block, and the journal has no header of the delegate. */
+  #isBeginning(publicKey: PublicKey): boolean {
+    const { chain, journal } = this.#dependencies;
+    return chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
+  }
+
+  /**
+   * Decides whether a delegate may sign on a network whose chain has only the genesis block. If all delegates are on
+   * this node, no other node can have begun the chain. If some delegates are elsewhere, another node may have begun the
+   * chain already. This node then watches one slot of the delegate before it forges.
+   */
+  #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
+    const { tipCheck } = this.#dependencies;
+    const ahead = tipCheck.peersAhead;
+    if (ahead > 0) {
+      const reason = `${ahead} peers have a chain, and this node has the genesis block alone`;
+      return { code: 'FORGING_OLD_TIP', reason };
+    }
+    return tipCheck.isTipSurelyNewest() ? undefined : this.#watch(publicKey);
+  }
+
+  #watch(publicKey: PublicKey): Waiting | undefined {
+    const { chain, journal } = this.#dependencies;
+    const { params } = chain.rules;
+    const tipSlot = slotAt(chain.tip.header.timestamp, params);
+    const watched = this.#watchedSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY;
+    const foreign = this.#foreignHeader(publicKey);
+    if (foreign === 'unknown') return SEARCHING;
+    const untilS = this.#endOfNextTurnS(publicKey);
+    const until = untilS === undefined ? {} : { untilS };
+    if (foreign !== undefined) {
+      const foreignSlot = slotAt(foreign.timestamp, params);
+      const hasPassedUnused = watched > foreignSlot && tipSlot > watched;
+      if (hasPassedUnused || tipSlot - foreignSlot > slotsWithEveryTurn(params)) return undefined;
+      const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
+      return { code: 'FORGING_ELSEWHERE', reason, ...until };
+    }
+    // A chain gives no evidence about signatures on other nodes if it has not begun or gets no new blocks. If the
+    // journal is also incomplete, the node must watch one slot.
+    const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
+    const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
+    const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
+    const hasWatched = watched > Number.NEGATIVE_INFINITY && chain.currentSlot() > watched;
+    if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
+      return undefined;
+    const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
+    return { code: 'FORGING_WATCH', reason, ...until };
+  }
+
+  #handOver(publicKey: PublicKey) {
+    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    if (riskDoubleForging) return undefined;
+    const last = journal.last(publicKey);
+    const foreign = this.#foreignHeader(publicKey);
+    // The delegate waits until the newest foreign header is known. `#watch` returns the reason for this wait.
+    if (foreign === 'unknown') return undefined;
+    if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
+    const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
+    return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
+  }
+
+  /**
+   * Whether the delegate may have signed headers that the journal lacks. The delegate may have signed them before the
+   * first header or after the last header of the journal.
+   */
+  #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
+    const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
+    return last === undefined || (heldSinceS !== undefined && heldSinceS > last.timestamp);
+  }
+
+  /**
+   * Returns the delegate's newest block on the chain if the journal lacks its header. The age of this block does not
+   * matter, because a new header that names an older block would contradict the header of this block.
+   */
+  #foreignHeader(publicKey: PublicKey): Newest {
+    const last = this.#dependencies.journal.last(publicKey);
+    const newest = this.#newest.of(publicKey, last?.timestamp ?? Number.POSITIVE_INFINITY);
+    if (newest === undefined || newest === 'unknown' || last === undefined) return newest;
+    return newest.timestamp < last.timestamp || newest.id === last.blockId ? undefined : newest;
+  }
+
+  #endOfNextTurnS(publicKey: PublicKey): number | undefined {
+    const { chain } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const forgers = rules.forgers(state, tip.header.height + 1);
+    const slot = chain.currentSlot();
+    const { activeDelegates } = rules.params;
+    for (let ahead = 0; ahead < activeDelegates; ahead += 1) {
+      const isTurn = forgers[(slot + ahead) % activeDelegates] === publicKey;
+      if (isTurn) return slotStartS(slot + ahead + 1, rules.params);
+    }
+    return undefined;
+  }
+}
+
+/** Number of consecutive slots that certainly contain a slot of each active delegate. */
+function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
+  return 2 * activeDelegates - 1;
+}
+
+function handOverWaiting({ reason, untilS }: { readonly reason: string; readonly untilS?: number }): Waiting {
+  return { code: 'FORGING_HAND_OVER', reason, ...(untilS === undefined ? {} : { untilS }) };
+}

@@ -1,0 +1,104 @@
+/**
+ * Logs the reasons why our delegates did not use their slots. The class logs a reason only after the end of the slot,
+ * because the delegate may still forge before the end.
+ */
+
+import { hexOf } from '../../primitives/bytes.ts';
+import type { Observer } from '../../ports/observer.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import type { KeyPair } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+import { isOrderCertain } from '../slot-owners.ts';
+
+/** A slot that belongs to one of our delegates by the order of forgers that this node knows. */
+export interface ForgingSlot {
+  readonly slot: number;
+  readonly keyPair: KeyPair;
+}
+
+interface MissedSlotReason {
+  readonly slot: number;
+  readonly code: string;
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface MissedSlotLogDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'tip' | 'currentSlot'>;
+  readonly observer: Observer;
+}
+
+export class MissedSlotLog {
+  readonly #dependencies: MissedSlotLogDependencies;
+  #pending: MissedSlotReason | undefined;
+  /** The last slot with a log line. A slot gets only one log line. */
+  #loggedSlot = -1;
+
+  constructor(dependencies: MissedSlotLogDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Stores a reason. For each slot, only the first reason is stored, because later reasons may be consequences of the
+   * first reason.
+   */
+  record(
+    { slot, keyPair }: ForgingSlot,
+    code: string,
+    message: string,
+    fields: Readonly<Record<string, unknown>>,
+  ): void {
+    if (slot === this.#loggedSlot || slot === this.#pending?.slot) return;
+    const { chain } = this.#dependencies;
+    const { header } = chain.tip;
+    const height = header.height + 1;
+    const isOurs = isOrderCertain(header, slot, chain.rules.params);
+    const order = isOurs ? {} : { orderOfHeight: height };
+    this.#pending = {
+      slot,
+      code,
+      level: code === 'FORGING_NOT_BEGUN' ? 'info' : 'warn',
+      message: isOurs ? message : `${message}, by an order that may be out of date`,
+      fields: { height, delegate: hexOf(keyPair.publicKey), ...order, ...fields },
+    };
+  }
+
+  /**
+   * Logs a failure in the current slot at once, because the failure matters even if the delegate uses the slot later.
+   */
+  logFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
+    const slot = this.#dependencies.chain.currentSlot();
+    this.#log({ slot, code, level: 'error', message: 'could not forge', fields });
+  }
+
+  /** Drops the pending reason. Called when the delegate has forged in the slot. */
+  drop(): void {
+    this.#pending = undefined;
+  }
+
+  /** Logs the pending reason if its slot is over. */
+  logIfOver(): void {
+    if (this.#pending !== undefined && this.#pending.slot !== this.#dependencies.chain.currentSlot()) this.logPending();
+  }
+
+  /**
+   * Logs the pending reason. Logs nothing if another delegate has used the slot, because the slot then was not ours.
+   */
+  logPending(): void {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    if (pending === undefined) return;
+    const { rules, tip } = this.#dependencies.chain;
+    const { timestamp, generatorPublicKey } = tip.header;
+    const isOthers = generatorPublicKey !== pending.fields['delegate'];
+    if (slotAt(timestamp, rules.params) !== pending.slot || !isOthers) this.#log(pending);
+  }
+
+  #log({ slot, level, code, message, fields }: MissedSlotReason): void {
+    if (slot === this.#loggedSlot) return;
+    this.#loggedSlot = slot;
+    if (this.#pending?.slot === slot) this.#pending = undefined;
+    this.#dependencies.observer.log(level, code, message, { slot, ...fields });
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail, or
+ * while its clock is wrong. It is also not ready if it has no peers, or if too few peers have its tip.
+ */
+
+import type { Clock } from '../../ports/clock.ts';
+import type { Transport } from '../../ports/transport.ts';
+import type { Chain } from '../chain.ts';
+import type { NotReady } from '../disk-watch.ts';
+import type { NetworkView } from '../network-view.ts';
+import type { ClockOffset } from '../peers/clock-offset.ts';
+
+/** Time in milliseconds after a start for which the node waits for its first peer before it forges without peers. */
+const FIRST_PEER_WAIT_MS = 5000;
+
+export interface ForgingReadinessDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'disk'>;
+  readonly synchronizer: { readonly syncing: boolean };
+  readonly networkView: Pick<NetworkView, 'isChosen' | 'lowConsensusReason'>;
+  readonly clockOffset: Pick<ClockOffset, 'agreedMs'>;
+  readonly transport: Pick<Transport, 'connections'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Percentage of connected peers that must have our tip; 0 for no requirement. */
+  readonly consensusMin: number;
+  /** Whether the operator named peers. */
+  readonly expectsPeers: boolean;
+}
+
+export class ForgingReadiness {
+  readonly #dependencies: ForgingReadinessDependencies;
+  /** Unix time of the start in milliseconds. */
+  #startedMs = 0;
+
+  constructor(dependencies: ForgingReadinessDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Starts the wait for the first peer. */
+  started(): void {
+    this.#startedMs = this.#dependencies.clock.nowMs();
+  }
+
+  /** Returns the first reason that prevents forging; undefined if nothing prevents forging. */
+  check(): NotReady | undefined {
+    const { chain, synchronizer, networkView, transport, clock, consensusMin, expectsPeers } = this.#dependencies;
+    if (synchronizer.syncing) return { reason: 'synchronising with the network' };
+    const diskFault = chain.disk.checkWritable();
+    if (diskFault !== undefined) return diskFault;
+    const clockFault = this.#clockFault();
+    if (clockFault !== undefined) return clockFault;
+    const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
+    // The network may be far ahead of our tip. A block on an old tip would only create a fork.
+    if (expectsPeers && isFresh && transport.connections().length === 0)
+      return { reason: 'no peer has reported its tip yet' };
+    const reason = networkView.lowConsensusReason(consensusMin);
+    return reason === undefined ? undefined : { reason };
+  }
+
+  /** Checks the clock. If our clock is wrong, other nodes refuse our block or get it late. */
+  #clockFault(): NotReady | undefined {
+    const { chain, transport, networkView, clockOffset } = this.#dependencies;
+    const chosen = transport.connections().filter((connection) => networkView.isChosen(connection));
+    const slotMs = chain.rules.params.blockTimeS * 1000;
+    const peers = chosen.map(({ peerId }) => peerId);
+    const offsetMs = clockOffset.agreedMs(peers, slotMs);
+    if (offsetMs === undefined) return undefined;
+    const seconds = Math.round(Math.abs(offsetMs) / 1000);
+    const reason = `peers agree that this clock is ${seconds} s ${offsetMs > 0 ? 'slow' : 'fast'}: correct it`;
+    return { reason, cause: 'CLOCK_OFFSET' };
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Creates the signing journal of an engine. By default, the journal in the data folder and the watermarks outside the
+ * data folder limit the signatures of this node. With `riskDoubleForging`, only the journal limits the signatures.
+ */
+
+import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';
+import type { SignedHeader } from '../../protocol/rules.ts';
+import type { PublicKey } from '../../protocol/types.ts';
+import { WatermarkedJournal, watermarkOf, type WatermarkedJournalDependencies } from './watermarked-journal.ts';
+
+/** @param riskDoubleForging whether the node ignores the watermarks of earlier runs */
+export function createSigningJournal(
+  riskDoubleForging: boolean,
+  dependencies: WatermarkedJournalDependencies,
+): SigningJournal {
+  const { journal, watermarks, firstBlockId } = dependencies;
+  if (riskDoubleForging) return journalIgnoringWatermarks(journal, watermarks, firstBlockId);
+  return new WatermarkedJournal(dependencies);
+}
+
+/**
+ * Returns a journal that ignores the watermarks of earlier runs. The journal still updates the watermarks, because a
+ * later run may need them.
+ *
+ * @param firstBlockId returns the id of block 2 of the chain; undefined if the chain has no block 2
+ */
+export function journalIgnoringWatermarks(
+  journal: FolderJournal,
+  watermarks: SigningWatermarks | undefined,
+  firstBlockId: () => string | undefined,
+): SigningJournal {
+  if (watermarks === undefined) return journal;
+  return {
+    last: (publicKey) => journal.last(publicKey),
+    heldSinceS: (publicKey) => journal.heldSinceS(publicKey),
+    movedAtS: (publicKey) => journal.movedAtS(publicKey),
+    outside: (publicKey) => journal.outside(publicKey),
+    recalled: (publicKey) => journal.recalled(publicKey),
+    adopt: (publicKey, header) => journal.adopt(publicKey, header),
+    record: (publicKey: PublicKey, header: SignedHeader) => {
+      journal.record(publicKey, header);
+      if (watermarks.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(header, firstBlockId()));
+    },
+    hold: (publicKey, sinceS) => journal.hold(publicKey, sinceS),
+    close: () => journal.close(),
+  };
+}

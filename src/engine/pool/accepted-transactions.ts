@@ -1,0 +1,365 @@
+/**
+ * Handles transactions that this node has accepted from clients. The node writes each transaction to the journal on
+ * disk before it answers the client. The transaction stays in the journal until the node no longer expects a revert of
+ * its block. A transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a
+ * start, the node checks journaled transactions like new transactions and announces them again. The journal has no
+ * transactions from peers. The node that accepted a transaction from a client is responsible for the transaction.
+ */
+
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { SubmitResult } from '../../ports/node-api.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { ChainStore } from '../../ports/store.ts';
+import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';
+import { messageOf } from '../../primitives/errors.ts';
+import type { Rules } from '../../protocol/rules.ts';
+import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
+import { transactionError } from '../../protocol/verdict.ts';
+import { isTooOld, type TransactionPool, WAITED_TOO_LONG } from './pool.ts';
+import { NO_PAYER, type Payer } from './verification-budget.ts';
+
+export interface AcceptedDependencies {
+  readonly journal: TransactionJournal;
+  readonly pool: TransactionPool;
+  readonly store: Pick<ChainStore, 'tip' | 'transactionPlace'>;
+  readonly rules: Rules;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly finalizedHeight: () => number;
+  /**
+   * Whether the chain of this node has caught up with the network. A transaction that is invalid in an old state may be
+   * valid in the current state.
+   */
+  readonly isCaughtUp: () => boolean;
+  /** Announces a transaction of the pool to peers again, because perhaps no peer has received the transaction. */
+  readonly announceAgain: (id: TransactionId) => void;
+}
+
+/** Maximum time in milliseconds for which the node checks transactions without a pause after a start. */
+const SLICE_MS = 5;
+/**
+ * Maximum number of transactions that the node checks without a pause after a start. Simulations need this limit,
+ * because their clock stands still during the checks.
+ */
+const SLICE_COUNT = 25;
+/** Time in milliseconds after which the node again checks a transaction that was not valid in the state. */
+const RETRY_MS = 10_000;
+/** Time in milliseconds over which the node collects dropped transactions into one log line. */
+const DROPPED_LOG_MS = 1_000;
+/** Maximum number of ids in the log line about dropped transactions. */
+const REPORTED_IDS_MAX = 10;
+/**
+ * Time in milliseconds between two log lines while writes to the disk fail. Each line has the number of refused
+ * transactions.
+ */
+const FAILURE_LOG_MS = 600_000;
+/** Codes of refusals after which a later attempt may succeed. The transaction then stays in the journal. */
+const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
+
+type Refusal = Extract<SubmitResult, { accepted: false }>;
+
+export class AcceptedTransactions {
+  readonly #dependencies: AcceptedDependencies;
+  /** Heights of the journaled transactions that are in the chain, in the order in which they were confirmed. */
+  readonly #confirmed = new Map<TransactionId, number>();
+  /** Journaled transactions that are neither in the chain nor in the pool. The node will check them again. */
+  readonly #waiting = new Set<TransactionId>();
+  #isRestored = false;
+  #timer: Timer | undefined;
+  #logTimer: Timer | undefined;
+  #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
+  #droppedCount = 0;
+  #stopped = true;
+  /**
+   * Set while writes to the disk fail: Unix times in milliseconds of the first failure and of the last log line, and
+   * the number of refused transactions.
+   */
+  #failure: { readonly sinceMs: number; loggedMs: number; refused: number } | undefined;
+
+  constructor(dependencies: AcceptedDependencies) {
+    this.#dependencies = dependencies;
+    for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
+  }
+
+  /** Begins to restore the transactions that an earlier run accepted, in the background. */
+  start(): void {
+    this.#stopped = false;
+    this.#arm(0);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#logTimer?.cancel();
+    this.#logDropped();
+  }
+
+  /**
+   * Checks a client's transaction and writes it to disk. If both succeed, the node accepts the transaction and
+   * announces it to its peers.
+   */
+  async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
+    const { pool, announceAgain } = this.#dependencies;
+    const result = pool.admit(json, payer);
+    if (!result.accepted) {
+      const known = result.code === 'TRANSACTION_KNOWN' ? result.errors[0]?.id : undefined;
+      if (known !== undefined && pool.has(known)) announceAgain(known);
+      return result;
+    }
+    const { transaction, receivedAtMs } = result;
+    const refusal = await this.#keep(transaction, receivedAtMs);
+    if (refusal !== undefined) {
+      this.#giveUp(transaction.id);
+      // A transaction that is already in a block counts as accepted.
+      if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
+    }
+    pool.announce(transaction.id);
+    return result;
+  }
+
+  /**
+   * Checks a member's signature from a client. Accepts the signature if the node can write it to disk together with its
+   * transaction.
+   */
+  async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
+    const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
+    // After a start, the node may not have restored the transaction of the signature yet.
+    if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
+    const result = this.#dependencies.pool.submitSignature(json, payer);
+    if (!result.accepted) return result;
+    return (await this.#keep(result.transaction, result.receivedAtMs)) ?? result;
+  }
+
+  /**
+   * Writes a member's signature to the journal after the pool has added the signature to a pending transaction. The
+   * signature may come from a client or a peer.
+   */
+  signatureAdded(signature: MemberSignature): void {
+    const { journal } = this.#dependencies;
+    if (journal.get(signature.transactionId) === undefined) return;
+    journal.addSignature(signature);
+    void this.#flush();
+  }
+
+  /** Called when the pool dropped a transaction. */
+  dropped({ id }: Transaction, reason: string): void {
+    const { journal, isCaughtUp } = this.#dependencies;
+    if (journal.get(id) === undefined) return;
+    if (isCaughtUp() || reason === WAITED_TOO_LONG) this.#drop(id, reason);
+    else this.#wait(id);
+  }
+
+  blocksApplied(blocks: readonly Block[]): void {
+    const { journal } = this.#dependencies;
+    for (const { height, transactions } of blocks) {
+      for (const { id } of transactions) {
+        if (journal.get(id) === undefined) continue;
+        this.#confirmed.delete(id);
+        this.#confirmed.set(id, height);
+        this.#waiting.delete(id);
+      }
+    }
+    this.#forgetDeep();
+  }
+
+  /**
+   * Called after the pool has put the transactions of the reverted blocks back into its queues. A full pool may have
+   * left out some of these transactions.
+   */
+  blocksReverted(blocks: readonly Block[]): void {
+    for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
+      if (this.#confirmed.delete(id) && !this.#dependencies.pool.has(id)) this.#wait(id);
+    }
+  }
+
+  // ---- keeping ------------------------------------------------------------------------------------------------------
+
+  async #keep(transaction: Transaction, receivedAtMs: number): Promise<Refusal | undefined> {
+    const { journal, pool, rules } = this.#dependencies;
+    const { id } = transaction;
+    const json = rules.codec.transactionToJson(transaction);
+    const entry = { id, json, receivedAtMs, isOfGroup: pool.isOfGroup(id), signatures: [] };
+    if (journal.get(id) === undefined) {
+      if (!this.#makeRoom(entry)) return refusal('POOL_FULL', id, 'Transaction pool is full');
+      journal.add(entry);
+    }
+    const failure = await this.#flush();
+    if (failure === undefined) return undefined;
+    if (this.#failure !== undefined) this.#failure.refused += 1;
+    return refusal('TRANSACTION_NOT_KEPT', id, 'The transaction could not be written to the disk of this node.');
+  }
+
+  /**
+   * Makes room in the journal by removing transactions that are in the chain. The journal needs the removed
+   * transactions only if their block is reverted.
+   */
+  #makeRoom(entry: JournaledTransaction): boolean {
+    const { journal } = this.#dependencies;
+    while (!journal.hasRoomFor(entry)) {
+      const [oldest] = this.#confirmed.keys();
+      if (oldest === undefined) return false;
+      this.#giveUp(oldest);
+    }
+    return true;
+  }
+
+  #giveUp(id: TransactionId): void {
+    const { journal, pool } = this.#dependencies;
+    journal.remove([id]);
+    if (!this.#confirmed.delete(id)) pool.take([id]);
+    this.#waiting.delete(id);
+  }
+
+  async #flush(): Promise<unknown> {
+    try {
+      await this.#dependencies.journal.flush();
+      this.#logRecovery();
+      return undefined;
+    } catch (error) {
+      this.#logFailure(messageOf(error));
+      return error;
+    }
+  }
+
+  /**
+   * Logs the first failed write, then at most one line per `FAILURE_LOG_MS`. Without this limit, each refused
+   * transaction would cause a line.
+   */
+  #logFailure(reason: string): void {
+    const { clock, observer } = this.#dependencies;
+    const nowMs = clock.nowMs();
+    const message = 'accepted transactions cannot be written to the disk';
+    if (this.#failure === undefined) {
+      this.#failure = { sinceMs: nowMs, loggedMs: nowMs, refused: 0 };
+      observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, { reason });
+      return;
+    }
+    const { sinceMs, loggedMs, refused } = this.#failure;
+    // If the clock was set back, the time of the last log line may lie in the future.
+    if (nowMs >= loggedMs && nowMs < loggedMs + FAILURE_LOG_MS) return;
+    this.#failure.loggedMs = nowMs;
+    const fields = { reason, refused, since: new Date(sinceMs).toISOString() };
+    observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, fields);
+  }
+
+  #logRecovery(): void {
+    if (this.#failure === undefined) return;
+    const { sinceMs, refused } = this.#failure;
+    this.#failure = undefined;
+    const fields = { refused, since: new Date(sinceMs).toISOString() };
+    this.#dependencies.observer.log('info', 'TRANSACTION_JOURNAL_WORKS', 'transactions are accepted again', fields);
+  }
+
+  /**
+   * Removes confirmed transactions from the journal when their blocks are final or at least a round deep. The node
+   * expects that these blocks are never reverted.
+   */
+  #forgetDeep(): void {
+    const { journal, store, rules, finalizedHeight } = this.#dependencies;
+    const deep = Math.max(finalizedHeight(), (store.tip()?.height ?? 0) - rules.params.activeDelegates);
+    const ids = [...this.#confirmed].flatMap(([id, height]) => (height <= deep ? [id] : []));
+    if (ids.length === 0) return;
+    for (const id of ids) this.#confirmed.delete(id);
+    journal.remove(ids);
+    void this.#flush();
+  }
+
+  // ---- restoring ----------------------------------------------------------------------------------------------------
+
+  #wait(id: TransactionId): void {
+    this.#waiting.add(id);
+    this.#arm(RETRY_MS);
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#stopped || this.#timer !== undefined || this.#waiting.size === 0) return;
+    this.#timer = this.#dependencies.clock.after(delayMs, () => {
+      this.#timer = undefined;
+      this.#restore([...this.#waiting]);
+    });
+  }
+
+  /** @param before the transactions of earlier slices */
+  #restore(ids: readonly TransactionId[], before: readonly TransactionId[] = []): void {
+    const { clock, observer, pool } = this.#dependencies;
+    const startedMs = clock.nowMs();
+    let index = 0;
+    for (; index < Math.min(ids.length, SLICE_COUNT) && clock.nowMs() - startedMs < SLICE_MS; index += 1) {
+      const id = ids[index];
+      if (id !== undefined && this.#waiting.has(id)) this.#restoreOne(id);
+    }
+    if (index < ids.length) {
+      this.#timer = clock.after(0, () => {
+        this.#timer = undefined;
+        if (!this.#stopped) this.#restore(ids.slice(index), [...before, ...ids.slice(0, index)]);
+      });
+      return;
+    }
+    this.#forgetDeep();
+    if (!this.#isRestored) {
+      this.#isRestored = true;
+      const pooled = [...before, ...ids].filter((id) => pool.has(id)).length;
+      const message = 'restored transactions that an earlier run accepted';
+      const counts = { pool: pooled, inChain: this.#confirmed.size, waiting: this.#waiting.size };
+      observer.log('info', 'ACCEPTED_TRANSACTIONS_RESTORED', message, counts);
+    }
+    this.#arm(RETRY_MS);
+  }
+
+  #restoreOne(id: TransactionId): void {
+    const { journal, pool, store, clock, isCaughtUp } = this.#dependencies;
+    const entry = journal.get(id);
+    const place = store.transactionPlace(id);
+    if (place !== undefined && entry !== undefined) this.#confirmed.set(id, place.height);
+    if (entry === undefined || place !== undefined || pool.has(id)) {
+      this.#waiting.delete(id);
+      return;
+    }
+    const nowMs = clock.nowMs();
+    if (isTooOld(entry.receivedAtMs, entry.isOfGroup, nowMs)) {
+      this.#drop(id, WAITED_TOO_LONG);
+      return;
+    }
+    // If the clock was set back, the stored time of arrival may lie in the future. With a future time of arrival, the
+    // transaction would wait longer than allowed. The node therefore uses the current time instead.
+    const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
+    if (result.accepted) {
+      this.#waiting.delete(id);
+      // In a damaged file, an entry may have a stored id that differs from the id of its transaction.
+      if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
+      for (const signature of entry.signatures) pool.addSignature(signature);
+      pool.announce(result.transaction.id);
+    } else if (isCaughtUp() && !PASSING_REFUSALS.has(result.code)) {
+      this.#drop(id, result.errors[0]?.message ?? result.message);
+    }
+  }
+
+  // ---- dropping -----------------------------------------------------------------------------------------------------
+
+  #drop(id: TransactionId, reason: string): void {
+    const { journal, clock, observer } = this.#dependencies;
+    this.#waiting.delete(id);
+    journal.remove([id]);
+    void this.#flush();
+    observer.count('pool_accepted_dropped_total');
+    this.#droppedCount += 1;
+    if (this.#dropped.length < REPORTED_IDS_MAX) this.#dropped.push({ id, reason });
+    this.#logTimer ??= clock.after(DROPPED_LOG_MS, () => this.#logDropped());
+  }
+
+  #logDropped(): void {
+    this.#logTimer = undefined;
+    const [first] = this.#dropped;
+    if (first === undefined) return;
+    const message = 'dropped transactions that had been accepted';
+    const transactionIds = this.#dropped.map(({ id }) => id).join(' ');
+    const fields = { count: this.#droppedCount, transactionIds, reason: first.reason };
+    this.#dependencies.observer.log('warn', 'ACCEPTED_TRANSACTIONS_DROPPED', message, fields);
+    this.#dropped = [];
+    this.#droppedCount = 0;
+  }
+}
+
+function refusal(code: string, id: TransactionId, message: string): Refusal {
+  return { accepted: false, code, message, errors: [transactionError(id, message, '')] };
+}

@@ -1,0 +1,97 @@
+/** Decides the consequences of a failed synchronisation for a peer: a backoff, and a penalty if the peer lied. */
+
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { PeerId } from '../../ports/transport.ts';
+import { BlockRejected, isByClock } from '../../protocol/verdict.ts';
+import { BranchRejected } from '../commit.ts';
+import type { Backoff } from './backoff.ts';
+
+/** Codes of failures that only a lying peer can cause. */
+const LIES: ReadonlySet<string> = new Set(['SYNC_BLOCKS_UNLINKED', 'SYNC_NO_COMMON_BLOCK']);
+
+export interface SyncFailuresDependencies {
+  readonly observer: Observer;
+  readonly backoff: Backoff;
+  /** Whether a peer at our height may have a better chain. */
+  readonly rivalsAtOurHeight: boolean;
+  /** Reports a lying peer to the peer manager. */
+  readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
+}
+
+export class SyncFailures {
+  readonly #dependencies: SyncFailuresDependencies;
+
+  constructor(dependencies: SyncFailuresDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Handles a failure of the sync peer.
+   *
+   * @throws the error if our disk is at fault, because a download from another peer would also fail
+   */
+  syncPeerFailed(peerId: PeerId, error: unknown): void {
+    const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
+    const cause = error instanceof BranchRejected ? error.rejection : error;
+    if (!(cause instanceof ProtocolError)) {
+      this.#defectShown(peerId, error);
+      return;
+    }
+    const { code } = cause;
+    // Our own disk is full or broken, so a download from another peer would also fail.
+    if (code.startsWith('STORE_')) throw error;
+    const reason = messageOf(error);
+    observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
+    // Our own chain has changed during the run. The next check of announced tips decides whether to sync again.
+    if (code === 'TIP_MOVED') return;
+    // The node gave up this sync peer because other peers were waiting. The peer may be honest and have a slow
+    // connection.
+    if (code === 'SYNC_CLAIM_UNPROVED') {
+      backoff.fail(peerId, false);
+      return;
+    }
+    // If our clock is slow, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
+    // does not count as a failure of the peer. A peer at our height has not claimed a better chain. If the branch of
+    // such a peer is not better, this does not count as a failure either.
+    const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
+    const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
+    backoff.fail(peerId, isItsFault);
+    if (LIES.has(code)) penalise(peerId, code, reason);
+    // The node checked the block at its place in the peer's chain, so no honest peer has this block.
+    else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
+  }
+
+  /**
+   * Handles a failure of a peer with the same tip as the sync peer. The peer gets no penalty for a missing answer,
+   * because the node cannot know whether this peer or the sync peer is at fault.
+   */
+  sameTipPeerFailed(peerId: PeerId, error: unknown): void {
+    const cause = error instanceof BranchRejected ? error.rejection : error;
+    if (cause instanceof BlockRejected || (cause instanceof ProtocolError && LIES.has(cause.code))) {
+      this.syncPeerFailed(peerId, error);
+      return;
+    }
+    if (!(cause instanceof ProtocolError)) {
+      this.#defectShown(peerId, error);
+      return;
+    }
+    const { observer, backoff } = this.#dependencies;
+    const { code } = cause;
+    observer.log('debug', code, 'a peer did not help with a download', { peer: peerId, reason: messageOf(error) });
+    backoff.fail(peerId, false);
+  }
+
+  /**
+   * Handles an error that is not a `ProtocolError`. An error of another class shows a defect of this node, for any
+   * message of the peer. The peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a
+   * peer that triggers the defect again and again could prevent a sync with other peers. The peer gets no penalty,
+   * because an honest peer may also trigger the defect.
+   */
+  #defectShown(peerId: PeerId, error: unknown): void {
+    const { observer, backoff } = this.#dependencies;
+    const fields = { peer: peerId, reason: messageOf(error), error };
+    observer.log('error', 'SYNC_FAILED', 'synchronising with a peer ended with an internal error', fields);
+    backoff.fail(peerId);
+  }
+}

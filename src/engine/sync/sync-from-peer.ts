@@ -1,0 +1,233 @@
+/**
+ * Downloads the blocks of one peer above the last block that both chains contain. If this common block is our tip, the
+ * node appends the downloaded blocks to our chain. If the branches split below our tip, the node switches to the peer's
+ * branch as soon as that branch has proved to be better.
+ */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { PeerId, Transport } from '../../ports/transport.ts';
+import type { Codec } from '../../protocol/rules.ts';
+import type { Block, BlockHeader } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+import { BranchRejected } from '../commit.ts';
+import { findCommonHeight } from './common-block.ts';
+import { downloadAfter, type Batch } from './download.ts';
+import { PeerTimeBudget } from './peer-time-budget.ts';
+
+/**
+ * Maximum number of blocks by which a rival branch may be higher than our tip before the branch has proved to be
+ * better. The limit is ten rounds more than the number of blocks that the finality protocol looks back.
+ */
+const BRANCH_AHEAD_BLOCKS_MAX = 1313;
+
+/**
+ * Maximum size of a rival branch that the node keeps in memory until the branch has proved to be better. The size is
+ * the number of bytes of the stored blocks. In memory, the blocks take up to twenty times as many bytes. Five thousand
+ * blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. A branch can reach this limit only
+ * while no block becomes final for a long time. The node needs this limit because anybody can sign blocks that pass all
+ * checks, except the checks of a block's place in a chain.
+ */
+export const BRANCH_BYTES_MAX = 16_000_000;
+
+/**
+ * Maximum number of attempts at a download. If another peer than the sync peer sent a block that the rules refuse, the
+ * node makes a further attempt without that peer.
+ */
+const ATTEMPTS_MAX = 5;
+
+export interface SyncFromPeerDependencies {
+  readonly chain: Chain;
+  readonly transport: Pick<Transport, 'request'>;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  /** Returns peers with the same tip as the given peer. The node may also ask the returned peers for blocks. */
+  readonly sameTipPeers: (peerId: PeerId) => readonly PeerId[];
+  /** Called for a peer other than the sync peer that failed, or that sent a refused block. */
+  readonly peerFailed: (peerId: PeerId, error: unknown) => void;
+  /** False if the protocol of this generation has no request for a peer's tip. */
+  readonly isTipAsked: boolean;
+  readonly isStopped: () => boolean;
+  /**
+   * Returns whether the node prefers another waiting peer to the sync peer. `waitedMs` is the time in milliseconds
+   * that the node has waited for blocks of the sync peer's unproved branch.
+   */
+  readonly othersWait: (waitedMs: number) => boolean;
+  /** Maximum number of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
+  readonly branchBytesMax?: number;
+}
+
+/**
+ * Downloads and appends the blocks of one peer until the peer has no more blocks.
+ *
+ * @param isShown true if the peer has just sent the tip of its chain; if false, the node first asks the peer for the
+ *   tip
+ * @returns true if our tip changed
+ * @throws ProtocolError `REQUEST_FAILED`, `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`,
+ *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or an error of `Chain.append` or
+ *   `Chain.switchTo`
+ */
+export async function syncFromPeer(
+  peerId: PeerId,
+  isShown: boolean,
+  dependencies: SyncFromPeerDependencies,
+): Promise<boolean> {
+  const { chain, observer, isTipAsked } = dependencies;
+  const before = chain.tip.header;
+  if (!isShown && isTipAsked && !(await hasBetterTip(peerId, dependencies))) return false;
+  const commonHeight = await commonHeightWith(peerId, dependencies);
+  const fields = { peer: peerId, height: before.height, commonHeight };
+  observer.log('info', 'SYNC_STARTED', 'downloading blocks', fields);
+  let from = headerAt(commonHeight, chain);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    if (await takeOver(peerId, from, dependencies)) break;
+    from = chain.tip.header;
+  }
+  const after = chain.tip.header;
+  observer.log('info', 'SYNC_ENDED', 'downloaded all that the peer has', {
+    peer: peerId,
+    height: after.height,
+    blocks: after.height - commonHeight,
+  });
+  return after.id !== before.id;
+}
+
+/**
+ * Downloads blocks and adds them to our chain.
+ *
+ * @returns false if the rules refused a block of another peer than the sync peer; the caller then calls this function
+ *   again from the current tip
+ */
+async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFromPeerDependencies): Promise<boolean> {
+  const { chain, transport, clock, sameTipPeers, peerFailed, isStopped } = dependencies;
+  // The node switches to a rival branch only after the branch has proved to be better. Before this proof, the node asks
+  // only the sync peer for blocks of the branch.
+  let isOurs = from.height === chain.tip.header.height;
+  const batches = downloadAfter(from, {
+    syncPeer: peerId,
+    sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
+    transport,
+    clock,
+    codec: chain.rules.codec,
+    peerFailed,
+    prepare: (blocks) => chain.validator.precheckSignatures(blocks),
+  });
+  const budget = new PeerTimeBudget(clock);
+  try {
+    if (!isOurs) await changeBranch(from.height, batches, budget, dependencies);
+    isOurs = true;
+    for (;;) {
+      const { value: batch, done } = await budget.during(batches.next());
+      if (done === true || isStopped()) return true;
+      try {
+        await batch.prepared;
+        await chain.append(batch.blocks);
+      } catch (error) {
+        const isOfBatch = error instanceof BranchRejected || !(error instanceof ProtocolError);
+        if (batch.peerId === peerId || !isOfBatch) throw error;
+        peerFailed(batch.peerId, error);
+        return false;
+      }
+      budget.reward(batch.blocks);
+    }
+  } finally {
+    // Ends the download, so that the node asks for no more blocks.
+    await batches.return();
+  }
+}
+
+/**
+ * Returns the height of a block that is in our chain and in the peer's chain. The node can revert all our blocks above
+ * the returned height.
+ */
+async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<number> {
+  const floorHeight = chain.floorHeight;
+  const height = await findCommonHeight(chain.state, { peerId, transport }, floorHeight);
+  if (height !== undefined) return height;
+  if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
+    throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
+  }
+  // The finalized height does not forbid a switch to the peer's branch, so the peer may be honest. But the node cannot
+  // revert so many blocks, because it has deleted their undo records.
+  throw new ProtocolError(
+    'SYNC_FORK_TOO_DEEP',
+    { peer: peerId, floorHeight },
+    `the peer's chain differs from this chain below height ${floorHeight}, and those blocks can no longer be reverted: ` +
+      'if the network follows that chain, start again with an empty data directory',
+  );
+}
+
+/**
+ * Whether the peer can send the tip of a better chain. A tip with a timestamp in the future counts as better, because
+ * our clock may be slow.
+ */
+async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<boolean> {
+  const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));
+  await chain.validator.validateDetached(block);
+  const status = chain.rules.forkStatus(chain.tip, { header: block });
+  return status === 'betterChain' || status === 'extends';
+}
+
+/** Collects a rival branch until fork choice prefers it, then switches to it. */
+async function changeBranch(
+  fromHeight: number,
+  batches: AsyncGenerator<Batch, void>,
+  budget: PeerTimeBudget,
+  { chain, isStopped, othersWait, branchBytesMax = BRANCH_BYTES_MAX }: SyncFromPeerDependencies,
+): Promise<void> {
+  const aheadOf = chain.tip.header.height;
+  let commonHeight = fromHeight;
+  const branch: Block[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { value: batch, done } = await budget.during(batches.next());
+    const end = branch.at(-1);
+    if (done === true || isStopped() || (end !== undefined && end.height > aheadOf + BRANCH_AHEAD_BLOCKS_MAX)) {
+      throw new ProtocolError('SYNC_BRANCH_NOT_BETTER', { commonHeight, blocks: branch.length });
+    }
+    await batch.prepared;
+    for (const block of batch.blocks) {
+      // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
+      chain.validator.validate(block);
+      // For heights far below the tip, the request for the common block has only some of the block ids. The peer may
+      // therefore begin with blocks that we already have.
+      if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
+      else {
+        branch.push(block);
+        bytes += storedBytes(block, chain.rules.codec);
+      }
+    }
+    const newest = branch.at(-1);
+    if (newest === undefined) {
+      // Our chain already contains all blocks received so far. The download continues.
+      if (commonHeight === chain.tip.header.height) return;
+      continue;
+    }
+    if (chain.prefers(newest)) {
+      await chain.switchTo(commonHeight, branch);
+      return;
+    }
+    budget.reward(batch.blocks);
+    if (othersWait(budget.waitedMs)) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs: budget.waitedMs });
+    if (bytes > branchBytesMax) {
+      throw new ProtocolError(
+        'SYNC_BRANCH_TOO_LARGE',
+        { commonHeight, blocks: branch.length, bytes },
+        `the peer's chain differs from this chain after height ${commonHeight}, and ${branch.length} blocks of it (${bytes} bytes) have ` +
+          'not shown it to be the better one: if the network follows that chain, start again with an empty data directory',
+      );
+    }
+  }
+}
+
+function storedBytes(block: Block, codec: Codec): number {
+  const ofTransactions = block.transactions.map((each) => codec.encodeTransaction(each).length);
+  return ofTransactions.reduce((sum, length) => sum + length, codec.encodeHeader(block).length);
+}
+
+function headerAt(height: number, chain: Chain): BlockHeader {
+  const header = chain.state.header(height);
+  if (header === undefined) throw new ProtocolError('TIP_MOVED', { height });
+  return header;
+}

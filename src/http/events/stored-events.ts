@@ -1,0 +1,86 @@
+/**
+ * Reads the events of a log that no process extends. A subscriber of the stream would get the same events up to the end
+ * of the log.
+ */
+
+import type { NodeApi } from '../../ports/node-api.ts';
+import { heightAhead, problemOf } from '../problems.ts';
+import { parseQuery } from '../query.ts';
+import { checkRequest } from '../route.ts';
+import { eventsRoute } from '../routes/events.ts';
+import { ChainAsOf, isOfOtherLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
+import { idOf, tagOf, type EventName, type EventPlace, type NodeEvent } from './event.ts';
+import { eventsOf, pastEvents } from './expand.ts';
+import { isWanted, mayWant, type EventFilter } from './filter.ts';
+
+export interface StoredEvent {
+  /** Absent for `log/gap`. */
+  readonly id?: string;
+  readonly event: EventName;
+  readonly data: unknown;
+}
+
+/**
+ * @param query parameters of `GET /events`
+ * @throws Error with the message of the refusal, for parameters that the route refuses
+ */
+export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent> {
+  const dialect = { generation: api.params.generation, strict: false };
+  const route = eventsRoute(dialect);
+  const request = checkRequest(route, { query: parseQuery(query), path: {}, body: undefined, contentType: undefined });
+  const { after, fromHeight, filter: asked } = route.subscriptionOf(request, undefined);
+  const filter = { ...asked, maySeeForging: true };
+  const { log } = api;
+  const begin = fromHeight === undefined ? after : placeAtHeight(api, fromHeight, filter.finality);
+  if (begin === undefined && fromHeight !== undefined) throw heightAhead(fromHeight, filter.finality);
+  if (begin === undefined) return;
+  const floor = log.floor();
+  const isGone = begin.sequence < floor - 1 || isOfOtherLog(log, begin);
+  if (isGone) yield gap(api, idOf(begin), floor);
+  let from: EventPlace = isGone ? { sequence: floor, index: -1 } : begin;
+  if (from.height !== undefined) {
+    const past = new ChainAsOf(api, from.sequence);
+    const last = lastPastHeight(past, filter.finality);
+    for (let height = from.height; height <= last; height += 1) {
+      const finalized = height === last ? past.finalizedHeight() : undefined;
+      const index = height === from.height ? from.index : -1;
+      yield* wanted(pastEvents(api, past.block(height), finalized, dialect), { ...from, height, index }, filter);
+    }
+    from = { sequence: from.sequence, index: Number.MAX_SAFE_INTEGER };
+  }
+  for (let sequence = from.sequence; sequence <= log.last(); sequence += 1) {
+    const [record] = log.records(sequence, 1);
+    if (record?.sequence !== sequence || !mayWant(filter, record, api.params)) continue;
+    const events = eventsOf(api, record, filter.finality, dialect);
+    yield* wanted(
+      events,
+      { sequence, tag: tagOf(record), index: sequence === from.sequence ? from.index : -1 },
+      filter,
+    );
+  }
+}
+
+/** Returns the wanted events after a place, among the events of one record or block. */
+function* wanted(events: readonly NodeEvent[], place: EventPlace, filter: EventFilter): Iterable<StoredEvent> {
+  for (const [index, event] of events.entries())
+    if (index > place.index && isWanted(event, filter))
+      yield { id: idOf({ ...place, index }), event: event.name, data: event.data() };
+}
+
+function gap({ log, chain }: NodeApi, after: string, next: number): StoredEvent {
+  const [record] = log.records(next, 1);
+  const tip = chain.tip();
+  const place = { height: record?.height ?? tip?.height ?? 0, blockId: record?.blockId ?? tip?.id ?? '0' };
+  return { event: 'log/gap', data: { after, next, ...place } };
+}
+
+interface Refusal {
+  readonly errors: readonly { readonly message: string; readonly errors?: readonly { readonly message: string }[] }[];
+}
+
+/** Returns the message of a thrown error if the error is a refusal of the interface; undefined otherwise. */
+export function refusalOf(error: unknown, { params }: Pick<NodeApi, 'params'>): string | undefined {
+  const body = problemOf(error, params.generation)?.body as Partial<Refusal> | undefined;
+  const [first] = body?.errors ?? [];
+  return first?.errors?.[0]?.message ?? first?.message;
+}

@@ -1,0 +1,139 @@
+/**
+ * Finds the block whose state an answer shows. The answer reports this block in its headers, and its ETag contains the
+ * id of the block. A client may send the highest height that it has seen. The client then never gets an answer from an
+ * older state, even if a load balancer sends it to another node.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { NodeApi } from '../ports/node-api.ts';
+
+export const HEIGHT_HEADER = 'X-Height';
+export const BLOCK_ID_HEADER = 'X-Block-Id';
+/** Headers that scripts of web pages may read. */
+export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
+export const MIN_HEIGHT_PARAMETER = 'minHeight';
+const MIN_HEIGHT_HEADER = 'x-min-height';
+/**
+ * Longest time that a request waits for a height, in milliseconds: one slot, and some seconds until the block arrives.
+ */
+export const HEIGHT_WAIT_MS_MAX = 12_000;
+/** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
+const WAITING_MAX = 1000;
+/** Seconds after which a client should ask again if the node has not reached the height. */
+export const RETRY_AFTER_S = 5;
+
+export interface ReadPosition {
+  readonly id: string;
+  readonly height: number;
+}
+
+/** Returns the tip of the node; undefined before the node has a chain. */
+export function positionOf(api: Pick<NodeApi, 'chain'>): ReadPosition | undefined {
+  const tip = api.chain.tip();
+  return tip === undefined ? undefined : { id: tip.id, height: tip.height };
+}
+
+/**
+ * Returns the ETag of an answer that depends on the chain alone. The ETag changes with the chain and with the version
+ * of the node's software. The ETag is weak, because compressed and plain answers have the same ETag.
+ */
+export function etagOf({ id }: ReadPosition, build: string): string {
+  return `W/"${id}-${build}"`;
+}
+
+/** @param header the header `If-None-Match` */
+export function isUnchanged(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const bare = etag.replace(/^W\//, '');
+  return header.split(',').some((each) => each.trim().replace(/^W\//, '') === bare);
+}
+
+export interface WantedHeight {
+  /** Undefined when the client asks for no height; NaN when the value is not a height. */
+  readonly height: number | undefined;
+  /** The request target without the parameter `minHeight`. */
+  readonly target: string;
+}
+
+const PARAMETER = /[?&]minHeight=([^&#]*)/g;
+const HEIGHT = /^[1-9][0-9]{0,9}$/;
+
+/**
+ * @param allowsParameter true when the parameter is allowed besides the header; the strict dialect has only the
+ *   parameters of the reference
+ */
+export function wantedHeight(
+  { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
+  allowsParameter: boolean,
+): WantedHeight {
+  const header = headers[MIN_HEIGHT_HEADER];
+  const texts = typeof header === 'string' ? [header] : [];
+  let target = url;
+  if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
+    for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);
+    // If `minHeight` was the first parameter, the next separator becomes `?`.
+    target = url.replace(PARAMETER, '').replace(/^([^?&#]*)&/, '$1?');
+  }
+  if (texts.length === 0) return { height: undefined, target };
+  const heights = texts.map((text) => (HEIGHT.test(text) ? Number(text) : Number.NaN));
+  return { height: heights.some(Number.isNaN) ? Number.NaN : Math.max(...heights), target };
+}
+
+/** Lets requests wait until the chain has a height. */
+export class HeightWaiters {
+  readonly #api: Pick<NodeApi, 'chain' | 'listen'>;
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #waiting = new Set<Waiter>();
+  #stopListening: (() => void) | undefined;
+
+  constructor(api: Pick<NodeApi, 'chain' | 'listen'>, clock: Pick<Clock, 'after'>) {
+    this.#api = api;
+    this.#clock = clock;
+  }
+
+  /**
+   * @returns true at once when the chain has the height; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many
+   *   requests wait
+   */
+  wait(height: number): Promise<boolean> | boolean {
+    if (this.#isThere(height)) return true;
+    if (this.#waiting.size >= WAITING_MAX) return false;
+    this.#stopListening ??= this.#api.listen({ chainChanged: () => this.#look() });
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        height,
+        timer: this.#clock.after(HEIGHT_WAIT_MS_MAX, () => this.#end(waiter, false)),
+        resolve,
+      };
+      this.#waiting.add(waiter);
+    });
+  }
+
+  close(): void {
+    for (const waiter of this.#waiting) this.#end(waiter, false);
+  }
+
+  #look(): void {
+    for (const waiter of this.#waiting) if (this.#isThere(waiter.height)) this.#end(waiter, true);
+  }
+
+  #end(waiter: Waiter, isThere: boolean): void {
+    waiter.timer.cancel();
+    this.#waiting.delete(waiter);
+    waiter.resolve(isThere);
+    if (this.#waiting.size > 0) return;
+    this.#stopListening?.();
+    this.#stopListening = undefined;
+  }
+
+  #isThere(height: number): boolean {
+    return (this.#api.chain.tip()?.height ?? 0) >= height;
+  }
+}
+
+interface Waiter {
+  readonly height: number;
+  readonly timer: Timer;
+  readonly resolve: (isThere: boolean) => void;
+}

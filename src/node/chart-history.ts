@@ -1,0 +1,117 @@
+/**
+ * Counts blocks, transactions, missed slots and reorgs of the last hour and day in bounded memory, for the charts of
+ * the dashboard.
+ */
+
+import type { BlockOrigin } from '../engine/chain-listeners.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { HistoryPoint, HistorySpan, NodeHistory } from '../ports/node-api.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import { momentMs, slotAt } from '../protocol/slots.ts';
+
+/** Interval and maximum number of points of each span: one hour in steps of 30 s, one day in steps of 10 min. */
+const SPANS: Readonly<Record<HistorySpan, { readonly intervalMs: number; readonly pointsMax: number }>> = {
+  hour: { intervalMs: 30_000, pointsMax: 120 },
+  day: { intervalMs: 600_000, pointsMax: 144 },
+};
+
+/** The members of an applied block that the history uses. */
+export interface HistoryBlock {
+  /** Seconds since the epoch. */
+  readonly timestamp: number;
+  readonly transactions: { readonly length: number };
+}
+
+export interface HistoryDependencies {
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly params: Pick<ChainParams, 'blockTimeS' | 'epochMs'>;
+  /** Number of transactions in the pool and of connected peers at present. */
+  readonly now: () => { readonly pool: number; readonly peers: number };
+}
+
+interface Sums {
+  readonly timeMs: number;
+  blocks: number;
+  transactions: number;
+  missedSlots: number;
+  reorgs: number;
+  /** Sum of the delays of blocks in milliseconds, without downloaded blocks. */
+  delaysMs: number;
+  delayed: number;
+  pool: number;
+  peers: number;
+}
+
+export class ChartHistory {
+  readonly #dependencies: HistoryDependencies;
+  readonly #points: Readonly<Record<HistorySpan, Sums[]>> = { hour: [], day: [] };
+  /** Slot of the newest block; undefined at the start and after a revert. */
+  #tipSlot: number | undefined;
+
+  constructor(dependencies: HistoryDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
+    const { clock, params } = this.#dependencies;
+    // Downloaded blocks are old. The missed slots before downloaded blocks do not belong to the present hour. The delay
+    // of a downloaded block depends only on the time of the download.
+    const isLive = origin !== 'synced';
+    let missed = 0;
+    let delaysMs = 0;
+    for (const { timestamp } of blocks) {
+      const slot = slotAt(timestamp, params);
+      if (isLive && this.#tipSlot !== undefined) missed += Math.max(0, slot - this.#tipSlot - 1);
+      this.#tipSlot = slot;
+      delaysMs += Math.max(0, clock.nowMs() - momentMs(timestamp, params));
+    }
+    const transactions = blocks.reduce((sum, block) => sum + block.transactions.length, 0);
+    this.#add((point) => {
+      point.blocks += blocks.length;
+      point.transactions += transactions;
+      point.missedSlots += missed;
+      if (!isLive) return;
+      point.delaysMs += delaysMs;
+      point.delayed += blocks.length;
+    });
+  }
+
+  reverted(): void {
+    this.#tipSlot = undefined;
+    this.#add((point) => {
+      point.reorgs += 1;
+    });
+  }
+
+  /** Returns the points of a span, oldest first. An interval without events has no point. */
+  of(span: HistorySpan): NodeHistory {
+    this.#add(() => undefined);
+    const { intervalMs } = SPANS[span];
+    return { intervalMs, points: this.#points[span].map(pointOf) };
+  }
+
+  #add(change: (point: Sums) => void): void {
+    const nowMs = this.#dependencies.clock.nowMs();
+    const { pool, peers } = this.#dependencies.now();
+    for (const span of ['hour', 'day'] as const) {
+      const { intervalMs, pointsMax } = SPANS[span];
+      const points = this.#points[span];
+      const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
+      let point = points.at(-1);
+      // If the clock was set back, events count for the newest point.
+      if (point === undefined || point.timeMs < timeMs) {
+        point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
+        points.push(point);
+      }
+      while (points.length > pointsMax || (points[0]?.timeMs ?? timeMs) <= timeMs - intervalMs * pointsMax)
+        points.shift();
+      point.pool = pool;
+      point.peers = peers;
+      change(point);
+    }
+  }
+}
+
+function pointOf({ delaysMs, delayed, ...point }: Sums): HistoryPoint {
+  return { ...point, ...(delayed === 0 ? {} : { delayMs: Math.round(delaysMs / delayed) }) };
+}

@@ -1,0 +1,50 @@
+/** Copies a store and reports progress. The library reports no progress, so the size of the copy is measured. */
+
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../ports/clock.ts';
+import { copyStore } from '../store/disk/copy.ts';
+import { DATA_FILE } from '../store/disk/data-file.ts';
+
+/** Progress of a copy of a chain. */
+export interface CopyProgress {
+  readonly step: 'copying the chain' | 'checking the copy' | 'writing the snapshot';
+  /** From 0 to 1; undefined when the progress is unknown. */
+  readonly fraction?: number;
+}
+
+const LOOK_INTERVAL_MS = 200;
+
+/**
+ * @throws ProtocolError like `copyStore`
+ */
+export async function copyWithProgress(
+  directory: string,
+  target: string,
+  clock: Clock,
+  onProgress: (progress: CopyProgress) => void,
+): Promise<void> {
+  const timer = setInterval(() => {
+    const fraction = shareOf(target, directory);
+    onProgress({ step: 'copying the chain', ...(fraction === undefined ? {} : { fraction }) });
+  }, LOOK_INTERVAL_MS);
+  try {
+    await copyStore(directory, target, clock);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/**
+ * Copied share of the original, from 0 to 1; undefined while one of the files does not exist. A complete copy may be
+ * smaller than the original, because it has no free pages.
+ */
+function shareOf(copy: string, original: string): number | undefined {
+  const [done, whole] = [copy, original].map((folder) => sizeOf(join(folder, DATA_FILE)));
+  return done === undefined || whole === undefined || whole === 0 ? undefined : done / whole;
+}
+
+/** Size of a file in bytes; undefined when the file does not exist. */
+export function sizeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.size;
+}

@@ -1,0 +1,30 @@
+/** Identifies an open file, so that a copy of the file is recognised as a copy. Path and name do not matter. */
+
+import { fchmodSync, fstatSync } from 'node:fs';
+import type { FileIdentity } from './journal-lines.ts';
+
+const FILE_MODE = 0o600;
+
+/**
+ * Sets the change time of a file. After this call, `isSameFile` can distinguish a stored birth time from a birth time
+ * that the file system derives from the change time.
+ */
+export function renewTimeOfChange(descriptor: number): void {
+  fchmodSync(descriptor, FILE_MODE);
+}
+
+export function identityOf(descriptor: number): FileIdentity {
+  const { ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });
+  return { inode: String(ino), bornNs: String(birthtimeNs) };
+}
+
+/**
+ * True when an open file is the file that a `FileIdentity` describes. If the file system stores birth times, the birth
+ * time decides, because a copy has another birth time. Without stored birth times, the inode decides. An inode number
+ * proves less, because file systems reuse inodes, and some file systems assign new inodes at each mount.
+ */
+export function isSameFile(descriptor: number, { inode, bornNs }: FileIdentity): boolean {
+  const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });
+  const isBirthKept = birthtimeNs > 0n && birthtimeNs < ctimeNs;
+  return isBirthKept ? String(birthtimeNs) === bornNs : String(ino) === inode;
+}

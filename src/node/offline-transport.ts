@@ -1,0 +1,18 @@
+/** The transport of a node without a network: it listens to no peer and reaches no peer. */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { Transport } from '../ports/transport.ts';
+
+export function createOfflineTransport(): Transport {
+  const unreachable = () => Promise.reject(new ProtocolError('PEERS_DISABLED', {}, 'this node runs without peers'));
+  return {
+    start: () => Promise.resolve(),
+    connect: unreachable,
+    disconnect: () => undefined,
+    connections: () => [],
+    request: unreachable,
+    send: () => undefined,
+    announce: () => undefined,
+    close: () => Promise.resolve(),
+  };
+}

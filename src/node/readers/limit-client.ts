@@ -1,0 +1,181 @@
+/**
+ * A reader's connection to the limits that all readers share. The node counts for all readers. The reader sends its
+ * limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a flood of
+ * requests takes only a small part of the node's time. While the node does not answer, open limit checks fail after
+ * `LIMIT_ANSWER_MS_MAX`, and new limit checks fail at once.
+ */
+
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { SharedLimits, SharedLimitsListener, SharedRefusalReason } from '../../http/admission/shared-limits.ts';
+import type { Allowance } from '../../http/admission/allowance.ts';
+import {
+  busy,
+  LIMIT_ANSWER_MS_MAX,
+  LIMIT_ASKS_AT_ONCE,
+  LIMIT_ASKS_WAITING_MAX,
+  LIMIT_REPORTED_MAX,
+  silent,
+  type FromReader,
+  type LimitAnswer,
+  type LimitAsk,
+  type ToReader,
+} from './messages.ts';
+
+/** Pause between the answers to a batch and the next batch. */
+const REST_MS = 1;
+
+interface Waiting {
+  readonly ask: LimitAsk;
+  readonly timer: Timer;
+  readonly settle: (answer: LimitAnswer) => void;
+  /** True after the caller of this limit check got an error because no answer came in time. */
+  isGivenUp: boolean;
+}
+
+export class LimitClient implements SharedLimits {
+  readonly #send: (message: FromReader) => void;
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #waiting = new Set<Waiting>();
+  #asked: readonly Waiting[] | undefined;
+  /** True when a limit check was not answered in time and the node has not answered since. */
+  #isSilent = false;
+  #isPausing = false;
+  /** Number of closed connections by key. The number of keys never exceeds the number of connections. */
+  readonly #left = new Map<string, number>();
+  /** Number of refusals by key. Keys beyond `LIMIT_REPORTED_MAX` between two messages are not reported. */
+  readonly #refused = new Map<string, number>();
+  readonly #shutOut = new Set<string>();
+  readonly #replaysEnded = new Map<string, number>();
+  #trusted = 0;
+  #listener: SharedLimitsListener | undefined;
+
+  constructor(send: (message: FromReader) => void, clock: Pick<Clock, 'after'>) {
+    this.#send = send;
+    this.#clock = clock;
+  }
+
+  async take(client: string, cost: number): Promise<Allowance> {
+    const answer = await this.#put({ client, cost });
+    if (answer === null || typeof answer === 'string') throw new Error('the node sent the answer to another request');
+    return answer;
+  }
+
+  async arrive(key: string): Promise<SharedRefusalReason | undefined> {
+    const answer = await this.#put({ key });
+    if (answer === 'replays' || (answer !== null && typeof answer !== 'string'))
+      throw new Error('the node sent the answer to another request');
+    return answer ?? undefined;
+  }
+
+  async replay(key: string): Promise<boolean> {
+    return (await this.#put({ replay: key })) === null;
+  }
+
+  replayEnded(key: string): void {
+    this.#replaysEnded.set(key, (this.#replaysEnded.get(key) ?? 0) + 1);
+    this.#sendReport();
+  }
+
+  trustedCame(): void {
+    this.#trusted += 1;
+    this.#sendReport();
+  }
+
+  trustedLeft(): void {
+    this.#trusted -= 1;
+    this.#sendReport();
+  }
+
+  left(key: string): void {
+    this.#left.set(key, (this.#left.get(key) ?? 0) + 1);
+    this.#sendReport();
+  }
+
+  refused(key: string): void {
+    const times = this.#refused.get(key) ?? 0;
+    if (times > 0 || this.#refused.size < LIMIT_REPORTED_MAX) this.#refused.set(key, times + 1);
+    this.#sendReport();
+  }
+
+  shutOut(key: string): void {
+    if (this.#shutOut.size < LIMIT_REPORTED_MAX) this.#shutOut.add(key);
+    this.#sendReport();
+  }
+
+  listen(listener: SharedLimitsListener): void {
+    this.#listener = listener;
+  }
+
+  answered(answers: readonly LimitAnswer[]): void {
+    const asked = this.#asked ?? [];
+    this.#asked = undefined;
+    this.#isSilent = false;
+    // Callers that have just got their answers may report closed connections or refusals. These reports wait for the
+    // next batch.
+    this.#isPausing = true;
+    for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
+      const answer = answers[at] ?? null;
+      // The node has admitted a connection or a replay that this reader has given up. The reader therefore reports that
+      // the connection or replay has ended.
+      if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
+      if (isGivenUp && 'replay' in ask && answer === null) this.replayEnded(ask.replay);
+      timer.cancel();
+      settle(answer);
+    }
+    this.#clock.after(REST_MS, () => {
+      this.#isPausing = false;
+      this.#sendReport();
+    });
+  }
+
+  /** Called with each message of the node about shared limits that is not an answer. */
+  receive(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
+    if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
+    else if (message.kind === 'full') this.#listener?.full(message.isFull);
+    else this.#listener?.makeRoom(message.key);
+  }
+
+  #put(ask: LimitAsk): Promise<LimitAnswer> {
+    if (this.#isSilent) return Promise.reject(silent());
+    if (this.#waiting.size >= LIMIT_ASKS_WAITING_MAX) return Promise.reject(busy());
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(LIMIT_ANSWER_MS_MAX, () => {
+        this.#giveUp(waiting);
+        reject(silent());
+      });
+      const waiting: Waiting = { ask, timer, settle: resolve, isGivenUp: false };
+      this.#waiting.add(waiting);
+      this.#sendReport();
+    });
+  }
+
+  #giveUp(waiting: Waiting): void {
+    waiting.isGivenUp = true;
+    // A limit check that was not sent yet is dropped. If the limit check was sent, the node counts as silent.
+    if (!this.#waiting.delete(waiting)) this.#isSilent = true;
+  }
+
+  #sendReport(): void {
+    if (this.#isPausing || this.#asked !== undefined) return;
+    const reports = this.#left.size + this.#replaysEnded.size + this.#refused.size + this.#shutOut.size;
+    if (this.#waiting.size + reports === 0 && this.#trusted === 0) return;
+    this.#asked = [...this.#waiting].slice(0, LIMIT_ASKS_AT_ONCE);
+    for (const asked of this.#asked) this.#waiting.delete(asked);
+    this.#send({
+      kind: 'limits',
+      report: {
+        trusted: this.#trusted,
+        left: [...this.#left],
+        replaysEnded: [...this.#replaysEnded],
+        asks: this.#asked.map(({ ask }) => ask),
+        refused: [...this.#refused],
+        shutOut: [...this.#shutOut],
+      },
+    });
+    this.#trusted = 0;
+    this.#left.clear();
+    this.#replaysEnded.clear();
+    this.#refused.clear();
+    this.#shutOut.clear();
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The node's end of the limits that readers share. The node counts for all readers. The node informs all readers which
+ * addresses are shut out, and whether the connections of all readers together reach their maximum.
+ */
+
+import { LimitLedger } from '../../http/limit-ledger.ts';
+import {
+  LIMIT_ASKS_AT_ONCE,
+  LIMIT_REPORTED_MAX,
+  type LimitAnswer,
+  type LimitAsk,
+  type LimitReport,
+  type ReaderSettings,
+  type ToReader,
+} from './messages.ts';
+
+export class LimitServer {
+  readonly #ledger: LimitLedger;
+  #isFull = false;
+
+  /**
+   * @param send sends a message to a reader
+   * @param sendAll sends a message to all readers
+   */
+  constructor(
+    http: ReaderSettings['http'],
+    send: (reader: number, message: ToReader) => void,
+    sendAll: (message: ToReader) => void,
+  ) {
+    this.#ledger = new LimitLedger({
+      http,
+      shutOut: (key) => sendAll({ kind: 'shutOut', key }),
+      full: (isFull) => {
+        this.#isFull = isFull;
+        sendAll({ kind: 'full', isFull });
+      },
+      makeRoom: (reader, key) => send(reader, { kind: 'makeRoom', key }),
+    });
+  }
+
+  /** True when all connections of all readers reach the maximum. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** @param reader number of the reader that sent the message */
+  take(reader: number, report: LimitReport): readonly LimitAnswer[] {
+    const { trusted, left, replaysEnded, asks, refused, shutOut } = report;
+    if (trusted !== 0) this.#ledger.trusted(reader, trusted);
+    for (const [key, count] of replaysEnded)
+      for (let at = 0; at < count; at += 1) this.#ledger.replayEnded(reader, key);
+    for (const [key, count] of left) for (let at = 0; at < count; at += 1) this.#ledger.left(reader, key);
+    for (const [key, times] of refused.slice(0, LIMIT_REPORTED_MAX)) this.#ledger.refused(key, times);
+    for (const key of shutOut.slice(0, LIMIT_REPORTED_MAX)) this.#ledger.shutOut(key);
+    return asks.slice(0, LIMIT_ASKS_AT_ONCE).map((ask) => this.#answer(reader, ask));
+  }
+
+  /** Frees the connections of a reader that has ended. */
+  forget(reader: number): void {
+    this.#ledger.forget(reader);
+  }
+
+  #answer(reader: number, ask: LimitAsk): LimitAnswer {
+    if ('replay' in ask) return this.#ledger.replay(reader, ask.replay) ? null : 'replays';
+    if ('client' in ask) return this.#ledger.take(ask.client, ask.cost);
+    return this.#ledger.arrive(reader, ask.key) ?? null;
+  }
+}

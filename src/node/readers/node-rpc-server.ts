@@ -1,0 +1,96 @@
+/** The node's end of the channel to one reader: it answers calls and sends updates. */
+
+import { CONFIRMED_TIMES_MAX } from '../../engine/pool/pool.ts';
+import type { LocalNodeApi, ReceivedTime } from '../../ports/node-api.ts';
+import type { Transaction } from '../../protocol/types.ts';
+import {
+  busy,
+  failedOutcome,
+  UPDATES_WAITING_MAX,
+  outcomeOf,
+  READS,
+  READS_AT_ONCE,
+  WRITES,
+  WRITES_AT_ONCE,
+  type Call,
+  type Outcome,
+  type ToReader,
+} from './messages.ts';
+
+export class NodeRpcServer {
+  readonly #api: LocalNodeApi;
+  readonly #send: (message: ToReader) => void;
+  #isReading = false;
+  #writes = 0;
+  /** True until the reader is open and has confirmed the last update. Later changes wait for the confirmation. */
+  #isUpdateUnconfirmed = true;
+  #isChainChanged = false;
+  #times: ReceivedTime[] = [];
+  #received: Transaction[] = [];
+
+  constructor(api: LocalNodeApi, send: (message: ToReader) => void) {
+    this.#api = api;
+    this.#send = send;
+  }
+
+  /** @param times of arrival of transactions that the chain contains now */
+  chainChanged(times: readonly ReceivedTime[]): void {
+    this.#isChainChanged = true;
+    this.#times.push(...times);
+    // The transaction pool has the same limit on kept times.
+    if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
+    this.#sendUpdate();
+  }
+
+  received(transaction: Transaction): void {
+    this.#received.push(transaction);
+    if (this.#received.length > UPDATES_WAITING_MAX) this.#received.shift();
+    this.#sendUpdate();
+  }
+
+  /** Called when the reader is open, or when it has confirmed the last update. */
+  taken(): void {
+    this.#isUpdateUnconfirmed = false;
+    this.#sendUpdate();
+  }
+
+  async reads(calls: readonly Call<string>[]): Promise<void> {
+    // A correct reader sends no further calls before it has the answers to earlier calls.
+    if (this.#isReading || calls.length > READS_AT_ONCE) return;
+    this.#isReading = true;
+    const outcomes: Outcome[] = [];
+    for (const call of calls) outcomes.push(await this.#call(READS, call));
+    this.#isReading = false;
+    try {
+      this.#send({ kind: 'answers', outcomes });
+    } catch (error) {
+      // One of the outcomes is not plain data.
+      this.#send({ kind: 'answers', outcomes: outcomes.map(() => failedOutcome(error)) });
+    }
+  }
+
+  async write(id: number, call: Call<string>): Promise<void> {
+    if (this.#writes >= WRITES_AT_ONCE) return void this.#send({ kind: 'done', id, outcome: failedOutcome(busy()) });
+    this.#writes += 1;
+    const outcome = await this.#call(WRITES, call);
+    this.#writes -= 1;
+    this.#send({ kind: 'done', id, outcome });
+  }
+
+  #call(known: readonly (keyof LocalNodeApi)[], { method, args }: Call<string>): Promise<Outcome> {
+    return outcomeOf(() => {
+      const name = known.find((each) => each === method);
+      if (name === undefined) throw new Error(`a reader cannot ask for ${method}`);
+      return (this.#api[name] as (...given: readonly unknown[]) => unknown)(...args);
+    });
+  }
+
+  #sendUpdate(): void {
+    if (this.#isUpdateUnconfirmed || (!this.#isChainChanged && this.#received.length === 0)) return;
+    this.#isUpdateUnconfirmed = true;
+    this.#send({ kind: 'update', chain: this.#isChainChanged, times: this.#times, received: this.#received });
+    this.#isChainChanged = false;
+    this.#times = [];
+    this.#received = [];
+  }
+}

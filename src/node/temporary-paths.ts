@@ -1,0 +1,46 @@
+/**
+ * Removes the temporary files and folders of a command when the command ends early. A signal ends a process without its
+ * `finally` blocks, so the signal handlers call `removeTemporaryPaths`.
+ */
+
+import { rmSync } from 'node:fs';
+
+const temporary = new Set<string>();
+
+/**
+ * Registers a temporary file or folder. The returned function removes it. To keep the content, rename the file or
+ * folder before this call.
+ */
+export function registerTemporary(path: string): () => void {
+  temporary.add(path);
+  return () => {
+    remove(path);
+    temporary.delete(path);
+  };
+}
+
+/**
+ * Calls `work`, and removes the files and folders at the paths before and after the call. An earlier run may have left
+ * files in the folder.
+ */
+export async function withTemporaryPaths<T>(paths: readonly string[], work: () => Promise<T>): Promise<T> {
+  for (const path of paths) remove(path);
+  const ends = paths.map(registerTemporary);
+  try {
+    return await work();
+  } finally {
+    for (const end of ends) end();
+  }
+}
+
+/** Removes all temporary files and folders before this process ends. @returns their number */
+export function removeTemporaryPaths(): number {
+  for (const path of temporary) remove(path);
+  const { size } = temporary;
+  temporary.clear();
+  return size;
+}
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+}

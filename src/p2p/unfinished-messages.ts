@@ -1,0 +1,228 @@
+/**
+ * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but no rate limit
+ * counts them yet. The heartbeat ends a connection only after twenty seconds without a complete message.
+ *
+ * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal.
+ * Large messages take turns. At most `TURNS_MAX` messages are received at a time, and all others wait in their
+ * connections until a turn ends. A connection loses its turn only while other connections wait. It loses its turn if it
+ * delivers hardly any bytes, or if its message takes so long that the heartbeat would end the waiting connections. If
+ * several messages take too long, the slowest connection loses its turn first.
+ *
+ * A connection that loses its turn is paused, and gets another turn after all others. A connection without a turn may
+ * be a slow connection of an honest node. Meanwhile, the bytes that its peer sends collect in the socket. The received
+ * part of each message takes memory, so the sum of these parts is limited. A connection ends if it loses a second turn,
+ * or if its received part would exceed this limit. Without a limit on turns, connections that send only a few bytes
+ * would get turns forever.
+ */
+
+import type { Clock, Timer } from '../ports/clock.ts';
+import { FRAME_BYTES_MAX } from './packets.ts';
+
+/** Maximum number of large messages that are received at a time. */
+export const TURNS_MAX = 8;
+/** Size up to which an unfinished message needs no turn. Most blocks and transactions are smaller. */
+export const BYTES_FREE = 64_000;
+/** Maximum number of bytes that a socket may deliver in one chunk before it can be paused. */
+const PIECE_BYTES_MAX = 65_536;
+/** Memory that a chunk with a single byte takes. */
+const PIECE_BYTES_MIN = 512;
+/** Maximum number of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
+const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
+/**
+ * Maximum number of bytes of all connections that have lost a turn and wait for another turn. The maximum has room for
+ * two of the largest messages, or for many messages that have just begun.
+ */
+const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
+/** Time between two checks of the turns while connections wait. */
+const LOOK_MS = 1_000;
+/**
+ * A connection is slow if it delivers fewer than 16,000 bytes between two checks. At this speed, a block of three
+ * megabytes would take three minutes.
+ */
+const SLOW_BYTES = 16_000;
+/**
+ * Number of slow checks in a row after which a connection loses its turn. Most connections recover from packet loss in
+ * less time.
+ */
+const SLOW_LOOKS_MAX = 3;
+/**
+ * Number of checks that a turn may last while other connections wait. After this number, one connection loses its turn
+ * at each check, the slowest connection first. The heartbeat ends a connection whose message takes longer than 20 s,
+ * and a waiting connection must have time for its own message.
+ */
+const TURN_LOOKS_MAX = 8;
+
+/**
+ * Maximum memory for all unfinished messages with this number of connections. For each connection, two chunks count in
+ * addition to the free bytes. The first is the chunk that ends a message, because it may contain the uncounted
+ * beginning of another message. The second is the chunk that arrives before the connection pauses.
+ */
+export function unfinishedBytesMax(lines: number): number {
+  return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + lines * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
+}
+
+export interface LineControl {
+  /** Pauses reading from the connection. */
+  hold(): void;
+  release(): void;
+  /** Ends the connection. */
+  giveUp(): void;
+}
+
+interface Begun {
+  bytes: number;
+  /** Small messages need no turn. */
+  state: 'small' | 'waiting' | 'turn';
+  /** Bytes of the present turn. */
+  turnBytes: number;
+  turnLooks: number;
+  /** Bytes since the last check. */
+  lookBytes: number;
+  slowLooks: number;
+  hasLostTurn: boolean;
+  /** Bytes of this connection that count towards `HELD_BYTES_MAX`. */
+  heldBytes: number;
+  readonly control: LineControl;
+}
+
+/** @typeParam L identifies a connection */
+export class UnfinishedMessages<L> {
+  readonly #clock: Pick<Clock, 'after'>;
+  /** Unfinished messages in the order in which they began. */
+  readonly #begun = new Map<L, Begun>();
+  #turns = 0;
+  #waiting = 0;
+  #heldBytes = 0;
+  #timer: Timer | undefined;
+
+  constructor(clock: Pick<Clock, 'after'>) {
+    this.#clock = clock;
+  }
+
+  /** Counts bytes that arrived on a connection. */
+  arrived(line: L, bytes: number, control: LineControl): void {
+    let begun = this.#begun.get(line);
+    if (begun === undefined) {
+      begun = newlyBegun(control);
+      this.#begun.set(line, begun);
+    }
+    begun.bytes += Math.max(bytes, PIECE_BYTES_MIN);
+    begun.turnBytes += bytes;
+    begun.lookBytes += bytes;
+    if (begun.bytes > MESSAGE_BYTES_MAX) this.#giveUp(line, begun);
+    else if (begun.state === 'small' && begun.bytes > BYTES_FREE) this.#line(begun);
+  }
+
+  /** Forgets the unfinished message of a connection, because the message is complete or the connection has closed. */
+  ended(line: L): void {
+    const begun = this.#begun.get(line);
+    if (begun === undefined) return;
+    this.#begun.delete(line);
+    if (begun.state === 'waiting') {
+      this.#leaveQueue(begun);
+      begun.control.release();
+    } else if (begun.state === 'turn') {
+      this.#turns -= 1;
+      this.#next();
+    }
+    if (this.#waiting === 0) this.#rest();
+  }
+
+  #line(begun: Begun): void {
+    if (this.#turns < TURNS_MAX) this.#begin(begun);
+    else this.#wait(begun);
+  }
+
+  #begin(begun: Begun): void {
+    begun.state = 'turn';
+    begun.turnBytes = begun.turnLooks = begun.lookBytes = begun.slowLooks = 0;
+    this.#turns += 1;
+  }
+
+  #wait(begun: Begun): void {
+    begun.state = 'waiting';
+    this.#waiting += 1;
+    begun.control.hold();
+    this.#timer ??= this.#clock.after(LOOK_MS, () => this.#look());
+  }
+
+  #leaveQueue(begun: Begun): void {
+    this.#waiting -= 1;
+    this.#heldBytes -= begun.heldBytes;
+    begun.heldBytes = 0;
+  }
+
+  /** Gives the turn to the message that began first. Messages that have lost a turn come after all others. */
+  #next(): void {
+    if (this.#waiting === 0) return;
+    let next: Begun | undefined;
+    for (const begun of this.#begun.values()) {
+      if (begun.state !== 'waiting') continue;
+      if (next === undefined || (next.hasLostTurn && !begun.hasLostTurn)) next = begun;
+    }
+    if (next === undefined) return;
+    this.#leaveQueue(next);
+    this.#begin(next);
+    next.control.release();
+  }
+
+  /**
+   * Checks the turns. The length of a turn is a number of checks, not a time. After a suspension of the process, the
+   * bytes that arrived meanwhile are therefore counted before the next check.
+   */
+  #look(): void {
+    this.#timer = undefined;
+    const turns = [...this.#begun].filter(([, { state }]) => state === 'turn');
+    for (const [, begun] of turns) {
+      begun.turnLooks += 1;
+      begun.slowLooks = begun.lookBytes < SLOW_BYTES ? begun.slowLooks + 1 : 0;
+      begun.lookBytes = 0;
+    }
+    turns.sort(([, one], [, other]) => paceOf(one) - paceOf(other));
+    const slow = turns.filter(([, { slowLooks }]) => slowLooks > SLOW_LOOKS_MAX);
+    const long = turns.find(([, { turnLooks }]) => turnLooks > TURN_LOOKS_MAX);
+    const losing = slow.length === 0 && long !== undefined ? [long] : slow;
+    // The number of waiting connections is read before the loop, because each connection that loses its turn joins the
+    // waiting connections.
+    for (const [line, begun] of losing.slice(0, this.#waiting)) this.#loseTurn(line, begun);
+    if (this.#waiting > 0) this.#timer ??= this.#clock.after(LOOK_MS, () => this.#look());
+  }
+
+  #loseTurn(line: L, begun: Begun): void {
+    if (begun.hasLostTurn || this.#heldBytes + begun.bytes > HELD_BYTES_MAX) {
+      this.#giveUp(line, begun);
+      return;
+    }
+    begun.hasLostTurn = true;
+    begun.heldBytes = begun.bytes;
+    this.#heldBytes += begun.bytes;
+    // Moves the connection to the end, behind connections that lost a turn earlier.
+    this.#begun.delete(line);
+    this.#begun.set(line, begun);
+    this.#turns -= 1;
+    this.#wait(begun);
+    this.#next();
+  }
+
+  /** When no connection waits, all turns start again, except the turns of connections that deliver nothing. */
+  #rest(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (const begun of this.#begun.values()) if (begun.slowLooks === 0) begun.turnBytes = begun.turnLooks = 0;
+  }
+
+  #giveUp(line: L, { control }: Begun): void {
+    this.ended(line);
+    control.giveUp();
+  }
+}
+
+function newlyBegun(control: LineControl): Begun {
+  const counts = { bytes: 0, turnBytes: 0, turnLooks: 0, lookBytes: 0, slowLooks: 0, heldBytes: 0 };
+  return { ...counts, state: 'small', hasLostTurn: false, control };
+}
+
+/** Average number of bytes between two checks of the present turn. */
+function paceOf({ turnBytes, turnLooks }: Begun): number {
+  return turnBytes / Math.max(1, turnLooks);
+}

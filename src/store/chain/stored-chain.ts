@@ -1,0 +1,65 @@
+/** Defines the interface of a stored chain, with the parts that only modules of the store use. */
+
+import type { ProtocolError } from '../../primitives/errors.ts';
+import type { ChainStore, ChainWriter } from '../../ports/store.ts';
+import type { Codec } from '../../protocol/rules.ts';
+import type { Block } from '../../protocol/types.ts';
+import type { BackfillLimits } from '../index/deferred-indexes.ts';
+import type { KeyValueReader } from '../tables/key-value.ts';
+import type { StateCheck } from './stored-checksum.ts';
+
+/** Records each block that is applied or reverted, in the same transaction of the store. */
+export interface ChangeRecorder {
+  /**
+   * Called when a transaction begins. @returns a function that drops the records of the transaction if the transaction
+   * fails
+   */
+  begin(): () => void;
+  record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
+}
+
+/** The chain store, with access to its keys for the queries of this module. */
+export interface StoredChain extends ChainStore {
+  readonly tables: KeyValueReader;
+  readonly codec: Codec;
+  /**
+   * Largest number of items in a short list. A short list is stored in the order of the chain only
+   * (index/transaction-lists.ts).
+   */
+  readonly shortListMax: number;
+  /**
+   * A read-only view of the store at this moment. The view is valid until its own `close` or the `close` of this store.
+   */
+  snapshot(): StoredChain;
+  /**
+   * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, lookups by id
+   * work. Queries of all other indexes must wait until the lag is 0.
+   */
+  readonly indexLag: number;
+  /** After this call, the indexes of transactions lag behind appended blocks until `backfill` is called. */
+  deferIndexing(): void;
+  /**
+   * Writes the missing entries into the indexes of transactions, in steps of one short transaction each. No block may
+   * be appended before the last step. If the caller stops before the last step, the next opening of the store completes
+   * the backfill.
+   *
+   * @param limits sizes of the steps; with the default, each step fits into memory
+   */
+  backfill(limits?: BackfillLimits): Iterable<void>;
+  /**
+   * Begins to compare the state with its checksum. Only one check of the state runs at a time. A new check of the state
+   * cancels the previous one.
+   */
+  checkState(): StateCheck;
+  /**
+   * Checks undo records and the note of the finalized height against their checksums. With a damaged undo record, a
+   * revert would be impossible or wrong. A damaged note could allow the revert of a final block.
+   *
+   * @param recordsMax number of undo records to check, beginning with the highest block; by default all are checked
+   */
+  recordDamage(recordsMax?: number): string | undefined;
+  /** Resolves when the store reads a damaged undo record or a damaged note during its work. */
+  readonly damaged: Promise<ProtocolError>;
+  /** Sets the recorder of changes. The new recorder replaces the earlier one. */
+  recordWith(recorder: ChangeRecorder): void;
+}

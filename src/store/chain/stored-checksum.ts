@@ -1,0 +1,113 @@
+/**
+ * Keeps the checksum of the consensus state in a store. Each write updates the checksum, and each transaction saves the
+ * checksum.
+ */
+
+import type { CountedWriter } from '../index/counted-key-sets.ts';
+import { readsOf, type KeyValueReader } from '../tables/key-value.ts';
+import { isStateKey, META_STATE_CHECKSUM, STATE_RANGE, TABLES } from '../tables/layout.ts';
+import { StateChecksum } from './state-checksum.ts';
+
+/**
+ * Compares the state with its checksum, in as many steps as the caller wants. Transactions of the store may run between
+ * two steps. The computation reads from the store only during a step.
+ */
+export interface StateCheck {
+  /** Reads the entries of the state below a key, beginning where the last step ended. */
+  readTo(key: Uint8Array): void;
+  /** Reads the remaining entries of the state. @returns true if the state matches the checksum */
+  finish(): boolean;
+}
+
+/** A writer that updates the checksum with each write to the state. */
+export interface StateKeys extends CountedWriter {
+  /**
+   * Writes an entry of the state. The caller passes the old value, so that the checksum need not read the value.
+   *
+   * @param before the old value; undefined for a new entry
+   */
+  replace(key: Uint8Array, before: Uint8Array | undefined, value: Uint8Array): void;
+}
+
+const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
+const NO_STATE = new StateChecksum().bytes();
+
+export class StoredStateChecksum {
+  readonly #keys: KeyValueReader;
+  readonly #checksum: StateChecksum;
+  #saved: Buffer | undefined;
+  /** Resets the checksum to its value before the running transaction. */
+  #undo: (() => void) | undefined;
+
+  constructor(keys: KeyValueReader) {
+    this.#keys = keys;
+    this.#saved = keys.get(CHECKSUM_KEY);
+    // A store without a saved checksum has no state yet, or has lost its checksum.
+    this.#checksum = new StateChecksum(this.#saved);
+  }
+
+  /** Returns a writer for the running transaction that updates the checksum with each write to the state. */
+  over(writer: CountedWriter): StateKeys {
+    const [checksum, saved] = [this.#checksum, this.#saved];
+    const undo = checksum.mark();
+    this.#undo = () => {
+      undo();
+      this.#saved = saved;
+    };
+    return {
+      ...readsOf(writer),
+      putSorted: (keys) => writer.putSorted(keys),
+      put: (key, value, isNew) => {
+        if (isStateKey(key)) checksum.replace(key, isNew === true ? undefined : writer.get(key), value);
+        writer.put(key, value, isNew);
+      },
+      replace: (key, before, value) => {
+        checksum.replace(key, before, value);
+        writer.put(key, value, before === undefined);
+      },
+      remove: (key, isThere) => {
+        if (isStateKey(key)) checksum.replace(key, writer.get(key), undefined);
+        writer.remove(key, isThere);
+      },
+    };
+  }
+
+  /** Writes the checksum at the end of the running transaction. */
+  save(writer: CountedWriter): void {
+    const bytes = this.#checksum.bytes();
+    if ((this.#saved ?? NO_STATE).equals(bytes)) return;
+    writer.put(CHECKSUM_KEY, bytes);
+    this.#saved = bytes;
+  }
+
+  /** Accepts the new checksum after the running transaction was committed. */
+  keep(): void {
+    this.#undo = undefined;
+  }
+
+  /**
+   * Resets the checksum after a failed transaction. Does nothing if the transaction failed before `over` was called.
+   */
+  forget(): void {
+    this.#undo?.();
+    this.#undo = undefined;
+  }
+
+  /** Begins a check, and cancels an earlier check that is still running. */
+  check(): StateCheck {
+    const checksum = this.#checksum;
+    checksum.beginWalk();
+    const readTo = (key: Uint8Array): void => {
+      const from = checksum.walkNext;
+      const gte = from === undefined || from.length === 0 ? STATE_RANGE.gte : from;
+      if (Buffer.compare(gte, key) < 0) checksum.walk(this.#keys.entries({ gte, lt: key }), key);
+    };
+    return {
+      readTo,
+      finish: () => {
+        readTo(STATE_RANGE.lt);
+        return checksum.endWalk();
+      },
+    };
+  }
+}

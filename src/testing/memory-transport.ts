@@ -1,0 +1,243 @@
+/**
+ * Connects nodes in one process. Messages pass through JSON text, like on a real wire, and arrive in a later turn of
+ * the event loop. During a partition, messages to the other side do not arrive and requests fail. The connections stay
+ * open, as they do for some time when a real cable is cut.
+ */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import {
+  peerIdOf,
+  PeerFault,
+  type AnswerTo,
+  type CloseReason,
+  type Connection,
+  type NodeInfo,
+  type PeerAddress,
+  type PeerId,
+  type PeerInfo,
+  type PeerMessage,
+  type PeerRequest,
+  type Transport,
+  type TransportHandlers,
+} from '../ports/transport.ts';
+import type { Clock } from '../ports/clock.ts';
+
+const NOT_LISTENING: CloseReason = { code: 1006, reason: 'no node listens at this address' };
+const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
+/**
+ * Maximum wait in milliseconds until a dialled node is up. A real transport waits for an answer to a dial for the same
+ * time.
+ */
+const ARRIVAL_MS_MAX = 2000;
+const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };
+
+export class MemoryNetwork {
+  readonly clock: Clock;
+  readonly #members = new Map<PeerId, MemoryTransport>();
+  /** Callbacks of dials to nodes that are not up yet. A node has only one open dial to each other node. */
+  readonly #awaited = new Map<PeerId, readonly (() => void)[]>();
+  #groups: ReadonlyMap<PeerId, number> = new Map();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  transport(address: PeerAddress): Transport {
+    return new MemoryTransport(this, address);
+  }
+
+  partition(groups: readonly (readonly PeerAddress[])[]): void {
+    this.#groups = new Map(
+      groups.flatMap((group, index) => group.map((address) => [peerIdOf(address), index] as const)),
+    );
+  }
+
+  /** Ends the partition: all nodes reach one another again. */
+  heal(): void {
+    this.#groups = new Map();
+    for (const member of this.#members.values()) member.sendInfo();
+  }
+
+  /**
+   * Returns the transport of `to`; undefined if no node listens at `to`, or if the partition separates `from` and `to`.
+   */
+  reach(from: PeerId, to: PeerId): MemoryTransport | undefined {
+    return this.#groups.get(from) === this.#groups.get(to) ? this.#members.get(to) : undefined;
+  }
+
+  /** The transport of a peer, even if a partition separates the peer from the caller. */
+  at(peerId: PeerId): MemoryTransport | undefined {
+    return this.#members.get(peerId);
+  }
+
+  add(member: MemoryTransport): void {
+    this.#members.set(member.peerId, member);
+    for (const arrived of this.#awaited.get(member.peerId) ?? []) arrived();
+    this.#awaited.delete(member.peerId);
+  }
+
+  /**
+   * Resolves when the peer listens, or when `ARRIVAL_MS_MAX` is over. The wait is needed because the nodes of one
+   * process start one after the other.
+   */
+  arrival(peerId: PeerId): Promise<void> {
+    if (this.#members.has(peerId)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = this.clock.after(ARRIVAL_MS_MAX, resolve);
+      const arrived = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      this.#awaited.set(peerId, [...(this.#awaited.get(peerId) ?? []), arrived]);
+    });
+  }
+
+  remove(member: MemoryTransport): void {
+    if (this.#members.get(member.peerId) === member) this.#members.delete(member.peerId);
+  }
+}
+
+interface Line {
+  readonly direction: 'inbound' | 'outbound';
+  readonly sinceMs: number;
+  info: PeerInfo;
+}
+
+class MemoryTransport implements Transport {
+  readonly peerId: PeerId;
+  readonly #network: MemoryNetwork;
+  readonly #address: PeerAddress;
+  readonly #lines = new Map<PeerId, Line>();
+  #handlers: TransportHandlers | undefined;
+  #info: NodeInfo | undefined;
+
+  constructor(network: MemoryNetwork, address: PeerAddress) {
+    this.#network = network;
+    this.#address = address;
+    this.peerId = peerIdOf(address);
+  }
+
+  async start(handlers: TransportHandlers): Promise<void> {
+    this.#handlers = handlers;
+    this.#network.add(this);
+  }
+
+  async connect(address: PeerAddress): Promise<PeerId> {
+    await this.#network.arrival(peerIdOf(address));
+    await yieldToEventLoop();
+    const remote = this.#network.reach(this.peerId, peerIdOf(address));
+    const refusal = this.#handlers === undefined ? GONE : remote === undefined ? NOT_LISTENING : remote.accept(this);
+    if (remote === undefined || refusal !== undefined) {
+      throw new ProtocolError('DIAL_FAILED', { ...(refusal ?? NOT_LISTENING), peer: peerIdOf(address) });
+    }
+    this.#open(remote.peerId, 'outbound', remote.ownInfo());
+    return remote.peerId;
+  }
+
+  disconnect(peerId: PeerId, reason: CloseReason): void {
+    this.drop(peerId, reason);
+    setImmediate(() => this.#network.at(peerId)?.drop(this.peerId, reason));
+  }
+
+  connections(): readonly Connection[] {
+    return [...this.#lines].map(([peerId, line]) => ({ ...line, peerId, latencyMs: undefined }));
+  }
+
+  async request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>> {
+    const sent = copyOf(request);
+    await yieldToEventLoop();
+    const remote = this.#lines.has(peerId) ? this.#network.reach(this.peerId, peerId) : undefined;
+    const fail = (reason: string): ProtocolError =>
+      new ProtocolError('REQUEST_FAILED', { peer: peerId, request: request.kind, reason });
+    if (remote === undefined) throw fail('no answer');
+    let answer: unknown;
+    try {
+      answer = copyOf(await remote.answer(this.peerId, sent));
+    } catch (error) {
+      throw fail(String(error));
+    }
+    await yieldToEventLoop();
+    if (this.#network.reach(this.peerId, peerId) === undefined || this.#handlers === undefined) throw fail('no answer');
+    return answer as AnswerTo<R>;
+  }
+
+  send(peerId: PeerId, message: PeerMessage): void {
+    if (!this.#lines.has(peerId)) return;
+    const copy = copyOf(message);
+    setImmediate(() => this.#network.reach(this.peerId, peerId)?.receive(this.peerId, copy));
+  }
+
+  announce(info: NodeInfo): void {
+    this.#info = info;
+    this.sendInfo();
+  }
+
+  /** Sends all connected nodes the present information about this node. */
+  sendInfo(): void {
+    const info = this.ownInfo();
+    for (const peerId of this.#lines.keys()) {
+      setImmediate(() => this.#network.reach(this.peerId, peerId)?.updated(this.peerId, info));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#network.remove(this);
+    this.#handlers = undefined;
+    for (const peerId of this.#lines.keys()) this.#network.at(peerId)?.drop(this.peerId, GONE);
+    this.#lines.clear();
+  }
+
+  ownInfo(): PeerInfo {
+    return { ...this.#info, ...this.#address };
+  }
+
+  accept(dialer: MemoryTransport): CloseReason | undefined {
+    if (this.#handlers?.admits(dialer.#address.ip) !== true) return NOT_LISTENING;
+    // Two nodes may dial each other at the same time, but they share one connection.
+    if (this.#lines.has(dialer.peerId)) return dialer.#lines.has(this.peerId) ? DUPLICATE : undefined;
+    this.#open(dialer.peerId, 'inbound', dialer.ownInfo());
+    return undefined;
+  }
+
+  async answer(asker: PeerId, request: PeerRequest): Promise<unknown> {
+    try {
+      return await this.#handlers?.answer(asker, request);
+    } catch (error) {
+      if (error instanceof PeerFault) this.#handlers?.fault(asker, error.fault, error.message);
+      throw error;
+    }
+  }
+
+  receive(peerId: PeerId, message: PeerMessage): void {
+    if (this.#lines.has(peerId)) this.#handlers?.message(peerId, message);
+  }
+
+  updated(peerId: PeerId, info: PeerInfo): void {
+    const line = this.#lines.get(peerId);
+    if (line === undefined) return;
+    line.info = info;
+    this.#handlers?.updated(peerId, info);
+  }
+
+  #open(peerId: PeerId, direction: Line['direction'], info: PeerInfo): void {
+    if (this.#lines.has(peerId) || this.#handlers === undefined) return;
+    const sinceMs = this.#network.clock.nowMs();
+    this.#lines.set(peerId, { direction, sinceMs, info });
+    this.#handlers.connected({ peerId, direction, info, sinceMs, latencyMs: undefined });
+  }
+
+  drop(peerId: PeerId, reason: CloseReason): void {
+    const line = this.#lines.get(peerId);
+    if (line === undefined) return;
+    this.#lines.delete(peerId);
+    this.#handlers?.disconnected(peerId, line.direction, reason);
+  }
+}
+
+function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function copyOf<T>(value: T): T {
+  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T);
+}

@@ -1,0 +1,190 @@
+import test from 'ava';
+
+import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
+import { BYTES_FREE, TURNS_MAX, unfinishedBytesMax, UnfinishedMessages } from '../../src/p2p/unfinished-messages.ts';
+import { VirtualTime } from '../sim/virtual-clock.ts';
+
+const MB = 1_000_000;
+const CHUNK = 65_536;
+
+function lines() {
+  const time = new VirtualTime(0);
+  const messages = new UnfinishedMessages<string>(time.clock());
+  const givenUp: string[] = [];
+  const held = new Set<string>();
+  const arrived = (line: string, bytes: number): void => {
+    messages.arrived(line, bytes, {
+      hold: () => void held.add(line),
+      release: () => void held.delete(line),
+      giveUp: () => void givenUp.push(line),
+    });
+  };
+  /** Advances the time. The lines in `sending` receive `bytes` in each second, and all other lines receive nothing. */
+  const pass = async (seconds: number, sending: readonly string[] = [], bytes = 1): Promise<void> => {
+    for (let second = 0; second < seconds; second += 1) {
+      for (const line of sending) if (!held.has(line) && !givenUp.includes(line)) arrived(line, bytes);
+      await time.runUntil(time.nowMs + 1_000);
+    }
+  };
+  return { messages, givenUp, held, arrived, pass };
+}
+
+const named = (count: number, name: string): string[] =>
+  Array.from({ length: count }, (_, index) => `${name} ${index}`);
+
+test('three-megabyte blocks that all connections bring at once are completed, with few of them in memory', (t) => {
+  const { messages, givenUp, held, arrived } = lines();
+  const left = new Map(named(100, 'line').map((line) => [line, FRAME_BYTES_MAX]));
+  const inMemory = new Map<string, number>();
+  let most = 0;
+  for (let round = 0; left.size > 0 && round < 5_000; round += 1) {
+    for (const [line, bytes] of left) {
+      if (held.has(line)) continue;
+      const chunk = Math.min(CHUNK, bytes);
+      arrived(line, chunk);
+      left.set(line, bytes - chunk);
+      inMemory.set(line, (inMemory.get(line) ?? 0) + chunk);
+      most = Math.max(
+        most,
+        [...inMemory.values()].reduce((sum, each) => sum + each, 0),
+      );
+      if (bytes > chunk) continue;
+      messages.ended(line);
+      left.delete(line);
+      inMemory.delete(line);
+    }
+  }
+  t.is(left.size, 0);
+  t.deepEqual(givenUp, []);
+  t.is(held.size, 0);
+  t.true(most <= unfinishedBytesMax(100), `${most}`);
+  t.true(most < 40 * MB, `${most}`);
+});
+
+test('a stalled connection keeps its turn while nobody waits; otherwise it is held, and later closed', async (t) => {
+  const { messages, givenUp, held, arrived, pass } = lines();
+  const still = named(TURNS_MAX, 'still');
+  for (const line of still) arrived(line, 100_000);
+  await pass(60);
+  t.deepEqual(givenUp, []);
+  arrived('late', 100_000);
+  await pass(3, ['late'], 500_000);
+  t.deepEqual([...held], ['late']);
+  await pass(1);
+  t.deepEqual([...held], ['still 0'], 'one makes room for one');
+  await pass(1, ['late'], MB);
+  t.deepEqual([...held], ['still 1'], 'the one that was held has another turn');
+  messages.ended('late');
+  t.is(held.size, 0);
+  for (let other = 1; other < 40; other += 1) {
+    arrived(`late ${other}`, 100_000);
+    await pass(8, [`late ${other}`], 400_000);
+    messages.ended(`late ${other}`);
+  }
+  t.deepEqual(givenUp, ['still 0'], 'then there is a turn for each, and nobody waits');
+});
+
+test('when others wait too long, the slowest connection loses its turn, one at a time, and resumes', async (t) => {
+  const { messages, givenUp, held, arrived, pass } = lines();
+  const slow = named(TURNS_MAX, 'slow');
+  for (const line of slow) arrived(line, 100_000);
+  arrived('late 0', 100_000);
+  arrived('late 1', 100_000);
+  for (let second = 0; second < 8; second += 1) {
+    for (const line of slow) arrived(line, line === 'slow 5' ? 150_000 : 200_000);
+    await pass(1);
+  }
+  t.is(held.size, 2, 'nobody loses a turn before');
+  await pass(1, slow, 200_000);
+  t.deepEqual([...held], ['late 1', 'slow 5']);
+  messages.ended('late 0');
+  messages.ended('slow 0');
+  t.is(held.size, 0);
+  t.deepEqual(givenUp, []);
+});
+
+test('the held data of connections that lost their turn is limited: those without room are closed', async (t) => {
+  const { givenUp, held, arrived, pass } = lines();
+  for (const line of named(TURNS_MAX, 'large')) arrived(line, 3 * MB);
+  for (const line of named(TURNS_MAX, 'late')) arrived(line, 100_000);
+  await pass(4);
+  t.is(givenUp.length, TURNS_MAX - 2);
+  t.is([...held].filter((line) => line.startsWith('large')).length, 2);
+});
+
+test('eight connections that drip at any rate do not delay messages of three megabytes too long', async (t) => {
+  for (const drip of [1, 15_000, 20_000, 60_000]) {
+    const { messages, held, arrived, pass } = lines();
+    const drips = named(TURNS_MAX, 'drip');
+    for (const line of drips) arrived(line, BYTES_FREE + 1);
+    for (let block = 0; block < 10; block += 1) {
+      const name = `block ${block}`;
+      arrived(name, CHUNK);
+      let seconds = 0;
+      for (let bytes = CHUNK; bytes < FRAME_BYTES_MAX; seconds += 1) {
+        await pass(1, drips, drip);
+        if (held.has(name)) continue;
+        arrived(name, MB);
+        bytes += MB;
+      }
+      messages.ended(name);
+      // The last answer to a heartbeat may be 8 s old when the message starts, so 12 of 20 s are left.
+      t.true(seconds <= 12, `${drip}: ${seconds}`);
+      await pass(1, drips, drip);
+    }
+  }
+});
+
+test('bytes that arrive with the end of the previous message, and during a wait, stay within the memory budget', async (t) => {
+  const { messages, held, givenUp, arrived, pass } = lines();
+  const all = named(164, 'line');
+  const inMemory = new Map<string, number>();
+  const bring = (line: string, bytes: number): void => {
+    inMemory.set(line, (inMemory.get(line) ?? 0) + bytes);
+    arrived(line, bytes);
+  };
+  const sum = (): number =>
+    [...inMemory].reduce((total, [line, bytes]) => total + (givenUp.includes(line) ? 0 : bytes), 0);
+  for (const line of all) {
+    arrived(line, CHUNK);
+    messages.ended(line);
+    // The chunk that ended the last message also contained this much of the next message.
+    inMemory.set(line, CHUNK - 6);
+    bring(line, BYTES_FREE);
+  }
+  for (const line of all) bring(line, CHUNK);
+  for (let round = 0; round < 60; round += 1) {
+    for (const line of all) {
+      if (!held.has(line) && !givenUp.includes(line) && (inMemory.get(line) ?? 0) < 3 * MB) bring(line, CHUNK);
+    }
+    if (round % 2 === 0) await pass(1);
+    t.true(sum() <= unfinishedBytesMax(all.length), `${sum()}`);
+  }
+  t.true(sum() > all.length * (BYTES_FREE + CHUNK), 'more than a chunk of each');
+});
+
+test('small messages do not wait', (t) => {
+  const { held, arrived } = lines();
+  for (const line of named(TURNS_MAX, 'large')) arrived(line, 3 * MB);
+  for (const line of named(100, 'small')) arrived(line, BYTES_FREE);
+  t.is(held.size, 0);
+});
+
+test('a message that ends while its connection waits leaves nothing behind', (t) => {
+  const { messages, held, givenUp, arrived } = lines();
+  for (const line of named(TURNS_MAX, 'large')) arrived(line, MB);
+  arrived('late', MB);
+  messages.ended('late');
+  messages.ended('late');
+  t.is(held.size, 0);
+  for (const line of named(TURNS_MAX, 'large')) messages.ended(line);
+  for (const line of named(TURNS_MAX, 'next')) arrived(line, MB);
+  t.is(held.size, 0);
+  t.deepEqual(givenUp, []);
+});
+
+test('single bytes count with the memory that they take', (t) => {
+  const { givenUp, arrived } = lines();
+  for (let chunk = 0; chunk < 8_000; chunk += 1) arrived('line', 1);
+  t.deepEqual(givenUp, ['line']);
+});
