@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { Fake } from './fake-node.ts';
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import { fakeNode } from './fake-node.ts';
 

@@ -3,7 +3,7 @@ import { request as ask } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createResponseCache, KEPT_BYTES_MAX } from '../../src/http/response-cache.ts';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { BlockHeader } from '../../src/protocol/types.ts';

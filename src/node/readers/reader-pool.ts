@@ -8,7 +8,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-import type { HttpServer } from '../../http/app.ts';
+import type { HttpServer } from '../../http/http-server.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { LocalNodeApi, ReadersStatus, ReceivedTime } from '../../ports/node-api.ts';

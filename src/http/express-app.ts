@@ -1,7 +1,7 @@
 /**
- * Runs the steps of a request after its admission (`request-checks.ts`). The order of the steps decides which refusal a
- * client gets: method override, security headers, route, method, CORS, compression, body, declaration, whitelist of the
- * route, handler.
+ * The Express application: the slow path of a request after its admission (`request-checks.ts`). The order of the steps
+ * decides which refusal a client gets: method override, security headers, route, method, CORS, compression, body,
+ * declaration, whitelist of the route, handler.
  */
 
 import compression from 'compression';
