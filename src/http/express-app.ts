@@ -49,7 +49,7 @@ export interface AppParts {
   readonly dialect: HttpDialect;
   readonly hub: EventHub;
   readonly allowances: Allowances;
-  readonly cache: ResponseCache;
+  readonly responseCache: ResponseCache;
   readonly dashboard: RequestHandler | undefined;
   readonly reference: Reference | undefined;
   /** Returns the client that opens an event stream. */
@@ -164,9 +164,9 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       setHeaders(response, placeHeaders(answer));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
-      // The header that names ignored parameters is not stored with a kept answer. An answer with ignored parameters is
-      // therefore not kept.
-      if (answer.etag !== undefined && ignored.length === 0) parts.cache.keep(request.originalUrl, answer.body);
+      // The cache does not store the header that names ignored parameters. Therefore it does not store answers with
+      // ignored parameters.
+      if (answer.etag !== undefined && ignored.length === 0) parts.responseCache.store(request.originalUrl, answer.body);
     }
   };
 }

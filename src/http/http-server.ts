@@ -97,15 +97,15 @@ export function createHttpServer(
   const replays = settings.shared && createSharedReplays(settings.shared);
   const { scheduler } = admission;
   const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler, replays });
-  const cache = createResponseCache(api, settings.keepAnswers);
+  const responseCache = createResponseCache(api, settings.cacheResponses);
   const waiters = new HeightWaiters(api, clock);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
-  const tryFastPath = createFastPath(api, settings, { dialect, cache });
+  const tryFastPath = createFastPath(api, settings, { dialect, responseCache });
   const app = createApp(api, settings, {
     dialect,
     hub,
     allowances,
-    cache,
+    responseCache,
     dashboard,
     reference,
     clientOf: (request) => {

@@ -292,7 +292,7 @@ test('an error while a request is read ends only its connection, and is logged o
         if (metric === 'http_kept_answers_total') throw new Error('broken');
       },
     };
-    const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, trustProxy, observer, keepAnswers: true });
+    const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, trustProxy, observer, cacheResponses: true });
     const request = requestBytes('GET /api/blocks', undefined, ['X-Forwarded-For: 127.9.9.9']);
     const first = await dial(from);
     first.write(request);

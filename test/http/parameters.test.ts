@@ -236,7 +236,7 @@ test('unknown parameters are ignored on routes where clients rely on it', async 
 });
 
 test('an answer header names each ignored parameter', async (t) => {
-  const ask = await serve(t, fakeNode(3), { keepAnswers: true });
+  const ask = await serve(t, fakeNode(3), { cacheResponses: true });
   const ignoredNames = async (target: string) => {
     const { status, headers } = await ask(target);
     t.is(status, 200, target);
