@@ -88,7 +88,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, re
     const { url: target = '', headers } = request;
     const cached = tickCache.get(target);
     if (cached !== undefined && cached.place?.id === api.chain.tip()?.id) {
-      options.observer.count('http_kept_answers_total');
+      options.observer.count('http_cache_hits_total');
       send(response, allowance, cached);
       return true;
     }
@@ -132,7 +132,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, re
     if (encoding !== undefined && !acceptsGzip && encoding !== 'identity') return false;
     const cached = responseCache.find(target);
     if (cached === undefined) return !acceptsGzip && answerFromRoute(request, response, allowance, takeSlowPath);
-    options.observer.count('http_kept_answers_total');
+    options.observer.count('http_cache_hits_total');
     const version = versionOf(api, true);
     const unchanged = unchangedSince(version, request.headers['if-none-match']);
     const gzipped = acceptsGzip && unchanged === undefined ? cached.gzipped() : undefined;

@@ -54,6 +54,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['unsolicited-bytes budget', /\bOpenQuestion\b/],
   ['substitute key', /\bStandIn\b|\bstandInFor\b|\bfork\/stand-in\b|\bstand-in key\b/],
   ['scenario', /\bsim\/scenarios\b|\binterop\/scenarios\b|\bscenariosIn\b|interop -- .*--scenarios\b/],
+  ['response cache', /\bkept (?:HTTP )?answers?\b|\bhttp_kept_answers\w*|\bkeepAnswers\b|\bKeptAnswer\b/],
 ];
 
 const TEXTS = textsOf(['src', 'docs', 'test', 'README.md']);

@@ -28,8 +28,8 @@ async function raw(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => {
-          const { date: _date, connection: _connection, ...cached } = response.headers;
-          resolve({ status: response.statusCode ?? 0, headers: cached, bytes: Buffer.concat(chunks) });
+          const { date: _date, connection: _connection, ...others } = response.headers;
+          resolve({ status: response.statusCode ?? 0, headers: others, bytes: Buffer.concat(chunks) });
         });
       });
       sent.on('error', reject);
@@ -92,8 +92,8 @@ for (const generation of [2, 3] as const) {
  * answer.
  */
 function withoutVary(headers: RawAnswer['headers']): object {
-  const { vary: _vary, ...cached } = headers;
-  return cached;
+  const { vary: _vary, ...others } = headers;
+  return others;
 }
 
 test('a later request for the node status gets the new height', async (t) => {
@@ -110,8 +110,8 @@ test('a later request for the node status gets the new height', async (t) => {
 
 /** Removes the headers about the length, because a compressed stream does not know its length in advance. */
 function comparable({ headers }: RawAnswer): object {
-  const { 'transfer-encoding': _pieces, 'content-length': _length, ...cached } = headers;
-  return cached;
+  const { 'transfer-encoding': _pieces, 'content-length': _length, ...others } = headers;
+  return others;
 }
 
 function unpacked({ headers, bytes }: RawAnswer): string {
