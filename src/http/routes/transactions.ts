@@ -2,7 +2,7 @@
 
 import { TRANSACTION_SORTS, type TransactionQuery } from '../../ports/queries.ts';
 import { joinedOnly, type HttpDialect } from '../dialect.ts';
-import { Filters, pageBy } from '../filters.ts';
+import { FilterReader, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
@@ -64,7 +64,7 @@ function listRoute(dialect: HttpDialect): Route {
     answer: { meta: COUNTED_LIST_META, data: listOf(confirmedShape(dialect)) },
     errors: { 503: TOO_MANY_QUERIES },
     handle: async (api, request) => {
-      const filters = new Filters(request);
+      const filters = new FilterReader(request);
       const query = queryOf(request, filters);
       const page = await pageBy(filters, query, (asked) => api.chain.transactions(asked));
       const tipHeight = api.chain.tip()?.height ?? 0;
@@ -76,7 +76,7 @@ function listRoute(dialect: HttpDialect): Route {
   };
 }
 
-function queryOf(request: CheckedRequest, filters: Filters): TransactionQuery {
+function queryOf(request: CheckedRequest, filters: FilterReader): TransactionQuery {
   return {
     ...pageOf(request),
     sort: sortOf(request),
