@@ -6,7 +6,7 @@
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainReader } from '../ports/store.ts';
-import { PeerFault, type PeerRequest } from '../ports/transport.ts';
+import { PeerOffence, type PeerRequest } from '../ports/transport.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { JsonObject, TransactionId } from '../protocol/types.ts';
 import { DEFAULT_PROFILE } from './generation-profile.ts';
@@ -47,7 +47,7 @@ const TRANSACTION_IDS_MAX = 25;
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' requests. The function rejects with `PeerFault` for a malformed request, and
+ * Creates the function that answers peers' requests. The function rejects with `PeerOffence` for a malformed request, and
  * with `ProtocolError` for a request that cannot be answered:
  *
  * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
@@ -136,6 +136,6 @@ function idsOf(value: unknown, countMin: number): readonly string[] {
   return ids;
 }
 
-function malformed(detail: string): PeerFault {
-  return new PeerFault('MALFORMED_MESSAGE', detail);
+function malformed(detail: string): PeerOffence {
+  return new PeerOffence('MALFORMED_MESSAGE', detail);
 }

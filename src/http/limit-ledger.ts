@@ -6,7 +6,7 @@
 import { createTrust } from './access.ts';
 import type { Allowance } from './admission/allowance.ts';
 import { admissionLimitsOf, REFUSALS_MAX } from './admission/limits.ts';
-import { Penalties } from './admission/penalties.ts';
+import { AddressRecords } from './admission/address-records.ts';
 import type { SharedObstacle } from './admission/shared-limits.ts';
 import { ConnectionLedger } from './connection-ledger.ts';
 import { Replays } from './events/replays.ts';
@@ -28,7 +28,7 @@ export interface LimitLedgerOptions {
 
 export class LimitLedger {
   readonly #rate: RateLimit;
-  readonly #penalties: Penalties;
+  readonly #addresses: AddressRecords;
   readonly #connections: ConnectionLedger;
   readonly #replays = new Replays();
   /** Number of replays, by process and by client key. */
@@ -42,7 +42,7 @@ export class LimitLedger {
     const limits = admissionLimitsOf(options.limits);
     this.#options = ledger;
     this.#rate = createRateLimit(options.limits, { clock, isTrusted: createTrust(options) });
-    this.#penalties = new Penalties(clock, limits.arrivalsPerAddressMax);
+    this.#addresses = new AddressRecords(clock, limits.arrivalsPerAddressMax);
     this.#connections = new ConnectionLedger(limits, makeRoom);
   }
 
@@ -52,7 +52,7 @@ export class LimitLedger {
 
   /** @param holder process that has the connection */
   arrive(holder: number, key: string): SharedObstacle | undefined {
-    const isBarred = this.#penalties.arrive(key);
+    const isBarred = this.#addresses.arrive(key);
     if (isBarred !== undefined) return isBarred;
     const obstacle = this.#connections.arrive(holder, key);
     this.#notifyFull();
@@ -91,12 +91,12 @@ export class LimitLedger {
   /** @param times number of refusals of the address */
   refused(key: string, times: number): void {
     for (let count = 0; count < Math.min(times, REFUSALS_MAX + 1); count += 1) {
-      if (this.#penalties.refuse(key)) return this.#options.shutOut(key);
+      if (this.#addresses.refuse(key)) return this.#options.shutOut(key);
     }
   }
 
   shutOut(key: string): void {
-    this.#penalties.shutOut(key);
+    this.#addresses.shutOut(key);
     this.#options.shutOut(key);
   }
 

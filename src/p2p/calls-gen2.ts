@@ -125,7 +125,7 @@ function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
   if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is not a list' };
   if (entries.length > PEER_LIST_MAX) {
-    return { kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason: `${String(entries.length)} peers in one list` };
+    return { kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason: `${String(entries.length)} peers in one list` };
   }
   const peers: PeerInfo[] = [];
   for (const entry of entries as readonly unknown[]) {

@@ -76,7 +76,7 @@ export const STALL_MS = 30_000;
  */
 export const SAFETY = 1.5;
 /** The number of uses above which a peer loses points, divided by the number of accepted uses. */
-const CHARGED_FROM = 2;
+const PENALISED_FROM = 2;
 
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 µs
@@ -192,11 +192,11 @@ export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS
 
 /**
  * The number of uses in a window that are accepted, and the number above which a peer loses points. Uses above
- * `takenMax` and up to `chargedAbove` are dropped without a penalty.
+ * `takenMax` and up to `penalisedAbove` are dropped without a penalty.
  */
-export function limitsOf(row: RateRow): { readonly takenMax: number; readonly chargedAbove: number } {
+export function limitsOf(row: RateRow): { readonly takenMax: number; readonly penalisedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));
-  return { takenMax, chargedAbove: row.isRelayed ? Infinity : CHARGED_FROM * takenMax };
+  return { takenMax, penalisedAbove: row.isRelayed ? Infinity : PENALISED_FROM * takenMax };
 }
 
 /**

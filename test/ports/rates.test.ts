@@ -26,9 +26,9 @@ for (const row of RATES) {
   const title = `generation ${row.generation}, ${row.name}`;
 
   test(`${title}: the rate of honest nodes, with a margin, is accepted, and penalties start above it`, (t) => {
-    const { takenMax, chargedAbove } = limitsOf(row);
+    const { takenMax, penalisedAbove } = limitsOf(row);
     t.true(honestMax(row) * SAFETY <= takenMax);
-    t.true(chargedAbove >= 2 * takenMax);
+    t.true(penalisedAbove >= 2 * takenMax);
   });
 
   for (const [whose, sending] of sendersOf(row)) {

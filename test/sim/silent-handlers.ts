@@ -10,7 +10,7 @@ export function silentHandlers(said: Partial<TransportHandlers> = {}): Transport
     connected: () => undefined,
     disconnected: () => undefined,
     updated: () => undefined,
-    fault: () => undefined,
+    offence: () => undefined,
     admits: () => true,
     evict: () => undefined,
     ...said,

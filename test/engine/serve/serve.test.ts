@@ -2,7 +2,7 @@ import test from 'ava';
 import { createServer, type ServeLimits } from '../../../src/engine/serve.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { ChainReader } from '../../../src/ports/store.ts';
-import { type ChainRequest, PeerFault } from '../../../src/ports/transport.ts';
+import { type ChainRequest, PeerOffence } from '../../../src/ports/transport.ts';
 import type { Block, Transaction } from '../../../src/protocol/types.ts';
 import { blockOf, person, PoolWorld } from '../../support/pool-world.ts';
 
@@ -145,7 +145,7 @@ for (const [what, request] of [
   ['26 transactions', { kind: 'transactions', ids: Array.from({ length: 26 }, (_, index) => String(index)) }],
 ] as const) {
   test(`a peer that asks for ${what} violates the protocol`, async (t) => {
-    const fault = await t.throwsAsync(serve(3).ask(request), { instanceOf: PeerFault });
-    t.is(fault?.fault, 'MALFORMED_MESSAGE');
+    const error = await t.throwsAsync(serve(3).ask(request), { instanceOf: PeerOffence });
+    t.is(error?.offence, 'MALFORMED_MESSAGE');
   });
 }
