@@ -17,7 +17,7 @@ import {
   readPendingSignatures,
   readTransactions,
   resultOf,
-} from './items.ts';
+} from './call-shapes.ts';
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 

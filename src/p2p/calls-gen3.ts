@@ -17,7 +17,7 @@ import {
   readPendingSignatures,
   readTransactions,
   resultOf,
-} from './items.ts';
+} from './call-shapes.ts';
 import {
   distinctTexts,
   type Fields,

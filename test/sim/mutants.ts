@@ -300,13 +300,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an answer with blocks begins with the named block, not with the next one',
-    file: 'engine/serve.js',
+    file: 'engine/answer-requests.js',
     from: 'store.block(height + answer.length + 1)',
     to: 'store.block(height + answer.length)',
   },
   {
     name: 'the node answers with the lowest common block instead of the highest',
-    file: 'engine/serve.js',
+    file: 'engine/answer-requests.js',
     from: 'highest = Math.max(highest, store.heightOf(id) ?? 0)',
     to: 'highest = highest || (store.heightOf(id) ?? 0)',
   },
