@@ -1,5 +1,6 @@
 /**
- * Asks the HTTP interface of a node. Errors say whether the address is wrong, the node does not answer, or the node
+ * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. `node-client.ts` and
+ * `chain-query/chain-source.ts` use this file. Errors say whether the address is wrong, the node does not answer, or the node
  * refuses the request.
  */
 

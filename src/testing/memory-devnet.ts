@@ -1,7 +1,7 @@
 /** A devnet in the caller's process: nodes in memory, one clock, and the functions that tests call. */
 
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
-import { People } from '../cli/devnet/people.ts';
+import { DevnetAccounts } from '../cli/devnet/devnet-accounts.ts';
 import { momentOf, momentOfDate } from '../cli/devnet/moments.ts';
 import { MINED_SLOTS_MAX } from '../cli/devnet/mining.ts';
 import { checkSnapshotName, unknownSnapshot } from '../cli/devnet/snapshots.ts';
@@ -67,7 +67,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #hub = new Hub(systemClock);
   readonly #nodes: readonly MemoryNode[];
   readonly #timekeeper: Timekeeper;
-  readonly #people: People;
+  readonly #devnetAccounts: DevnetAccounts;
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
@@ -87,7 +87,7 @@ export class MemoryDevnet implements TestDevnet {
       partOf: (link) => this.#groupOf((link as MemoryNode).index),
       print: (line) => options.observer.log('warn', 'DEVNET_NOTE', line),
     });
-    this.#people = new People({
+    this.#devnetAccounts = new DevnetAccounts({
       directory: undefined,
       network,
       timekeeper: this.#timekeeper,
@@ -226,12 +226,12 @@ export class MemoryDevnet implements TestDevnet {
 
   async fund(address: string, amount: bigint): Promise<SentTransaction> {
     checkAmount(amount, 1n);
-    const { transactionId, height } = await this.#people.fund(address, amount.toString());
+    const { transactionId, height } = await this.#devnetAccounts.fund(address, amount.toString());
     return { id: transactionId, height };
   }
 
   async impersonate(address: string): Promise<void> {
-    await this.#people.impersonate(address);
+    await this.#devnetAccounts.impersonate(address);
   }
 
   async partition(...groups: readonly (readonly number[])[]): Promise<void> {

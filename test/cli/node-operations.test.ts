@@ -84,7 +84,7 @@ function devnet() {
       ...{ mine: unused, setMode: unused, warp: unused, freeze: unused, resume: unused },
     },
     snapshots: { create: unused, revert: unused, list: unused },
-    people: { fund: unused, send: unused, payers: unused, impersonate: unused },
+    devnetAccounts: { fund: unused, send: unused, payers: unused, impersonate: unused },
     faults: {
       active: () => ({ parts: [], nodes: [] }),
       ...{ partition: unused, delay: unused, lose: unused, skew: unused, heal: unused },

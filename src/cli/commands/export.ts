@@ -6,11 +6,11 @@ import { exportChain } from '../../node/export-chain.ts';
 import { chainDirectory, openSnapshot } from '../../node/chain-tool.ts';
 import { placeOfData, type NetworkPlace } from '../chain-place.ts';
 import type { ExportFlags } from '../flags.ts';
-import { checkNotReplaced } from '../given-file.ts';
+import { checkNotReplaced } from '../output-file.ts';
 import { usageError } from '../problems.ts';
 import { createProgress } from '../progress.ts';
 import { printDocuments, printJson, printLine } from '../output.ts';
-import { overStore } from '../over-store.ts';
+import { reportStoreDamage } from '../report-store-damage.ts';
 
 /**
  * @throws ProtocolError for a range outside the chain, an unreadable store or an unwritable file
@@ -19,7 +19,7 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
   const place = placeOfData(flags);
   if (file !== STANDARD_STREAM) checkNotReplaced(file, flags);
   else if (flags.json === true) throw usageError('--json needs a file: the standard output has the blocks');
-  return overStore(chainDirectory(place), () => exportFrom(place, file, flags));
+  return reportStoreDamage(chainDirectory(place), () => exportFrom(place, file, flags));
 }
 
 async function exportFrom(place: NetworkPlace, file: string, flags: ExportFlags): Promise<void> {

@@ -8,14 +8,14 @@ import type { RollbackFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { printStderr, printJson, printLine, report } from '../output.ts';
 import { confirmed } from '../wallet/secrets.ts';
-import { overStore } from '../over-store.ts';
+import { reportStoreDamage } from '../report-store-damage.ts';
 
 /**
  * @throws ProtocolError for a height above the tip or below the finalized height, or for a store in use
  */
 export function rollback(flags: RollbackFlags): Promise<void> {
   const place = placeOfData(flags);
-  return overStore(chainDirectory(place), () => rollbackAt(place, flags));
+  return reportStoreDamage(chainDirectory(place), () => rollbackAt(place, flags));
 }
 
 async function rollbackAt(place: NetworkPlace, flags: RollbackFlags): Promise<void> {

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
-import { checkNotReplaced } from '../given-file.ts';
+import { checkNotReplaced } from '../output-file.ts';
 import { createProgress, createStepProgress } from '../progress.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';

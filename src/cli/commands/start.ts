@@ -17,7 +17,7 @@ import { beginNodeProgram } from '../node-program.ts';
 import { checkPortsFree } from '../ports.ts';
 import type { StartFlags } from '../flags.ts';
 import { defaultProcesses } from '../default-processes.ts';
-import { overStore } from '../over-store.ts';
+import { reportStoreDamage } from '../report-store-damage.ts';
 import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
@@ -43,7 +43,7 @@ export async function start(flags: StartFlags): Promise<void> {
 
   const program = beginNodeProgram(config);
   const { metrics, observer } = program;
-  const node = await overStore(chainDirectory({ dataDirectory }), () =>
+  const node = await reportStoreDamage(chainDirectory({ dataDirectory }), () =>
     startNode({ network, dataDirectory, config, observer, metrics }),
   );
   program.started();

@@ -6,7 +6,7 @@ import { LAYOUT_VERSION } from '../../store/tables/layout.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { UpgradeFlags } from '../flags.ts';
 import { printJson, printLine, report } from '../output.ts';
-import { overStore } from '../over-store.ts';
+import { reportStoreDamage } from '../report-store-damage.ts';
 import { createStepProgress } from '../progress.ts';
 
 /**
@@ -15,7 +15,7 @@ import { createStepProgress } from '../progress.ts';
 export function upgrade(flags: UpgradeFlags): Promise<void> {
   const place = placeOfData(flags);
   const { name } = place.network;
-  return overStore(chainDirectory(place), async () => {
+  return reportStoreDamage(chainDirectory(place), async () => {
     const progress = createStepProgress({ isQuiet: flags.json === true });
     const startedMs = systemClock.nowMs();
     let from: number;

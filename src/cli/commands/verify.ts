@@ -8,7 +8,7 @@ import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
 import { printJson, printLine } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
-import { overStore } from '../over-store.ts';
+import { reportStoreDamage } from '../report-store-damage.ts';
 
 /**
  * @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import runs
@@ -16,7 +16,7 @@ import { overStore } from '../over-store.ts';
 export function verify(flags: VerifyFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);
-  return overStore(chainDirectory(place), () => verifyAt(place, flags));
+  return reportStoreDamage(chainDirectory(place), () => verifyAt(place, flags));
 }
 
 async function verifyAt(place: NetworkPlace, flags: VerifyFlags): Promise<void> {

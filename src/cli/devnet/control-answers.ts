@@ -7,7 +7,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { listOf, members, moment, number, optional, text, uint32, type Shape } from '../answer-shapes.ts';
 import type { ActiveFaults } from './faults.ts';
 import type { MiningMode } from './mining.ts';
-import type { FundedAccount, ImpersonatedAccount } from './people.ts';
+import type { FundedAccount, ImpersonatedAccount } from './devnet-accounts.ts';
 import type { SnapshotFacts } from './snapshots.ts';
 import type { MinedSlots } from './timekeeper.ts';
 

@@ -4,7 +4,7 @@ import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
 import { momentOf } from './moments.ts';
 import type { FaultControl } from './fault-control.ts';
-import type { People } from './people.ts';
+import type { DevnetAccounts } from './devnet-accounts.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 import { MINED_SLOTS_MAX, MINING_MODES, type MiningMode } from './mining.ts';
@@ -18,7 +18,7 @@ export interface OperationParts {
     'mode' | 'setting' | 'nowMs' | 'mine' | 'setMode' | 'warp' | 'freeze' | 'resume'
   >;
   readonly snapshots: Pick<Snapshots, 'create' | 'revert' | 'list'>;
-  readonly people: Pick<People, 'fund' | 'send' | 'payers' | 'impersonate'>;
+  readonly devnetAccounts: Pick<DevnetAccounts, 'fund' | 'send' | 'payers' | 'impersonate'>;
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'active'>;
   /** Starts an additional node, which follows the other nodes. */
   readonly add: () => Promise<SupervisedNode>;
@@ -31,7 +31,7 @@ export interface OperationParts {
 }
 
 export function operationsOf(parts: OperationParts): ReadonlyMap<string, ControlOperation> {
-  const { nodes, timekeeper, snapshots, people, faults, add, resumed, stop, clockMoved } = parts;
+  const { nodes, timekeeper, snapshots, devnetAccounts, faults, add, resumed, stop, clockMoved } = parts;
   const nodeOf = (parameters: ControlParameters): SupervisedNode => {
     const { node: index } = parameters;
     const found = nodes().find(({ node }) => node.index === index);
@@ -116,18 +116,18 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
     ['freeze', () => moved(timekeeper.freeze())],
     ['snapshot', (parameters) => moved(snapshots.create(textOf(parameters, 'name')))],
     ['revert', (parameters) => moved(snapshots.revert(textOf(parameters, 'name')))],
-    ['fund', (parameters) => moved(people.fund(textOf(parameters, 'address'), textOf(parameters, 'amount')))],
+    ['fund', (parameters) => moved(devnetAccounts.fund(textOf(parameters, 'address'), textOf(parameters, 'amount')))],
     [
       'send',
       (parameters) => {
         const [from, address, amount, data] = ['from', 'address', 'amount', 'data'].map((name) =>
           textOf(parameters, name),
         );
-        return people.send({ from: from ?? '', address: address ?? '', amount: amount ?? '', data: data ?? '' });
+        return devnetAccounts.send({ from: from ?? '', address: address ?? '', amount: amount ?? '', data: data ?? '' });
       },
     ],
-    ['accounts', () => Promise.resolve({ accounts: people.payers() })],
-    ['impersonate', (parameters) => people.impersonate(textOf(parameters, 'address'))],
+    ['accounts', () => Promise.resolve({ accounts: devnetAccounts.payers() })],
+    ['impersonate', (parameters) => devnetAccounts.impersonate(textOf(parameters, 'address'))],
     ['snapshots', () => Promise.resolve({ snapshots: snapshots.list() })],
   ]);
 }

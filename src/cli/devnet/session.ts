@@ -19,7 +19,7 @@ import type { ForkFacts } from './fork/prepare.ts';
 import { restoreState } from './node-state.ts';
 import { operationsOf } from './operations.ts';
 import { performForPage } from './page-controls.ts';
-import { People } from './people.ts';
+import { DevnetAccounts } from './devnet-accounts.ts';
 import { DEVNET_HOST, planFollower, type PlannedNode } from './plan.ts';
 import type { RestartMode } from './restart-policy.ts';
 import type { AgentEvent } from './messages.ts';
@@ -57,7 +57,7 @@ export interface SessionOptions {
 export interface RunningSession {
   readonly operations: ReadonlyMap<string, ControlOperation>;
   readonly nodes: () => readonly SupervisedNode[];
-  readonly people: People;
+  readonly devnetAccounts: DevnetAccounts;
 }
 
 /** An operation that a node requests for its dashboard page. */
@@ -84,7 +84,7 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
       attach: (nodes) => session.attach(nodes),
       ...(options.untilHeight === undefined ? {} : { untilHeight: options.untilHeight }),
       onReady: (result) =>
-        options.onReady?.(result, { operations, nodes: () => session.nodes, people: session.people }),
+        options.onReady?.(result, { operations, nodes: () => session.nodes, devnetAccounts: session.devnetAccounts }),
     });
   } finally {
     session.close();
@@ -96,7 +96,7 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
 class Session {
   readonly #options: SessionOptions;
   readonly #timekeeper: Timekeeper;
-  readonly #people: People;
+  readonly #devnetAccounts: DevnetAccounts;
   readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
   /** Nodes whose chain is an unchanged copy, because they were not started yet. */
@@ -125,15 +125,15 @@ class Session {
     this.#faults = new FaultControl({ nodes: () => this.#nodes, timekeeper: this.#timekeeper });
     const { directory, network, fork } = options;
     const funders = fork === undefined ? {} : { funders: fork.funders };
-    this.#people = new People({ directory, network, timekeeper: this.#timekeeper, ...funders });
+    this.#devnetAccounts = new DevnetAccounts({ directory, network, timekeeper: this.#timekeeper, ...funders });
   }
 
   get nodes(): readonly SupervisedNode[] {
     return this.#nodes;
   }
 
-  get people(): People {
-    return this.#people;
+  get devnetAccounts(): DevnetAccounts {
+    return this.#devnetAccounts;
   }
 
   get parts() {
@@ -154,7 +154,7 @@ class Session {
     const operations = operationsOf({
       nodes: () => this.#nodes,
       timekeeper: this.#timekeeper,
-      people: this.#people,
+      devnetAccounts: this.#devnetAccounts,
       faults: this.#faults,
       snapshots: new Snapshots({
         directory,
@@ -186,7 +186,7 @@ class Session {
     const isChainChecked = this.#copied.delete(index);
     return {
       first: {
-        ...{ setting, isHeld, impersonated: this.#people.impersonated, faults: this.#faults.of(index) },
+        ...{ setting, isHeld, impersonated: this.#devnetAccounts.impersonated, faults: this.#faults.of(index) },
         ...(fork === undefined ? {} : { fork: { index, nodes: nodes.length } }),
         isChainChecked,
         hasPageControls: this.#hasWorthlessKeys,

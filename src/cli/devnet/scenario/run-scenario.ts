@@ -79,8 +79,8 @@ class Player {
         await this.#operation('fund', { address: this.#addressOf(work.to), amount: work.amount.toString() });
         return undefined;
       case 'transfer': {
-        const { people, nodes } = this.#run.session;
-        const { json } = people.transfer(this.#accountOf(work.from), this.#addressOf(work.to), work.amount);
+        const { devnetAccounts, nodes } = this.#run.session;
+        const { json } = devnetAccounts.transfer(this.#accountOf(work.from), this.#addressOf(work.to), work.amount);
         const link = nodes()[work.node]?.process?.link;
         if (link === undefined) return `node ${work.node} does not run`;
         await link.ask({ op: 'transaction', transaction: json });
@@ -124,7 +124,7 @@ class Player {
   }
 
   #accountOf(name: string): KnownAccount {
-    const accounts = this.#run.session.people.accounts();
+    const accounts = this.#run.session.devnetAccounts.accounts();
     const found = accounts.find((each) => each.name === name);
     if (found !== undefined) return found;
     const known = accounts.slice(0, 3).map((each) => each.name);

@@ -14,7 +14,7 @@ import { CommanderError } from 'commander';
  * @param directory folder of an existing store
  * @throws ProtocolError `STORE_DAMAGED`, and errors of `work` that have a code
  */
-export async function overStore<T>(directory: string, work: () => Promise<T>): Promise<T> {
+export async function reportStoreDamage<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -13,7 +13,7 @@ import { substituteKeyOf } from './fork/substitute-key.ts';
 import { readImpersonated, writeImpersonated } from './folder.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
-export interface PeopleParts {
+export interface DevnetAccountsParts {
   /** Folder of the devnet; undefined for a devnet in memory. */
   readonly directory: string | undefined;
   readonly network: Network;
@@ -60,12 +60,12 @@ const FEES_BEDDOWS_MAX = 100_000_000n;
 const DATA_BYTES_MAX = 64;
 const BEDDOWS = /^[1-9][0-9]{0,18}$/;
 
-export class People {
-  readonly #parts: PeopleParts;
+export class DevnetAccounts {
+  readonly #parts: DevnetAccountsParts;
   #impersonated: readonly string[];
 
   /** @throws ProtocolError `DEVNET_UNREADABLE` */
-  constructor(parts: PeopleParts) {
+  constructor(parts: DevnetAccountsParts) {
     this.#parts = parts;
     this.#impersonated = parts.directory === undefined ? [] : readImpersonated(parts.directory);
   }

@@ -1,4 +1,7 @@
-/** The source of answers for commands that query a chain: a running node, or the folder of a stopped node. */
+/**
+ * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the folder of a stopped
+ * node.
+ */
 
 import { createAnswers } from '../../http/answers.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';
@@ -9,7 +12,7 @@ import type { Shape } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { SourceFlags } from '../flags.ts';
-import { overStore } from '../over-store.ts';
+import { reportStoreDamage } from '../report-store-damage.ts';
 
 /** A source answers queries; `base` is its name in messages. */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
@@ -38,7 +41,7 @@ export async function withStoppedNode<T>(
   work: (api: NodeApi, base: string) => Promise<T>,
 ): Promise<T> {
   const place = placeOfData(flags);
-  return overStore(chainDirectory(place), async () => {
+  return reportStoreDamage(chainDirectory(place), async () => {
     const { api, close } = await openStoppedNode(place);
     try {
       return await work(api, place.dataDirectory);
