@@ -263,7 +263,7 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 
 /**
  * Finds the route for a method. Real nodes refuse HEAD. The strict dialect also refuses HEAD on the routes of real
- * nodes. The joined dialect allows HEAD, because monitors and load balancers use HEAD. Streams refuse HEAD, because a
+ * nodes. The extended dialect allows HEAD, because monitors and load balancers use HEAD. Streams refuse HEAD, because a
  * stream has no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {

@@ -55,6 +55,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['substitute key', /\bStandIn\b|\bstandInFor\b|\bfork\/stand-in\b|\bstand-in key\b/],
   ['scenario', /\bsim\/scenarios\b|\binterop\/scenarios\b|\bscenariosIn\b|interop -- .*--scenarios\b/],
   ['response cache', /\bkept (?:HTTP )?answers?\b|\bhttp_kept_answers\w*|\bkeepAnswers\b|\bKeptAnswer\b/],
+  ['dialect, strict and extended', /\bjoinedOnly\b|\bjoinedShape\b|\b[Jj]oined dialect\b/],
 ];
 
 const TEXTS = textsOf(['src', 'docs', 'test', 'README.md']);

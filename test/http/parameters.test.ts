@@ -153,7 +153,7 @@ for (const [generation, strictDialect] of [
   [3, false],
   [3, true],
 ] as const) {
-  const dialect = strictDialect ? 'strict' : 'joined';
+  const dialect = strictDialect ? 'strict' : 'extended';
   test(`generation ${generation} refuses parameters with the whole documented body in the ${dialect} dialect`, async (t) => {
     const fake = fakeNode(generation);
     const ask = await serve(t, fake, { strictDialect });

@@ -62,7 +62,7 @@ export function describedInterface(routes: readonly Route[], dialect: HttpDialec
 
 /**
  * Returns the answer of `/spec`. A strict dialect has no examples, because the recorded examples have members of the
- * joined dialect.
+ * extended dialect.
  */
 async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);

@@ -1,7 +1,7 @@
 /** Declares the routes for transactions of the chain, and for sending a new transaction. */
 
 import { TRANSACTION_SORTS, type TransactionQuery } from '../../ports/queries.ts';
-import { joinedOnly, type HttpDialect } from '../dialect.ts';
+import { extendedOnly, type HttpDialect } from '../dialect.ts';
 import { FilterReader, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
@@ -38,7 +38,7 @@ function listRoute(dialect: HttpDialect): Route {
     parameters: [
       idParameter('id', 'Id of the transaction.'),
       addressParameter('recipientId', 1, 'Address of the recipient.'),
-      ...(dialect.generation === 2 ? [RECIPIENT_KEY] : joinedOnly(dialect, [RECIPIENT_KEY])),
+      ...(dialect.generation === 2 ? [RECIPIENT_KEY] : extendedOnly(dialect, [RECIPIENT_KEY])),
       addressParameter('senderId', 1, 'Address of the sender.'),
       keyParameter('senderPublicKey', 'Public key of the sender.'),
       addressParameter('senderIdOrRecipientId', 1, 'Address of the sender, the recipient or both.'),
