@@ -27,7 +27,7 @@ import type { HttpOptions } from './options.ts';
 import { heightAhead, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { EXPOSED_HEADERS, RETRY_AFTER_S } from './read-place.ts';
-import type { Reference } from './reference.ts';
+import type { ApiDocs } from './api-docs.ts';
 import { methodOf } from './request-checks.ts';
 import { sendRate, type Allowances } from './rate-limit.ts';
 import { pathBelow, served } from './route-table.ts';
@@ -51,7 +51,7 @@ export interface AppParts {
   readonly allowances: Allowances;
   readonly responseCache: ResponseCache;
   readonly dashboard: RequestHandler | undefined;
-  readonly reference: Reference | undefined;
+  readonly apiDocs: ApiDocs | undefined;
   /** Returns the client that opens an event stream. */
   readonly clientOf: (request: Request) => EventClient;
 }
@@ -69,7 +69,7 @@ export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): 
   app.use(overrideMethod);
   app.use(setSecurityHeaders);
   if (parts.dashboard !== undefined) app.use(parts.dashboard);
-  if (parts.reference !== undefined) app.use(parts.reference.serveFiles);
+  if (parts.apiDocs !== undefined) app.use(parts.apiDocs.serveFiles);
   app.use(createRouter(api, options, parts, caseSensitive));
   app.use(() => {
     throw pageNotFound();
@@ -91,7 +91,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
       filter: (request, response) => !isStream(response) && compression.filter(request, response),
     }),
   ];
-  const routeOptions = parts.reference === undefined ? options : { ...options, referencePage: parts.reference.page };
+  const routeOptions = parts.apiDocs === undefined ? options : { ...options, apiDocsPage: parts.apiDocs.page };
   for (const { prefixes, dialect } of served(parts.dialect)) {
     for (const [path, routes] of byPath(allRoutes(dialect, routeOptions))) addRoutes(prefixes, path, routes, dialect);
   }

@@ -35,7 +35,7 @@ import { originForm } from './query.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
-import { openReference } from './reference.ts';
+import { openApiDocs } from './api-docs.ts';
 import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
 import { createFastPath } from './fast-path.ts';
 
@@ -86,8 +86,8 @@ export function createHttpServer(
     settings.dashboardDirectory === undefined
       ? undefined
       : serveDashboard(settings.dashboardDirectory, settings.devnet !== undefined);
-  const reference = settings.referenceDirectory === undefined ? undefined : openReference(settings.referenceDirectory);
-  const hasPages = dashboard !== undefined || reference !== undefined;
+  const apiDocs = settings.apiDocsDirectory === undefined ? undefined : openApiDocs(settings.apiDocsDirectory);
+  const hasPages = dashboard !== undefined || apiDocs !== undefined;
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
@@ -107,7 +107,7 @@ export function createHttpServer(
     allowances,
     responseCache,
     dashboard,
-    reference,
+    apiDocs,
     clientOf: (request) => {
       const [client = ''] = clientAddresses(request, settings.trustProxy);
       const isOfReserve = admission.of(request.socket)?.isTrusted === true;

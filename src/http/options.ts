@@ -41,8 +41,8 @@ export interface HttpOptions {
   readonly metrics: boolean;
   /** Folder of the page that is served at `/`; absent for none. */
   readonly dashboardDirectory?: string;
-  /** Folder of the interactive reference at `/docs`; without it, `/docs` shows the plain page. */
-  readonly referenceDirectory?: string;
+  /** Folder of the interactive API documentation at `/docs`; without it, `/docs` shows the plain page. */
+  readonly apiDocsDirectory?: string;
   /** Controls of a devnet for the dashboard; absent on every other network. */
   readonly devnet?: DevnetControls;
   readonly observer: Observer;

@@ -1,6 +1,6 @@
 /**
  * Declares routes, and checks requests against the declaration of a route. A declaration is plain data, which the
- * check, the reference pages and the tests use.
+ * check, the documentation pages and the tests use.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
