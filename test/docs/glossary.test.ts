@@ -56,6 +56,8 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['scenario', /\bsim\/scenarios\b|\binterop\/scenarios\b|\bscenariosIn\b|interop -- .*--scenarios\b/],
   ['response cache', /\bkept (?:HTTP )?answers?\b|\bhttp_kept_answers\w*|\bkeepAnswers\b|\bKeptAnswer\b/],
   ['dialect, strict and extended', /\bjoinedOnly\b|\bjoinedShape\b|\b[Jj]oined dialect\b/],
+  ['BFT state', /\bBftLedger\b|\bBFT ledger\b|\bgen3\/ledger\b/],
+  ['shared counters', /\b(?:Limit|Connection)Ledger\b|\b(?:limit|connection)-ledger\b/],
 ];
 
 const TEXTS = textsOf(['src', 'docs', 'test', 'README.md']);

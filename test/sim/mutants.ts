@@ -50,7 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a header with a wrong `maxHeightPrevoted` is accepted',
     file: BFT,
-    from: 'header.maxHeightPrevoted !== ledger.maxPrevoted',
+    from: 'header.maxHeightPrevoted !== bftState.maxPrevoted',
     to: 'false',
   },
   {
@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: ';',
   },
   {
-    name: 'undo does not revert the ledger of votes in memory',
+    name: 'undo does not revert the votes for finality in memory',
     file: 'store/chain/state-tables.js',
     from: 'this.#ledger = before === void 0 ? void 0 : Buffer.from(before);',
     to: ';',

@@ -8,7 +8,7 @@ import type { StateReader } from '../state.ts';
 import type { Block, BlockHeader } from '../types.ts';
 import { contradictionOf, type BftHeader } from './bft.ts';
 import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
-import { finalityOf } from './ledger.ts';
+import { finalityOf } from './bft-state.ts';
 
 /**
  * Builds and signs the block after `tip`. A header that contradicts the journal, or that `applyBlock` would refuse, is
