@@ -58,6 +58,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['dialect, strict and extended', /\bjoinedOnly\b|\bjoinedShape\b|\b[Jj]oined dialect\b/],
   ['BFT state', /\bBftLedger\b|\bBFT ledger\b|\bgen3\/ledger\b/],
   ['shared counters', /\b(?:Limit|Connection)Ledger\b|\b(?:limit|connection)-ledger\b/],
+  ['consensus', /\b[Cc]onsent\b|\bconsentPercent\b/],
 ];
 
 const TEXTS = textsOf(['src', 'docs', 'test', 'README.md']);
