@@ -10,7 +10,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { Shape } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
-import { placeOfData } from '../chain-place.ts';
+import { locationOfData } from '../chain-location.ts';
 import type { SourceFlags } from '../flags.ts';
 import { reportStoreDamage } from '../report-store-damage.ts';
 
@@ -21,7 +21,7 @@ export type Source = Pick<NodeAsker, 'base' | 'ask'>;
  * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is the chain on the
  * disk, opened for reading; otherwise it is a node.
  *
- * @throws ProtocolError like `placeOfData` and `openStoppedNode`; errors of `work`
+ * @throws ProtocolError like `locationOfData` and `openStoppedNode`; errors of `work`
  */
 export async function askSource<T>(flags: SourceFlags, work: (source: Source) => Promise<T>): Promise<T> {
   if (!isStopped(flags)) return work(nodeAsker(flags.node));
@@ -40,11 +40,11 @@ export async function withStoppedNode<T>(
   flags: Omit<SourceFlags, 'node'>,
   work: (api: NodeApi, base: string) => Promise<T>,
 ): Promise<T> {
-  const place = placeOfData(flags);
-  return reportStoreDamage(chainDirectory(place), async () => {
-    const { api, close } = await openStoppedNode(place);
+  const location = locationOfData(flags);
+  return reportStoreDamage(chainDirectory(location), async () => {
+    const { api, close } = await openStoppedNode(location);
     try {
-      return await work(api, place.dataDirectory);
+      return await work(api, location.dataDirectory);
     } finally {
       await close();
     }

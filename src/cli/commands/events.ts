@@ -17,7 +17,7 @@ const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 
 /**
- * @throws ProtocolError like `placeOfData`; an error of the query; `USAGE` for `--follow` with a stopped node
+ * @throws ProtocolError like `locationOfData`; an error of the query; `USAGE` for `--follow` with a stopped node
  */
 export async function events(flags: EventsFlags): Promise<void> {
   const print = (event: NodeEventJson): void => {

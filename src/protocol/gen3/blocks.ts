@@ -20,7 +20,7 @@ import { isVersionKnown, versionAt } from '../block/version.ts';
 import type { ChainParams } from '../params.ts';
 import { rewardAt } from '../rewards.ts';
 import { forgingOrder, roundOf } from '../rounds.ts';
-import type { ApplyContext, BlockPlace, Rules } from '../rules.ts';
+import type { ApplyContext, BlockContext, Rules } from '../rules.ts';
 import type { StateReader, StateWriter } from '../state.ts';
 import type { Block, BlockHeader, PublicKey, SignatureCheck, SignatureOracle } from '../types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
@@ -82,7 +82,7 @@ export function createBlockRules(
     ];
   }
 
-  function validateHeader(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
+  function validateHeader(block: Block, verify: SignatureOracle, context?: BlockContext): void {
     if (!isVersionKnown(block.version, BLOCK_VERSION, params)) {
       throw rejected(block, 'BLOCK_VERSION_INVALID', 'Block processing version is not registered');
     }
@@ -93,20 +93,20 @@ export function createBlockRules(
     if (!verify(headerSignatureCheck(block, format))) {
       throw rejected(block, 'BLOCK_SIGNATURE_INVALID', 'Invalid block signature');
     }
-    if (place !== undefined) verifyReward(block, rewardOwed(place.state, block), params);
+    if (context !== undefined) verifyReward(block, rewardOwed(context.state, block), params);
   }
 
   function validatePayload(block: Block): void {
     for (const fault of payloadFaults(block, params, format)) throw rejected(block, 'BLOCK_PAYLOAD_INVALID', fault);
   }
 
-  function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
-    validateHeader(block, verify, place);
+  function screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
+    validateHeader(block, verify, context);
     validatePayload(block);
   }
 
-  function validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
-    validateHeader(block, verify, place);
+  function validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
+    validateHeader(block, verify, context);
     validateTransactions(block, transactionRules.validateTransaction, verify);
     validatePayload(block);
   }

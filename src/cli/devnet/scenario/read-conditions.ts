@@ -1,11 +1,11 @@
 /** Reads the expectations of a step. */
 
-import type { Place } from './place.ts';
+import type { YamlValue } from './yaml-value.ts';
 import type { Bounds, Condition, Expected } from './scenario.ts';
 import { lskIn, nodesIn, accountIn } from './values.ts';
 
 /** A function that reads the value of a condition. */
-type ReadClaim = (value: Place) => Condition;
+type ReadClaim = (value: YamlValue) => Condition;
 
 const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
   heights: (value) => ({ kind: 'heights', bounds: countsIn(value, 'min') }),
@@ -27,12 +27,12 @@ const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
     const members = value.known('`metric`', ['name', 'labels', 'equals', 'min', 'max']);
     const name = members.get('name')?.text('`name`') ?? '';
     if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw value.fault('`metric` must have the `name` of a metric');
-    const labels = members.get('labels')?.members('`labels`') ?? new Map<string, Place>();
+    const labels = members.get('labels')?.members('`labels`') ?? new Map<string, YamlValue>();
     return {
       kind: 'metric',
       name,
-      labels: new Map([...labels].map(([label, place]) => [label, place.text('a label')])),
-      bounds: memberBounds(value, members, (place) => place.number('a bound')),
+      labels: new Map([...labels].map(([label, yaml]) => [label, yaml.text('a label')])),
+      bounds: memberBounds(value, members, (yaml) => yaml.number('a bound')),
     };
   },
   log: (value) => {
@@ -48,12 +48,12 @@ const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
 
 /** @throws ProtocolError `SCENARIO_INVALID` with the line */
 export function readConditions(
-  place: Place,
+  yaml: YamlValue,
   nodes: number,
 ): { readonly conditions: readonly Condition[]; readonly named: Pick<Expected, 'nodes'> } {
-  const members = place.known('`expect`', [...Object.keys(CONDITIONS), 'nodes']);
+  const members = yaml.known('`expect`', [...Object.keys(CONDITIONS), 'nodes']);
   const conditions = [...members].flatMap(([name, value]) => CONDITIONS[name]?.(value) ?? []);
-  if (conditions.length === 0) throw place.fault('`expect` needs at least one condition');
+  if (conditions.length === 0) throw yaml.fault('`expect` needs at least one condition');
   const of = members.get('nodes');
   return { conditions, named: of === undefined ? {} : { nodes: nodesIn(of, nodes) } };
 }
@@ -63,44 +63,44 @@ export function readConditions(
  *
  * @param alone bound that a single number sets; undefined if a single number sets both bounds
  */
-function countsIn(place: Place, alone: 'min' | 'max' | undefined): Bounds<number> {
-  return boundsIn(place, countIn, alone);
+function countsIn(yaml: YamlValue, alone: 'min' | 'max' | undefined): Bounds<number> {
+  return boundsIn(yaml, countIn, alone);
 }
 
-function countIn(place: Place): number {
-  return place.integer('a bound', 0, 2 ** 32 - 1);
+function countIn(yaml: YamlValue): number {
+  return yaml.integer('a bound', 0, 2 ** 32 - 1);
 }
 
 /** @param alone bound that a single value sets; undefined if a single value sets both bounds */
 function boundsIn<T extends number | bigint>(
-  place: Place,
-  read: (place: Place) => T,
+  yaml: YamlValue,
+  read: (yaml: YamlValue) => T,
   alone: 'min' | 'max' | undefined,
 ): Bounds<T> {
-  if (place.isMap) return memberBounds(place, place.known('it', ['equals', 'min', 'max']), read);
-  const bound = read(place);
+  if (yaml.isMap) return memberBounds(yaml, yaml.known('it', ['equals', 'min', 'max']), read);
+  const bound = read(yaml);
   return alone === undefined ? { min: bound, max: bound } : { [alone]: bound };
 }
 
 function memberBounds<T extends number | bigint>(
-  place: Place,
-  members: ReadonlyMap<string, Place>,
-  read: (place: Place) => T,
+  yaml: YamlValue,
+  members: ReadonlyMap<string, YamlValue>,
+  read: (yaml: YamlValue) => T,
 ): Bounds<T> {
   const [equals, min, max] = ['equals', 'min', 'max'].map((name) => {
     const found = members.get(name);
     return found === undefined ? undefined : read(found);
   });
   if (equals !== undefined && (min !== undefined || max !== undefined)) {
-    throw place.fault('`equals` cannot be combined with `min` or `max`');
+    throw yaml.fault('`equals` cannot be combined with `min` or `max`');
   }
   if (equals !== undefined) return { min: equals, max: equals };
-  if (min === undefined && max === undefined) throw place.fault('give `min`, `max` or `equals`');
+  if (min === undefined && max === undefined) throw yaml.fault('give `min`, `max` or `equals`');
   return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
 }
 
-function codeIn(place: Place): string {
-  const code = place.text('`code`');
+function codeIn(yaml: YamlValue): string {
+  const code = yaml.text('`code`');
   if (/^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return code;
-  throw place.fault('the code of a log line has capital letters, digits and `_`, such as BLOCK_APPLIED');
+  throw yaml.fault('the code of a log line has capital letters, digits and `_`, such as BLOCK_APPLIED');
 }

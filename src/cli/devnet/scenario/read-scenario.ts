@@ -5,7 +5,7 @@ import { messageOf, ProtocolError } from '../../../primitives/errors.ts';
 import type { Generation } from '../../../protocol/params.ts';
 import { MINING_MODES } from '../mining.ts';
 import { isBlockTime, BLOCK_TIMES_TEXT } from '../pace.ts';
-import { Place } from './place.ts';
+import { YamlValue } from './yaml-value.ts';
 import { readStep } from './read-step.ts';
 import type { Scenario, ScenarioDevnet, Step } from './scenario.ts';
 
@@ -34,7 +34,7 @@ export function readScenarioFile(file: string): Scenario {
 
 /** @throws ProtocolError `SCENARIO_INVALID` with the line */
 export function readScenario(text: string, file: string): Scenario {
-  const root = Place.of(text, file);
+  const root = YamlValue.of(text, file);
   const members = root.known('a scenario', ['name', 'devnet', 'steps']);
   const [name, steps] = [members.get('name'), members.get('steps')];
   if (name === undefined) throw root.fault('a scenario must have a `name`');
@@ -64,9 +64,9 @@ export function readScenario(text: string, file: string): Scenario {
   return { name: title, devnet, steps: read };
 }
 
-function devnetIn(place: Place | undefined): ScenarioDevnet {
-  const members: ReadonlyMap<string, Place> =
-    place === undefined || place.isEmpty ? new Map() : place.known('`devnet`', DEVNET_NAMES);
+function devnetIn(yaml: YamlValue | undefined): ScenarioDevnet {
+  const members: ReadonlyMap<string, YamlValue> =
+    yaml === undefined || yaml.isEmpty ? new Map() : yaml.known('`devnet`', DEVNET_NAMES);
   const [nodes, mine, generation] = [members.get('nodes'), members.get('mine'), members.get('generation')];
   const [delegates, blockTime, network] = [members.get('delegates'), members.get('blockTime'), members.get('network')];
   const mode = mine?.oneOf('`mine`', MINING_MODES) ?? MINING_MODES[0];
@@ -83,9 +83,9 @@ function devnetIn(place: Place | undefined): ScenarioDevnet {
   };
 }
 
-function blockTimeIn(place: Place, mode: ScenarioDevnet['mine']): number {
-  const seconds = place.number('`blockTime`');
-  if (!isBlockTime(seconds)) throw place.fault(`\`blockTime\` must be ${BLOCK_TIMES_TEXT}`);
-  if (seconds < 2 && mode !== 'interval') throw place.fault('`blockTime` below 2 is for `mine: interval`');
+function blockTimeIn(yaml: YamlValue, mode: ScenarioDevnet['mine']): number {
+  const seconds = yaml.number('`blockTime`');
+  if (!isBlockTime(seconds)) throw yaml.fault(`\`blockTime\` must be ${BLOCK_TIMES_TEXT}`);
+  if (seconds < 2 && mode !== 'interval') throw yaml.fault('`blockTime` below 2 is for `mine: interval`');
   return seconds;
 }

@@ -4,7 +4,7 @@ import { delayMsOfText, durationMsOf, lossOfText, partsOfText, skewMsOfText } fr
 import { MINED_SLOTS_MAX, MINING_MODES } from '../mining.ts';
 import { momentOf } from '../moments.ts';
 import { isSnapshotName } from '../snapshots.ts';
-import type { Place } from './place.ts';
+import type { YamlValue } from './yaml-value.ts';
 import { readConditions } from './read-conditions.ts';
 import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
 import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, accountIn } from './values.ts';
@@ -13,7 +13,7 @@ import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, accountIn } from '.
 const WAIT_MS_MAX = 3_600_000;
 
 /** A function that reads the value of an action. @param nodes number of nodes before the step */
-type ReadAction = (value: Place, nodes: number) => StepWork;
+type ReadAction = (value: YamlValue, nodes: number) => StepWork;
 
 const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
@@ -69,22 +69,22 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
 const NAMES = [...Object.keys(ACTIONS), 'expect'];
 
 /** @throws ProtocolError `SCENARIO_INVALID` with the line */
-export function readStep(place: Place, nodes: number): Step {
-  if (!place.isMap) {
+export function readStep(yaml: YamlValue, nodes: number): Step {
+  if (!yaml.isMap) {
     // An action without a value may be written as a plain text.
-    const name = place.text('a step');
+    const name = yaml.text('a step');
     const read = ACTIONS[name];
-    if (read === undefined) throw place.unknown('a step', name, NAMES);
-    return { line: place.line, text: name, work: read(place.without(), nodes) };
+    if (read === undefined) throw yaml.unknown('a step', name, NAMES);
+    return { line: yaml.line, text: name, work: read(yaml.without(), nodes) };
   }
-  const members = place.known('a step', [...NAMES, 'name', 'within']);
+  const members = yaml.known('a step', [...NAMES, 'name', 'within']);
   const [found, second] = [...members].filter(([name]) => NAMES.includes(name));
-  if (found === undefined) throw place.fault('a step must have an action, or `expect`');
+  if (found === undefined) throw yaml.fault('a step must have an action, or `expect`');
   const [name, value] = found;
   if (second !== undefined) throw second[1].fault(`a step has one action: put \`${second[0]}\` into a step of its own`);
   const within = members.get('within');
   const title = members.get('name')?.text('`name`');
-  const step = { line: place.line, text: title ?? `${name} ${value.inline()}`.trim() };
+  const step = { line: yaml.line, text: title ?? `${name} ${value.inline()}`.trim() };
   const read = ACTIONS[name];
   if (read !== undefined) {
     if (within !== undefined) throw within.fault('`within` is for `expect`');
@@ -118,54 +118,54 @@ function named(name: string): ReadAction {
   };
 }
 
-function partsIn(place: Place, nodes: number): readonly (readonly number[])[] {
-  const parts = place.isList
-    ? place.items('`partition`').map((part) => nodesIn(part, nodes))
-    : place.parsed('`partition`', (text) => partsOfText([text]));
-  const all = parts.flatMap((part) => checkedNodes(place, part, nodes));
+function partsIn(yaml: YamlValue, nodes: number): readonly (readonly number[])[] {
+  const parts = yaml.isList
+    ? yaml.items('`partition`').map((part) => nodesIn(part, nodes))
+    : yaml.parsed('`partition`', (text) => partsOfText([text]));
+  const all = parts.flatMap((part) => checkedNodes(yaml, part, nodes));
   const twice = all.find((node, position) => all.indexOf(node) !== position);
-  if (twice !== undefined) throw place.fault(`node ${twice} is listed twice: a node can be in one part only`);
-  if (parts.length < 2 && all.length === nodes) throw place.fault('one part of all nodes cuts nothing: name two parts');
+  if (twice !== undefined) throw yaml.fault(`node ${twice} is listed twice: a node can be in one part only`);
+  if (parts.length < 2 && all.length === nodes) throw yaml.fault('one part of all nodes cuts nothing: name two parts');
   return parts;
 }
 
 /** Reads `150ms`, or a map with the amount and `nodes`. */
 function amountIn(
-  place: Place,
+  yaml: YamlValue,
   name: string,
   nodes: number,
-): { readonly amount: Place; readonly named: { readonly nodes?: readonly number[] } } {
-  if (!place.isMap) return { amount: place, named: {} };
-  const members = place.known('it', [name, 'nodes']);
-  const [amount] = required(place, 'it', [name], members);
+): { readonly amount: YamlValue; readonly named: { readonly nodes?: readonly number[] } } {
+  if (!yaml.isMap) return { amount: yaml, named: {} };
+  const members = yaml.known('it', [name, 'nodes']);
+  const [amount] = required(yaml, 'it', [name], members);
   const of = members.get('nodes');
   return { amount, named: of === undefined ? {} : { nodes: nodesIn(of, nodes) } };
 }
 
-type PlacesOf<T extends readonly string[]> = { readonly [K in keyof T]: Place };
+type ValuesOf<T extends readonly string[]> = { readonly [K in keyof T]: YamlValue };
 
 function required<const T extends readonly string[]>(
-  place: Place,
+  yaml: YamlValue,
   what: string,
   names: T,
-  members = place.known(what, names),
-): PlacesOf<T> {
+  members = yaml.known(what, names),
+): ValuesOf<T> {
   // The type of `map` loses the length of the tuple.
   return names.map((name) => {
     const found = members.get(name);
-    if (found === undefined) throw place.fault(`${what} must have \`${name}\``);
+    if (found === undefined) throw yaml.fault(`${what} must have \`${name}\``);
     return found;
-  }) as unknown as PlacesOf<T>;
+  }) as unknown as ValuesOf<T>;
 }
 
-function positiveAmountIn(place: Place): bigint {
-  const amount = lskIn(place);
+function positiveAmountIn(yaml: YamlValue): bigint {
+  const amount = lskIn(yaml);
   if (amount > 0n) return amount;
-  throw place.fault('the amount must be more than 0 LSK');
+  throw yaml.fault('the amount must be more than 0 LSK');
 }
 
-function durationIn(place: Place, what: string): number {
-  const ms = durationMsOf(place.text(what));
+function durationIn(yaml: YamlValue, what: string): number {
+  const ms = durationMsOf(yaml.text(what));
   if (ms !== undefined && ms <= WAIT_MS_MAX) return ms;
-  throw place.fault(`${what} must be a time up to an hour, such as 500ms, 30s or 2m`);
+  throw yaml.fault(`${what} must be a time up to an hour, such as 500ms, 30s or 2m`);
 }

@@ -13,7 +13,7 @@ interface Source {
 }
 
 /** A value in a file. All its methods throw ProtocolError `SCENARIO_INVALID` with the file and the line. */
-export class Place {
+export class YamlValue {
   readonly #source: Source;
   readonly #node: Node | null;
   readonly line: number;
@@ -25,7 +25,7 @@ export class Place {
     if (isAlias(node)) throw this.fault('an alias is not for scenarios: write the value');
   }
 
-  static of(text: string, file: string): Place {
+  static of(text: string, file: string): YamlValue {
     const lines = new LineCounter();
     const source = { file, lines };
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
@@ -34,7 +34,7 @@ export class Place {
       const line = lines.linePos(error.pos[0]).line;
       throw invalid(file, line, `it is not YAML: ${error.message.replace(/\s*\n[^]*$/, '')}`);
     }
-    return new Place(source, document.contents, 1);
+    return new YamlValue(source, document.contents, 1);
   }
 
   get isEmpty(): boolean {
@@ -50,27 +50,27 @@ export class Place {
   }
 
   /** An empty value on the same line. */
-  without(): Place {
-    return new Place(this.#source, null, this.line);
+  without(): YamlValue {
+    return new YamlValue(this.#source, null, this.line);
   }
 
   /** Members by name, in order. */
-  members(what: string): ReadonlyMap<string, Place> {
+  members(what: string): ReadonlyMap<string, YamlValue> {
     if (!isMap(this.#node)) throw this.fault(`${what} must be a map of names and values`);
     return new Map(
       this.#node.items.map(({ key, value }) => {
         const name = isScalar(key) ? String(key.value) : undefined;
-        const keyPlace = new Place(this.#source, key as Node, this.line);
-        if (name === undefined) throw keyPlace.fault('a name must be a text');
-        return [name, new Place(this.#source, value as Node | null, keyPlace.line)] as const;
+        const keyValue = new YamlValue(this.#source, key as Node, this.line);
+        if (name === undefined) throw keyValue.fault('a name must be a text');
+        return [name, new YamlValue(this.#source, value as Node | null, keyValue.line)] as const;
       }),
     );
   }
 
   /** Members; each name must be one of `names`. */
-  known(what: string, names: readonly string[]): ReadonlyMap<string, Place> {
+  known(what: string, names: readonly string[]): ReadonlyMap<string, YamlValue> {
     const members = this.members(what);
-    for (const [name, place] of members) if (!names.includes(name)) throw place.unknown(what, name, names);
+    for (const [name, yaml] of members) if (!names.includes(name)) throw yaml.unknown(what, name, names);
     return members;
   }
 
@@ -81,9 +81,9 @@ export class Place {
     );
   }
 
-  items(what: string): readonly Place[] {
+  items(what: string): readonly YamlValue[] {
     if (!isSeq(this.#node)) throw this.fault(`${what} must be a list`);
-    return this.#node.items.map((item) => new Place(this.#source, item as Node | null, this.line));
+    return this.#node.items.map((item) => new YamlValue(this.#source, item as Node | null, this.line));
   }
 
   /** Reads a text, or a number as it is written. */
@@ -138,7 +138,7 @@ export class Place {
         .map((item) => item.inline())
         .join(', ')}]`;
     if (isMap(node)) {
-      return `{ ${[...this.members('it')].map(([name, place]) => `${name}: ${place.inline()}`).join(', ')} }`;
+      return `{ ${[...this.members('it')].map(([name, yaml]) => `${name}: ${yaml.inline()}`).join(', ')} }`;
     }
     return isScalar(node) && node.value !== null ? (node.source ?? String(node.value)) : '';
   }
