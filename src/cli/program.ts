@@ -130,7 +130,7 @@ ${EXIT_CODES}`,
   command(genesis, 'create', 'create a network folder with known accounts')
     .addOption(generationOption())
     .requiredOption('--name <name>', 'name of the network')
-    .requiredOption('--out <dir>', 'folder to write; must not exist or be empty')
+    .requiredOption('--out <dir>', 'folder to write; it must be new or empty')
     .option('--delegates <count>', 'delegates of the genesis block, all of them active', integerFrom(1, 101), 101)
     .option('--block-time <seconds>', 'length of a slot', integerFrom(2, 3600), 10)
     .option(

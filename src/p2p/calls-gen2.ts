@@ -29,8 +29,7 @@ export function call(procedure: string, data?: object): Outgoing {
   return { event: CALL, data: data === undefined ? packet : { ...packet, data }, call: true };
 }
 
-// ---- requests of ours
-// --------------------------------------------------------------------------------------------------
+// ---- requests of ours ---------------------------------------------------------------------------------------------
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
   // Each branch of `converse` returns the answer type of its own kind of request. TypeScript cannot infer this from the

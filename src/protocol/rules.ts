@@ -35,9 +35,8 @@ export interface Rules {
    * id and fee.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
-   * timestamp of the tip. A field is undefined if lisk-sdk does not pass the field to its check. If the height is
-   * undefined,
-   *   all types that are limited to a range of heights are refused
+   *   timestamp of the tip. A field is undefined if lisk-sdk does not pass the field to its check. If the height is
+   *   undefined, all types that are limited to a range of heights are refused
    */
   validateTransaction(
     transaction: Transaction,

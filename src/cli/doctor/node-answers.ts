@@ -1,4 +1,4 @@
-/** Reads the answers of a running node that the checks need. */
+/** Requests from a running node the answers that the checks need. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeAsker } from '../ask-node.ts';

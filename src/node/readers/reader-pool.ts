@@ -231,7 +231,8 @@ export function createReaderPool({
     isReady && !isReplaced && readers.size < 2 * processes;
 
   /**
-   * Starts a new reader beside a living reader. The living reader continues to answer until the new reader is ready.
+   * Starts a replacement while the old reader still runs. The old reader continues to answer until the new reader is
+   * ready.
    */
   const replaceLiving = (reader: Reader, code: string, message: string, fields: LogFields = {}): void => {
     reader.isReplaced = true;

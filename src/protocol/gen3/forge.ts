@@ -36,8 +36,8 @@ export function forgeBlock(
 
 /**
  * The larger of the last signed header's height and the previous height that it names. A header from another chain may
- * name a previous height above its own height. A new header that names less than the result would contradict the last
- * header.
+ * name a previous height above its own height. The last header contradicts a new header whose previous height is below
+ * the result.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);
