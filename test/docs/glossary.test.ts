@@ -59,6 +59,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['BFT state', /\bBftLedger\b|\bBFT ledger\b|\bgen3\/ledger\b/],
   ['shared counters', /\b(?:Limit|Connection)Ledger\b|\b(?:limit|connection)-ledger\b/],
   ['consensus', /\b[Cc]onsent\b|\bconsentPercent\b/],
+  ['yield', /\bturns? of the event loop\b/],
 ];
 
 const TEXTS = textsOf(['src', 'docs', 'test', 'README.md']);

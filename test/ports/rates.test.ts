@@ -110,7 +110,7 @@ function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
     }
     const count = (piled.get(stall) ?? 0) + 1;
     piled.set(stall, count);
-    if (count <= sending.burst + (sending.piledMax ?? Infinity)) arrivals.push(stall + STALL_MS);
+    if (count <= sending.burst + (sending.outstandingMax ?? Infinity)) arrivals.push(stall + STALL_MS);
   }
   return arrivals.sort((a, b) => a - b);
 }

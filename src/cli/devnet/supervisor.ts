@@ -113,8 +113,8 @@ async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<
   while (!stop.aborted) {
     if (!isStarted || untilHeight !== undefined) await refuseEnds(nodes);
     else await superviseAll(nodes, run.screen);
-    const looked = Promise.all(rowsOf(nodes, { isStarted, firstRound }));
-    const rows: readonly NodeRow[] | undefined = await Promise.race([looked, stopped]);
+    const read = Promise.all(rowsOf(nodes, { isStarted, firstRound }));
+    const rows: readonly NodeRow[] | undefined = await Promise.race([read, stopped]);
     if (rows === undefined) return undefined;
     run.screen.show(rows);
     const heights: readonly number[] = rows.flatMap(({ state }) => (state === undefined ? [] : [state.height]));

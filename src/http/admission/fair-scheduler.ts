@@ -94,7 +94,7 @@ export class FairScheduler {
     }
     const charge = this.#share.begin();
     work();
-    // The time of work that is deferred to the end of this turn of the event loop counts, too.
+    // The time of work that is deferred to the end of this iteration of the event loop counts, too.
     await settled();
     charge();
   }
