@@ -92,7 +92,10 @@ function readMap(url: string): SourceMap | undefined {
  * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
  *   are differences in base 64
  */
-export function originalPosition(mappings: string, { line, column }: SourcePosition): (SourcePosition & { source: number }) | undefined {
+export function originalPosition(
+  mappings: string,
+  { line, column }: SourcePosition,
+): (SourcePosition & { source: number }) | undefined {
   let row = 1;
   let found: (SourcePosition & { source: number }) | undefined;
   // Column in the compiled line; index of the source; line and column in the source. Lines, columns and source indexes

@@ -56,9 +56,7 @@ export function openApiDocs(directory: string): ApiDocs | undefined {
   const file = join(directory, 'index.html');
   if (!existsSync(file)) return undefined;
   const assets = join(directory, 'assets');
-  const names = new Map(
-    readdirSync(assets).map((name) => [`/assets/api-docs/${name.slice(0, -PACKED.length)}`, name]),
-  );
+  const names = new Map(readdirSync(assets).map((name) => [`/assets/api-docs/${name.slice(0, -PACKED.length)}`, name]));
   /** Files are read on demand, because they take two megabytes, packed and unpacked, and most nodes never need them. */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {

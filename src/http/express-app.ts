@@ -166,7 +166,8 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       sendBytes(response, 200, answer.body, PLAIN_JSON);
       // The cache does not store the header that names ignored parameters. Therefore it does not store answers with
       // ignored parameters.
-      if (answer.etag !== undefined && ignored.length === 0) parts.responseCache.store(request.originalUrl, answer.body);
+      if (answer.etag !== undefined && ignored.length === 0)
+        parts.responseCache.store(request.originalUrl, answer.body);
     }
   };
 }

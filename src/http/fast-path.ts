@@ -51,7 +51,11 @@ export interface FastPathParts {
   readonly responseCache: ResponseCache;
 }
 
-export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, responseCache }: FastPathParts): FastPath {
+export function createFastPath(
+  api: NodeApi,
+  options: HttpOptions,
+  { dialect, responseCache }: FastPathParts,
+): FastPath {
   const { origin } = options.cors;
   // Some options make the answer depend on more than the target and the address of the request. With such options, all
   // requests take the slow path.

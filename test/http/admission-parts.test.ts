@@ -107,10 +107,7 @@ test('rare refusals block no address', (t) => {
 test('the number of new connections of an address in a window is limited', (t) => {
   const clock = new ManualClock();
   const records = new AddressRecords(clock, 2);
-  t.deepEqual(
-    [records.arrive('a'), records.arrive('a'), records.arrive('a')],
-    [undefined, undefined, 'arrivals'],
-  );
+  t.deepEqual([records.arrive('a'), records.arrive('a'), records.arrive('a')], [undefined, undefined, 'arrivals']);
   clock.pass(WINDOW_MS);
   t.is(records.arrive('a'), undefined);
 });

@@ -123,7 +123,12 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
         const [from, address, amount, data] = ['from', 'address', 'amount', 'data'].map((name) =>
           textOf(parameters, name),
         );
-        return devnetAccounts.send({ from: from ?? '', address: address ?? '', amount: amount ?? '', data: data ?? '' });
+        return devnetAccounts.send({
+          from: from ?? '',
+          address: address ?? '',
+          amount: amount ?? '',
+          data: data ?? '',
+        });
       },
     ],
     ['accounts', () => Promise.resolve({ accounts: devnetAccounts.payers() })],

@@ -97,7 +97,11 @@ export const GROUP_SHAPE: Schema = shape.objectOf({
 function standingView(entry: DelegateEntry, dialect: HttpDialect): View {
   const { vote, voteWeight, rank, approval, productivity } = figuresOf(entry);
   if (dialect.generation === 2)
-    return extendedMembers(dialect, { ...nameAndBlocks(entry, { vote }), rank, productivity, approval }, { voteWeight });
+    return extendedMembers(
+      dialect,
+      { ...nameAndBlocks(entry, { vote }), rank, productivity, approval },
+      { voteWeight },
+    );
   return extendedMembers(dialect, { ...nameAndBlocks(entry, { voteWeight }), productivity, approval }, { vote, rank });
 }
 

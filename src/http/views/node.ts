@@ -48,7 +48,15 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
   const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
   const alone = status.isAlone === true ? { isAlone: true } : {};
   const readers = status.readers === undefined ? {} : { readers: readersView(status.readers) };
-  return extendedMembers(dialect, own, { ...other, ...progress, ...clock, ...clocks, ...branches, ...alone, ...readers });
+  return extendedMembers(dialect, own, {
+    ...other,
+    ...progress,
+    ...clock,
+    ...clocks,
+    ...branches,
+    ...alone,
+    ...readers,
+  });
 }
 
 function readersView({ wanted, restarts, each }: ReadersStatus): View {

@@ -78,7 +78,9 @@ export function createBlockRules(
 
   function hasWrongSlot(block: Block, context: BlockContext | undefined): boolean {
     const parent = block.height > 1 ? context?.state.header(block.height - 1) : undefined;
-    return context !== undefined && parent !== undefined && slotFault(block, parent, context.nowS, params) !== undefined;
+    return (
+      context !== undefined && parent !== undefined && slotFault(block, parent, context.nowS, params) !== undefined
+    );
   }
 
   function* faultsOf(block: Block, verify: SignatureOracle): Iterable<Fault> {

@@ -34,7 +34,10 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
       ...asked,
     },
     // Few submissions, and after the queries, because the ones that both nodes accept fill their pools.
-    { ...target(named('submissions'), lab.real, lab.extended, false, (below) => submissions.next(below)), weight: 0.15 },
+    {
+      ...target(named('submissions'), lab.real, lab.extended, false, (below) => submissions.next(below)),
+      weight: 0.15,
+    },
   ];
 }
 

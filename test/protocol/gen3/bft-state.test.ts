@@ -1,6 +1,12 @@
 import test from 'ava';
 import { addHeader, bftLimits, emptyBftState } from '../../../src/protocol/gen3/bft.ts';
-import { decodeBftState, encodeBftState, finalityOf, loadBftState, saveBftState } from '../../../src/protocol/gen3/bft-state.ts';
+import {
+  decodeBftState,
+  encodeBftState,
+  finalityOf,
+  loadBftState,
+  saveBftState,
+} from '../../../src/protocol/gen3/bft-state.ts';
 import { headerWith, keyNumber } from '../../support/fixtures.ts';
 import { MemoryState } from '../../support/memory-state.ts';
 

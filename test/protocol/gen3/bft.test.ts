@@ -124,7 +124,8 @@ test('a header that names its own height or a greater one does not vote', (t) =>
 test('votes start at the height where the delegate became active', (t) => {
   const limits = bftLimits(4);
   let bftState = emptyBftState(0);
-  for (let height = 1; height <= 4; height += 1) bftState = addHeader(bftState, header(height, height, 0, 0), 1, limits);
+  for (let height = 1; height <= 4; height += 1)
+    bftState = addHeader(bftState, header(height, height, 0, 0), 1, limits);
   const before = votesOf(bftState.prevotes, bftState);
   bftState = addHeader(bftState, header(5, 5, 0, 0), 4, limits);
   t.deepEqual(votesOf(bftState.prevotes, bftState), { ...before, 4: 2, 5: 1 });
