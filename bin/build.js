@@ -23,7 +23,7 @@ import { bundleDashboard } from './bundle.js';
 import { compileSources } from './compile.js';
 import { writeDeclarations } from './declarations.js';
 import { areProgramsThere, bundlePrograms } from './programs.js';
-import { bundleReference } from './reference.js';
+import { bundleApiDocs } from './api-docs.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
@@ -44,13 +44,13 @@ const SETTINGS = [
   'bin/compile.js',
   'bin/declarations.js',
   'bin/programs.js',
-  'bin/reference.js',
+  'bin/api-docs.js',
 ];
 /** The sources of the page for browsers. The page is bundled, and not compiled for Node. */
 const PAGE = path.join(ROOT, 'src', 'dashboard', 'page');
 const BUNDLE = path.join(DIST, 'src', 'dashboard', 'bundle');
-/** The interactive reference of the HTTP interface. */
-const REFERENCE = path.join(DIST, 'src', 'dashboard', 'reference');
+/** The interactive documentation of the HTTP interface. */
+const API_DOCS = path.join(DIST, 'src', 'dashboard', 'api-docs');
 /** Folder of the product's programs, which `bin/bloomery.js` runs. The programs are bundled. */
 const PROGRAMS = path.join(DIST, 'src', 'bundle');
 
@@ -85,10 +85,10 @@ async function build() {
     });
     removeOrphans();
     // The library is compressed on other threads meanwhile.
-    const reference = bundleReference(PAGE, REFERENCE);
+    const apiDocs = bundleApiDocs(PAGE, API_DOCS);
     const page = await bundleDashboard(PAGE, BUNDLE);
     const programs = await bundlePrograms({ root: ROOT, target: PROGRAMS });
-    writeBundled([...page, ...(await reference), ...programs]);
+    writeBundled([...page, ...(await apiDocs), ...programs]);
     await writeDeclarations({ root: ROOT, target: path.join(DIST, 'src') });
     writeRecord({ version: packageVersion(), time: `${new Date().toISOString().slice(0, 19)}Z`, commit: commit() });
     writeFileSync(STAMP, wanted);
@@ -111,7 +111,7 @@ function outputIsThere() {
   return (
     isCompiled &&
     [RECORD, BUNDLED, BUNDLE].every((file) => existsSync(file)) &&
-    existsSync(REFERENCE) &&
+    existsSync(API_DOCS) &&
     areProgramsThere(PROGRAMS)
   );
 }

@@ -1,5 +1,6 @@
 /**
- * Asks the HTTP interface of a node. The errors distinguish a wrong address, a node that does not answer, and a
+ * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. `node-client.ts` and
+ * `chain-query/chain-source.ts` use this file. The errors distinguish a wrong address, a node that does not answer, and a
  * refused request.
  */
 

@@ -11,7 +11,7 @@ export interface KnownValues {
 }
 
 /** A position in the command line: `/devnet/accounts`, or empty for the program itself. */
-interface Place {
+interface CommandPosition {
   readonly path: string;
   readonly commands: readonly Entry[];
   readonly options: readonly Entry[];
@@ -29,16 +29,16 @@ interface Entry {
  * file names.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
-  const places = placesOf(program, '', known);
-  if (shell === 'bash') return bashScript(places);
-  return shell === 'zsh' ? zshScript(places) : fishScript(places);
+  const positions = positionsOf(program, '', known);
+  if (shell === 'bash') return bashScript(positions);
+  return shell === 'zsh' ? zshScript(positions) : fishScript(positions);
 }
 
-function placesOf(command: Command, path: string, known: KnownValues): readonly Place[] {
+function positionsOf(command: Command, path: string, known: KnownValues): readonly CommandPosition[] {
   const help = command.createHelp();
   const entry = (name: string, description: string): Entry => ({ name, description: description.replace(/\s+/g, ' ') });
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
-  const place = {
+  const position = {
     path,
     commands: [
       ...command.commands.map((each) => entry(each.name(), each.description())),
@@ -50,29 +50,29 @@ function placesOf(command: Command, path: string, known: KnownValues): readonly 
       return [{ ...entry(long, description), ...(values.length === 0 ? {} : { values }) }];
     }),
   };
-  return [place, ...command.commands.flatMap((each) => placesOf(each, `${path}/${each.name()}`, known))];
+  return [position, ...command.commands.flatMap((each) => positionsOf(each, `${path}/${each.name()}`, known))];
 }
 
 /** Options with values, each with its command. */
 function valued(
-  places: readonly Place[],
+  positions: readonly CommandPosition[],
 ): readonly { readonly path: string; readonly name: string; readonly values: readonly string[] }[] {
-  return places.flatMap(({ path, options }) =>
+  return positions.flatMap(({ path, options }) =>
     options.flatMap(({ name, values }) => (values === undefined ? [] : [{ path, name, values }])),
   );
 }
 
 /** Alternatives of a `case` statement that lead to a subcommand. */
-function deeper(places: readonly Place[]): string {
-  return places.flatMap(({ path }) => (path === '' ? [] : [path])).join('|');
+function deeper(positions: readonly CommandPosition[]): string {
+  return positions.flatMap(({ path }) => (path === '' ? [] : [path])).join('|');
 }
 
-function bashScript(places: readonly Place[]): string {
-  const cases = places.map(({ path, commands, options }) => {
+function bashScript(positions: readonly CommandPosition[]): string {
+  const cases = positions.map(({ path, commands, options }) => {
     const words = [...commands, ...options].map(({ name }) => name).join(' ');
     return `    '${path}') COMPREPLY=($(compgen -W '${words}' -- "$current")) ;;`;
   });
-  const values = valued(places).map(
+  const values = valued(positions).map(
     ({ path, name, values: words }) =>
       `    '${path} ${name}') COMPREPLY=($(compgen -W '${words.join(' ')}' -- "$current")); return ;;`,
   );
@@ -80,7 +80,7 @@ function bashScript(places: readonly Place[]): string {
 _bloomery() {
   local current="\${COMP_WORDS[COMP_CWORD]}" place='' word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$place/$word" in ${deeper(places)}) place="$place/$word" ;; esac
+    case "$place/$word" in ${deeper(positions)}) place="$place/$word" ;; esac
   done
   case "$place \${COMP_WORDS[COMP_CWORD-1]}" in
 ${values.join('\n')}
@@ -93,14 +93,14 @@ complete -o bashdefault -o default -F _bloomery bloomery
 `;
 }
 
-function zshScript(places: readonly Place[]): string {
+function zshScript(positions: readonly CommandPosition[]): string {
   const quoted = ({ name, description }: Entry): string =>
     `'${name.replaceAll(':', '\\:')}:${description.replaceAll("'", "'\\''")}'`;
-  const cases = places.map(({ path, commands, options }) => {
+  const cases = positions.map(({ path, commands, options }) => {
     const list = (name: string, entries: readonly Entry[]): string => `${name}=(${entries.map(quoted).join(' ')})`;
     return `    '${path}') ${list('commands', commands)}; ${list('options', options)} ;;`;
   });
-  const values = valued(places).map(
+  const values = valued(positions).map(
     ({ path, name, values: words }) => `    '${path} ${name}') _values value ${words.join(' ')}; return ;;`,
   );
   return `#compdef bloomery
@@ -109,7 +109,7 @@ _bloomery() {
   local place='' word
   local -a commands options
   for word in \${words[2,CURRENT-1]}; do
-    case "$place/$word" in ${deeper(places)}) place="$place/$word" ;; esac
+    case "$place/$word" in ${deeper(positions)}) place="$place/$word" ;; esac
   done
   case "$place \${words[CURRENT-1]}" in
 ${values.join('\n')}
@@ -126,9 +126,9 @@ compdef _bloomery bloomery
 `;
 }
 
-function fishScript(places: readonly Place[]): string {
+function fishScript(positions: readonly CommandPosition[]): string {
   const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  const lines = places.flatMap(({ path, commands, options }) => [
+  const lines = positions.flatMap(({ path, commands, options }) => [
     ...commands.map(
       ({ name, description }) =>
         `complete -c bloomery -n '__bloomery_at "${path}"' -f -a ${name} -d ${quoted(description)}`,
@@ -139,7 +139,7 @@ function fishScript(places: readonly Place[]): string {
         (values === undefined ? '' : ` -r -a ${quoted(values.join(' '))}`),
     ),
   ]);
-  const known = places.flatMap(({ path }) => (path === '' ? [] : [path])).join(' ');
+  const known = positions.flatMap(({ path }) => (path === '' ? [] : [path])).join(' ');
   return `# fish completion of bloomery: bloomery completion fish | source
 function __bloomery_at
   set -l place ''

@@ -10,7 +10,7 @@ import { accountShape, delegateShape } from '../http/views/account.ts';
 import { blockShape } from '../http/views/block.ts';
 import { ADDRESS, COUNT, FLAG, HEX, listOf, objectOf, PUBLIC_KEY, TEXT } from '../http/views/shapes.ts';
 import { confirmedShape, pooledShape } from '../http/views/transaction.ts';
-import { POOL_STATES } from './explore/pool-states.ts';
+import { POOL_STATES } from './chain-query/pool-states.ts';
 import { DEVNET_SCHEMAS } from './schemas/devnet-schemas.ts';
 import { OPERATOR_SCHEMAS, statusSchema } from './schemas/operator-schemas.ts';
 import { WALLET_SCHEMAS } from './schemas/wallet-schemas.ts';

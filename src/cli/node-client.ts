@@ -1,4 +1,4 @@
-/** The queries of commands to a node's HTTP interface. */
+/** The typed queries that commands of operators and devnets send to a running node, by `ask-node.ts`. */
 
 import type { Diagnostic, PeerVerdict } from '../ports/node-api.ts';
 import { FULL_STATUS, NODE_IDENTITY } from './answer-shapes.ts';

@@ -32,10 +32,11 @@ import {
   refuseEmptyPlaces,
 } from './command.ts';
 import { addDevnetCommands } from './devnet-program.ts';
-import { addExploreCommands } from './explore-program.ts';
+import { addChainQueryCommands } from './chain-query-program.ts';
 import { addForgingCommands } from './forging-program.ts';
 import { addInitCommand } from './init-program.ts';
-import { addOperatorCommands } from './operator-program.ts';
+import { addCopyCommands } from './copy-program.ts';
+import { addDiagnosisCommands } from './diagnosis-program.ts';
 import { printJson, printLine, printText } from './output.ts';
 import { addSinkCommands } from './sink-program.ts';
 import { addWalletCommands } from './wallet/program.ts';
@@ -118,9 +119,10 @@ ${EXIT_CODES}`,
     .addHelpText('after', `\nA wrong configuration gives the same error as bloomery start.\n${EXIT_CODES}`)
     .action(async (options: ConfigShowFlags) => (await import('./commands/config-show.ts')).configShow(options));
 
-  addExploreCommands(program);
+  addChainQueryCommands(program);
   addChainCommands(program);
-  addOperatorCommands(program);
+  addDiagnosisCommands(program);
+  addCopyCommands(program);
   addSinkCommands(program);
 
   const genesis = command(program, 'genesis', 'create networks');
@@ -128,7 +130,7 @@ ${EXIT_CODES}`,
   command(genesis, 'create', 'create a network folder with known accounts')
     .addOption(generationOption())
     .requiredOption('--name <name>', 'name of the network')
-    .requiredOption('--out <dir>', 'folder to write; must not exist or be empty')
+    .requiredOption('--out <dir>', 'folder to write; it must be new or empty')
     .option('--delegates <count>', 'delegates of the genesis block, all of them active', integerFrom(1, 101), 101)
     .option('--block-time <seconds>', 'length of a slot', integerFrom(2, 3600), 10)
     .option(

@@ -13,13 +13,13 @@ import { packageDirectory } from '../config/package.ts';
 import { LruMap } from '../primitives/bounded.ts';
 
 /** Line and column of a position, counted from 1, as in traces. */
-interface Place {
+interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
 
 /** Maximum number of cached lines of traces. The same fault always leaves the same trace. */
-const PLACES_MAX = 1000;
+const TRACE_LINES_MAX = 1000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const CONTINUES = 0b100000;
 
@@ -28,7 +28,7 @@ const CONTINUES = 0b100000;
  * it.
  */
 export function nameSourcesInTraces(): void {
-  const known = new LruMap<string, string>(PLACES_MAX);
+  const known = new LruMap<string, string>(TRACE_LINES_MAX);
   Error.prepareStackTrace = (error, sites) => {
     const lines = sites.map((site) => `\n    at ${String(site)}`);
     if (isReadInConstructor(error, sites)) return `${String(error)}${lines.join('')}`;
@@ -67,11 +67,11 @@ function withSource(line: string, known: LruMap<string, string>, maps: Maps): st
   });
 }
 
-function sourceOf(url: string, place: Place, maps: Maps): string | undefined {
+function sourceOf(url: string, position: SourcePosition, maps: Maps): string | undefined {
   const map = maps.has(url) ? maps.get(url) : readMap(url);
   maps.set(url, map);
   if (map === undefined) return undefined;
-  const found = originalPlace(map.mappings, place);
+  const found = originalPosition(map.mappings, position);
   const source = found === undefined ? undefined : map.sources[found.source];
   if (found === undefined || source === undefined) return undefined;
   return `${relative(packageDirectory(), fileURLToPath(new URL(source, url)))}:${found.line}:${found.column}`;
@@ -92,9 +92,12 @@ function readMap(url: string): SourceMap | undefined {
  * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
  *   are differences in base 64
  */
-export function originalPlace(mappings: string, { line, column }: Place): (Place & { source: number }) | undefined {
+export function originalPosition(
+  mappings: string,
+  { line, column }: SourcePosition,
+): (SourcePosition & { source: number }) | undefined {
   let row = 1;
-  let found: (Place & { source: number }) | undefined;
+  let found: (SourcePosition & { source: number }) | undefined;
   // Column in the compiled line; index of the source; line and column in the source. Lines, columns and source indexes
   // in a source map count from 0.
   const state = [0, 0, 0, 0];

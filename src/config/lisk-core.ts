@@ -33,7 +33,7 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
 
-/** Maximum depth of nested arrays and objects. Real files have a depth of six. */
+/** Maximum depth of nested arrays and objects. Real files nest at most six levels. */
 const DEPTH_MAX = 64;
 
 /** Defaults of Lisk Core (`docs/guides/public-networks.md`). */

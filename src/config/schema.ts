@@ -206,6 +206,7 @@ export const OPTIONS = {
   },
   pool: {
     transactionsPerQueueMax: integer('Maximum number of transactions in each queue of the pool.', 1000, 100, 5000),
+    // The name is from Lisk Core. The node does not broadcast at this interval, but verifies waiting transactions again.
     broadcastIntervalMs: integer(
       'Time between two checks of the transactions that wait in the pool. The node checks new transactions on arrival.',
       5000,

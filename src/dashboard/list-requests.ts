@@ -3,8 +3,8 @@
 import { BEDDOWS_PER_LSK } from './format.ts';
 import type { Filters } from './hash-route.ts';
 
-/** Kinds of transactions by their type number in generation 2. Generation 3 numbers the same kinds from 8. */
-export const KINDS = [0, 1, 2, 3, 4] as const;
+/** Type numbers of transactions in generation 2. Generation 3 numbers the same types from 8. */
+export const TRANSACTION_TYPES = [0, 1, 2, 3, 4] as const;
 const SECOND_TYPES_FROM = 8;
 
 /** An order of a list: the value of the parameter `sort`, and the label on the page. */
@@ -79,7 +79,7 @@ export interface PageOfList {
 export function transactionsRequest(filters: Filters, page: PageOfList, hasSecondTypes: boolean): ListRequest {
   const query = queryFor(page, orderOf(filters, TRANSACTION_ORDERS));
   const { kind, from, to, min, max, text } = filters;
-  if (KINDS.some((known) => String(known) === kind))
+  if (TRANSACTION_TYPES.some((known) => String(known) === kind))
     query.set('type', String(Number(kind) + (hasSecondTypes ? SECOND_TYPES_FROM : 0)));
   for (const [field, name, value] of [
     ['from', 'senderId', from],

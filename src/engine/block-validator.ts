@@ -4,7 +4,7 @@
  */
 
 import type { Verifier } from '../ports/verifier.ts';
-import type { BlockPlace, Rules } from '../protocol/rules.ts';
+import type { BlockContext, Rules } from '../protocol/rules.ts';
 import type { StateReader } from '../protocol/state.ts';
 import type { Block, SignatureOracle } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
@@ -53,13 +53,13 @@ export class BlockValidator {
    * Checks everything about a block that does not depend on its place in a chain. The validation is quick if the
    * signatures of the block were checked in advance.
    *
-   * @param place as in `Rules.validateBlock`
+   * @param context as in `Rules.validateBlock`
    * @throws BranchRejected
    */
-  validate(block: Block, place?: BlockPlace): void {
+  validate(block: Block, context?: BlockContext): void {
     if (this.#validated.has(block)) return;
     try {
-      this.#dependencies.rules.validateBlock(block, this.verify, place);
+      this.#dependencies.rules.validateBlock(block, this.verify, context);
     } catch (error) {
       throw error instanceof BlockRejected ? new BranchRejected(block, error) : error;
     }

@@ -29,7 +29,7 @@ import { AcceptedTransactions } from './pool/accepted-transactions.ts';
 import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
-import { createServer } from './serve.ts';
+import { createRequestAnswerer } from './answer-requests.ts';
 import { SlotHistory } from './slot-history.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 import { TipAnnouncer } from './tip-announcer.ts';
@@ -377,7 +377,7 @@ export class Engine {
   }
 
   #server(): PeerHandlers['answer'] {
-    return createServer({
+    return createRequestAnswerer({
       store: this.#dependencies.store,
       rules: this.chain.rules,
       pool: this.pool,

@@ -8,7 +8,7 @@ import type { ChainParams } from '../protocol/params.ts';
 import type { ChainReader } from '../ports/store.ts';
 import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport.ts';
 import type { Witnesses } from './forge/tip-check.ts';
-import { consentPercent, speaks } from './peers/consent.ts';
+import { consensusPercent, speaks } from './peers/consensus.ts';
 
 export interface NetworkViewDependencies {
   /** The store must contain at least the genesis block. */
@@ -61,11 +61,11 @@ export class NetworkView {
   }
 
   /**
-   * Returns the reason, as a sentence, why consent is too low to forge; undefined if consent is high enough.
+   * Returns the reason, as a sentence, why the consensus is too low to forge; undefined if the consensus is high enough.
    *
-   * An attacker may dial us from many ports and claim another tip. Consent is therefore high enough if it reaches
+   * An attacker may dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
    * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts the peers
-   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. Consent is also high
+   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is also high
    * enough if it reaches `percentMin` among all peers.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
@@ -129,6 +129,6 @@ export class NetworkView {
     const { store, params } = this.#dependencies;
     const { id = '', height = 0 } = store.tip() ?? {};
     const infos = connections.map(({ info }) => info);
-    return consentPercent(infos, { id, height, broadhash: this.broadhash() }, params.nethash);
+    return consensusPercent(infos, { id, height, broadhash: this.broadhash() }, params.nethash);
   }
 }

@@ -17,7 +17,7 @@ export interface Answered {
 }
 
 /**
- * Creates a function that answers `GET` requests like a running node with all options enabled, in the joined dialect.
+ * Creates a function that answers `GET` requests like a running node with all options enabled, in the extended dialect.
  * `createAnswers` has no access control, because the caller already has the files.
  *
  * @returns a function of the target without its prefix, for example `/blocks?limit=1`

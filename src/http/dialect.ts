@@ -8,21 +8,21 @@ export interface HttpDialect {
   readonly generation: Generation;
   /**
    * True: the interface behaves like a real node of that generation. The interface sends and accepts no members,
-   * parameters, sort names or peer states that a real node does not have. False: the interface joins the names of both
-   * generations and those of this node.
+   * parameters, sort names or peer states that a real node does not have. False: the interface uses the extended
+   * dialect, which also has the names of the other generation and those of this node.
    */
   readonly strict: boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the members that a node of the generation sends, and then the members of the joined dialect. */
-export function joined(dialect: HttpDialect, own: Members, added: Members): Members {
+/** Returns the members that a node of the generation sends, and then the members of the extended dialect. */
+export function extendedMembers(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };
 }
 
-/** Returns the schema of the members that `joined` returns. @param optional members that may be absent */
-export function joinedShape(
+/** Returns the schema of the members that `extendedMembers` returns. @param optional members that may be absent */
+export function extendedShape(
   dialect: HttpDialect,
   own: Readonly<Record<string, Schema>>,
   added: Readonly<Record<string, Schema>>,
@@ -31,7 +31,7 @@ export function joinedShape(
   return objectOf(dialect.strict ? own : { ...own, ...added }, optional);
 }
 
-/** Parameters that exist only in the joined dialect. */
-export function joinedOnly<T>(dialect: HttpDialect, parameters: readonly T[]): readonly T[] {
+/** Parameters that exist only in the extended dialect. */
+export function extendedOnly<T>(dialect: HttpDialect, parameters: readonly T[]): readonly T[] {
   return dialect.strict ? [] : parameters;
 }

@@ -1,6 +1,6 @@
 /**
  * Makes the answer of a route in the envelope, from the checked request to the bytes. This file also finds the block
- * and the ETag of the answer, and whether the same bytes may be sent again. `fast-path.ts` and `pipeline.ts` write the
+ * and the ETag of the answer, and whether the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write the
  * answer to their responses.
  */
 

@@ -3,6 +3,21 @@
  * client with access, that results in a 200. The answers are equal to those of the slow path through the application.
  * Any other request (another method, a body, a refusal, another encoding) takes the slow path, which checks the request
  * again.
+ *
+ * A request looks in two caches before a handler runs:
+ *
+ * ```
+ * fast path -> response cache -> tick cache -> handler of the route
+ *     |                                             |
+ *     | (another method, a body, an encoding)       | (refusal, failure)
+ *     v                                             v
+ * slow path: Express application -> handler of the route
+ * ```
+ *
+ * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds its
+ * answers to the response cache. The tick cache has all other answers, until the present iteration of the event loop
+ * ends. If the client accepts gzip, the fast path answers only from the response cache, and the slow path compresses all
+ * other answers.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -33,48 +48,52 @@ export type FastPath = (
 
 export interface FastPathParts {
   readonly dialect: HttpDialect;
-  readonly cache: ResponseCache;
+  readonly responseCache: ResponseCache;
 }
 
-export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, cache }: FastPathParts): FastPath {
+export function createFastPath(
+  api: NodeApi,
+  options: HttpOptions,
+  { dialect, responseCache }: FastPathParts,
+): FastPath {
   const { origin } = options.cors;
   // Some options make the answer depend on more than the target and the address of the request. With such options, all
   // requests take the slow path.
-  const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;
+  const isEnabled = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
   /**
-   * Answers of this turn of the event loop. Equal requests in one turn get the same answer, until the chain changes
-   * within the turn.
+   * Answers of the present iteration of the event loop. Equal requests in one iteration get the same answer, unless the
+   * chain changes within the iteration.
    */
-  const ofTurn = new Map<string, EnvelopeAnswer>();
+  const tickCache = new Map<string, EnvelopeAnswer>();
 
-  /** @param isPacked true when the body is compressed */
-  const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isPacked = false): void => {
+  /** @param isCompressed true when the body is compressed */
+  const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isCompressed = false): void => {
     const { body } = answer;
-    const ofAnswer = [...rateHeaders(allowance, dialect.strict), ...positionHeaders(answer)];
+    const headers = [...rateHeaders(allowance, dialect.strict), ...positionHeaders(answer)];
     if (body === undefined) {
-      response.writeHead(304, [...fixed, ...ofAnswer]);
+      response.writeHead(304, [...fixed, ...headers]);
       response.end();
       return;
     }
-    const encoding = isPacked ? ['Content-Encoding', 'gzip'] : [];
+    const encoding = isCompressed ? ['Content-Encoding', 'gzip'] : [];
     const length = ['Content-Length', String(body.length)];
-    response.writeHead(200, [...fixed, 'Content-Type', 'application/json', ...ofAnswer, ...encoding, ...length]);
+    response.writeHead(200, [...fixed, 'Content-Type', 'application/json', ...headers, ...encoding, ...length]);
     response.end(body);
   };
 
-  const answer = (
+  const answerFromRoute = (
     request: IncomingMessage,
     response: ServerResponse,
     allowance: Allowance,
     takeSlowPath: () => void,
   ): boolean => {
     const { url: target = '', headers } = request;
-    const known = ofTurn.get(target);
-    if (known !== undefined && known.position?.id === api.chain.tip()?.id) {
-      options.observer.count('http_kept_answers_total');
-      send(response, allowance, known);
+    const cached = tickCache.get(target);
+    if (cached !== undefined && cached.position?.id === api.chain.tip()?.id) {
+      options.observer.count('http_cache_hits_total');
+      send(response, allowance, cached);
       return true;
     }
     const end = target.indexOf('?');
@@ -88,19 +107,19 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
       send(response, allowance, unchanged);
       return true;
     }
-    const finish = (made: EnvelopeAnswer): void => {
+    const finish = (result: EnvelopeAnswer): void => {
       if (route.isOfChain !== true) {
-        if (ofTurn.size === 0) setImmediate(() => ofTurn.clear());
-        ofTurn.set(target, made);
-      } else if (made.etag !== undefined && made.body !== undefined) cache.keep(target, made.body);
-      send(response, allowance, made);
+        if (tickCache.size === 0) setImmediate(() => tickCache.clear());
+        tickCache.set(target, result);
+      } else if (result.etag !== undefined && result.body !== undefined) responseCache.store(target, result.body);
+      send(response, allowance, result);
       const labels = { route: route.path, method: 'GET', status: '2xx' };
       options.observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
     };
     try {
-      const made = askHandler(api, route, checked, version);
-      if (made instanceof Promise) made.then(finish).catch(() => response.headersSent || takeSlowPath());
-      else finish(made);
+      const result = askHandler(api, route, checked, version);
+      if (result instanceof Promise) result.then(finish).catch(() => response.headersSent || takeSlowPath());
+      else finish(result);
     } catch {
       // The route refused the request, or failed. The slow path gets the same result and sends the error.
       return false;
@@ -109,19 +128,19 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   };
 
   return (request, response, allowance, takeSlowPath) => {
-    if (!isPossible || request.method !== 'GET' || bringsBody(request)) return false;
+    if (!isEnabled || request.method !== 'GET' || bringsBody(request)) return false;
     const { url: target = '' } = request;
     const encoding = request.headers['accept-encoding'];
-    const isPacked = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
+    const acceptsGzip = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
     // The slow path handles other encodings.
-    if (encoding !== undefined && !isPacked && encoding !== 'identity') return false;
-    const kept = cache.find(target);
-    if (kept === undefined) return !isPacked && answer(request, response, allowance, takeSlowPath);
-    options.observer.count('http_kept_answers_total');
+    if (encoding !== undefined && !acceptsGzip && encoding !== 'identity') return false;
+    const cached = responseCache.find(target);
+    if (cached === undefined) return !acceptsGzip && answerFromRoute(request, response, allowance, takeSlowPath);
+    options.observer.count('http_cache_hits_total');
     const version = versionOf(api, true);
     const unchanged = unchangedSince(version, request.headers['if-none-match']);
-    const packed = isPacked && unchanged === undefined ? kept.packed() : undefined;
-    send(response, allowance, unchanged ?? { ...version, body: packed ?? kept.plain }, packed !== undefined);
+    const gzipped = acceptsGzip && unchanged === undefined ? cached.gzipped() : undefined;
+    send(response, allowance, unchanged ?? { ...version, body: gzipped ?? cached.plain }, gzipped !== undefined);
     return true;
   };
 }
@@ -149,7 +168,7 @@ function checkedBy(route: EnvelopeRoute, target: string): CheckedRequest | undef
     if (ignoredIn(route, query).length > 0) return undefined;
     return checkRequest(route, { query, path: {}, body: undefined, contentType: undefined });
   } catch {
-    // The slow path reports the fault.
+    // The slow path reports the wrong parameter.
     return undefined;
   }
 }

@@ -14,7 +14,7 @@ const TIMESTAMP_MAX_S = 0x7fff_ffff;
 const TYPE_MAX = 0xff;
 
 /** Reads filters, and records whether one of them cannot match any item. */
-export class Filters {
+export class FilterReader {
   readonly #request: CheckedRequest;
   #unanswerable = false;
 
@@ -32,24 +32,24 @@ export class Filters {
 
   /** Returns a public key in lower case, because the store has keys in lower case. */
   publicKey(name: string): string | undefined {
-    return this.#only(this.#request.text(name)?.toLowerCase(), (key) => key !== '');
+    return this.#ifPossible(this.#request.text(name)?.toLowerCase(), (key) => key !== '');
   }
 
   id(name: string): string | undefined {
-    return this.#only(this.#request.text(name), isU64Decimal);
+    return this.#ifPossible(this.#request.text(name), isU64Decimal);
   }
 
   height(name: string): number | undefined {
-    return this.#only(this.#request.number(name), (height) => height <= HEIGHT_MAX);
+    return this.#ifPossible(this.#request.number(name), (height) => height <= HEIGHT_MAX);
   }
 
   type(name: string): number | undefined {
-    return this.#only(this.#request.number(name), (type) => type <= TYPE_MAX);
+    return this.#ifPossible(this.#request.number(name), (type) => type <= TYPE_MAX);
   }
 
   /** Returns the lower bound of a time, in whole seconds since the epoch. */
   fromS(name: string): number | undefined {
-    return this.#only(this.#request.number(name), (timeS) => timeS <= TIMESTAMP_MAX_S);
+    return this.#ifPossible(this.#request.number(name), (timeS) => timeS <= TIMESTAMP_MAX_S);
   }
 
   /** Returns the upper bound of a time, in whole seconds since the epoch. */
@@ -60,7 +60,7 @@ export class Filters {
 
   /** Returns the lower bound of an amount, in beddows. */
   fromAmount(name: string): bigint | undefined {
-    return this.#only(this.#amount(name), (amount) => amount <= AMOUNT_MAX);
+    return this.#ifPossible(this.#amount(name), (amount) => amount <= AMOUNT_MAX);
   }
 
   /** Returns the upper bound of an amount, in beddows. */
@@ -74,8 +74,8 @@ export class Filters {
     return value === undefined ? undefined : BigInt(value);
   }
 
-  #only<T>(value: T | undefined, possible: (value: T) => boolean): T | undefined {
-    if (value === undefined || possible(value)) return value;
+  #ifPossible<T>(value: T | undefined, isPossible: (value: T) => boolean): T | undefined {
+    if (value === undefined || isPossible(value)) return value;
     this.#unanswerable = true;
     return undefined;
   }
@@ -83,7 +83,7 @@ export class Filters {
 
 /** Queries the store, unless a filter cannot match any item. */
 export function pageBy<Query extends PageRequest, Answer extends Page<unknown> | Promise<Page<unknown>>>(
-  filters: Filters,
+  filters: FilterReader,
   query: Query,
   ask: (query: Query) => Answer,
 ): Answer | Page<never> {

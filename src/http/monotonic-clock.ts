@@ -1,4 +1,4 @@
-/** A clock that never goes back. A change of the machine's clock neither stops nor resets the limits that use it. */
+/** A clock that never goes back. If the machine's clock is set, limits that use this clock neither stop nor restart. */
 
 import { performance } from 'node:perf_hooks';
 import type { Timer } from '../ports/clock.ts';

@@ -34,15 +34,15 @@ export interface HttpOptions {
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /** If true, the sort names and peer states of the other generation are refused. */
   readonly strictDialect: boolean;
-  /** If true, answers that depend only on the chain are kept and sent again until the chain changes. */
-  readonly keepAnswers: boolean;
+  /** If true, the response cache stores answers that depend only on the chain, until the chain changes. */
+  readonly cacheResponses: boolean;
   readonly events: EventOptions;
   /** If true, metrics are served at `/metrics`. */
   readonly metrics: boolean;
   /** Folder of the page that is served at `/`; absent for none. */
   readonly dashboardDirectory?: string;
-  /** Folder of the interactive reference at `/docs`; without it, `/docs` shows the plain page. */
-  readonly referenceDirectory?: string;
+  /** Folder of the interactive API documentation at `/docs`; without it, `/docs` shows the plain page. */
+  readonly apiDocsDirectory?: string;
   /** Controls of a devnet for the dashboard; absent on every other network. */
   readonly devnet?: DevnetControls;
   readonly observer: Observer;
@@ -133,7 +133,7 @@ export const HTTP_DEFAULTS: HttpOptions = {
   },
   cors: { origin: '*', methods: ['GET', 'POST', 'PUT'] },
   strictDialect: false,
-  keepAnswers: true,
+  cacheResponses: true,
   metrics: true,
   events: { subscribersMax: 2_000, stallMs: 10_000, heartbeatMs: 15_000, lookMs: 1_000 },
   observer: SILENT,

@@ -2,7 +2,7 @@
 
 import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
 import { cursorIn, cursorText } from './cursor.ts';
-import { joinedOnly, type HttpDialect } from './dialect.ts';
+import { extendedOnly, type HttpDialect } from './dialect.ts';
 import { cursorInvalid } from './problems.ts';
 import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
@@ -76,7 +76,7 @@ export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[
 
 /** The parameter `after`: the cursor from which a list continues. Real nodes do not have this parameter. */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
-  return joinedOnly(dialect, [AFTER]);
+  return extendedOnly(dialect, [AFTER]);
 }
 
 const AFTER: Parameter = queryParameter('after', {

@@ -6,7 +6,7 @@ import type { Generation } from '../protocol/params.ts';
 import type { SubmitResult } from '../ports/node-api.ts';
 import type { Fault } from './schema.ts';
 
-/** Thrown to refuse a request; `pipeline.ts` sends it. */
+/** Thrown to refuse a request; `express-app.ts` sends it. */
 export class Problem extends Error {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;

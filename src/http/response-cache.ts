@@ -1,65 +1,65 @@
-/** Keeps answers that depend on the chain alone, as bytes, until the chain changes. */
+/** Caches answers that depend on the chain alone, as bytes, until the chain changes. */
 
 import { gzipSync } from 'node:zlib';
 import type { NodeApi } from '../ports/node-api.ts';
 
-interface KeptAnswer {
+interface CachedResponse {
   readonly plain: Buffer;
   /** The compressed body; undefined for a body that is too short. */
-  packed(): Buffer | undefined;
+  gzipped(): Buffer | undefined;
 }
 
 export interface ResponseCache {
-  /** Keeps the JSON body of a 200. @param target path and query of the request */
-  keep(target: string, body: Buffer): void;
-  /** Returns the answer that was kept for a target since the last change of the chain. */
-  find(target: string): KeptAnswer | undefined;
+  /** Stores the JSON body of a 200. @param target path and query of the request */
+  store(target: string, body: Buffer): void;
+  /** Returns the answer that was stored for a target since the last change of the chain. */
+  find(target: string): CachedResponse | undefined;
 }
 
 /** Larger bodies are seldom requested twice within a block. */
 const BODY_BYTES_MAX = 256 * 1024;
 /**
- * Maximum size in bytes of all kept answers with their compressed forms. This size is enough for thousands of usual
+ * Maximum size in bytes of all cached responses with their compressed forms. This size is enough for thousands of usual
  * pages.
  */
-export const KEPT_BYTES_MAX = 32 * 1024 * 1024;
+export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** Size in bytes of the memory of an entry, without its body and its target. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
 /** This threshold is the same as in the compression of the slow path. */
 const COMPRESSED_FROM_BYTES = 1024;
 
-/** @param isOn false for a cache that keeps nothing */
+/** @param isOn false for a cache that stores nothing */
 export function createResponseCache(api: NodeApi, isOn: boolean): ResponseCache {
   /** Entries in the order of their last use, the least recently used entry first. */
   const answers = new Map<string, Entry>();
-  let keptBytes = 0;
+  let cachedBytes = 0;
   let tipId: string | undefined;
   /** Drops all answers after a change of the chain. */
   const refresh = (): void => {
     const id = api.chain.tip()?.id;
     if (id === tipId) return;
     answers.clear();
-    keptBytes = 0;
+    cachedBytes = 0;
     tipId = id;
   };
   const count = (entry: Entry, bytes: number): void => {
     entry.bytes += bytes;
-    keptBytes += bytes;
+    cachedBytes += bytes;
     for (const [target, { bytes: freed }] of answers) {
-      if (keptBytes <= KEPT_BYTES_MAX) return;
+      if (cachedBytes <= CACHED_BYTES_MAX) return;
       answers.delete(target);
-      keptBytes -= freed;
+      cachedBytes -= freed;
     }
   };
   return {
-    keep(target, body) {
+    store(target, body) {
       if (!isOn || body.length > BODY_BYTES_MAX || target.length > TARGET_CHARACTERS_MAX) return;
       refresh();
       if (answers.has(target)) return;
       const entry: Entry = {
         bytes: 0,
-        answer: keptAnswer(body, (bytes) => answers.get(target) === entry && count(entry, bytes)),
+        answer: cachedResponse(body, (bytes) => answers.get(target) === entry && count(entry, bytes)),
       };
       answers.set(target, entry);
       count(entry, body.length + 2 * target.length + ENTRY_BYTES);
@@ -77,24 +77,24 @@ export function createResponseCache(api: NodeApi, isOn: boolean): ResponseCache 
 
 interface Entry {
   bytes: number;
-  readonly answer: KeptAnswer;
+  readonly answer: CachedResponse;
 }
 
 /**
  * Makes an entry. Its body is compressed when the compressed form is first needed. @param grown called with the size of
  * the compressed body
  */
-function keptAnswer(plain: Buffer, grown: (bytes: number) => void): KeptAnswer {
-  let packed: Buffer | undefined;
+function cachedResponse(plain: Buffer, grown: (bytes: number) => void): CachedResponse {
+  let gzipped: Buffer | undefined;
   return {
     plain,
-    packed: () => {
+    gzipped: () => {
       if (plain.length < COMPRESSED_FROM_BYTES) return undefined;
-      if (packed === undefined) {
-        packed = gzipSync(plain, { level: 9 });
-        grown(packed.length);
+      if (gzipped === undefined) {
+        gzipped = gzipSync(plain, { level: 9 });
+        grown(gzipped.length);
       }
-      return packed;
+      return gzipped;
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Declares routes, and checks requests against the declaration of a route. A declaration is plain data, which the
- * check, the reference pages and the tests use.
+ * check, the documentation pages and the tests use.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -47,7 +47,8 @@ interface Declared {
 export interface EnvelopeRoute extends Declared {
   readonly kind?: 'envelope';
   /**
-   * Present when the answer depends only on the request and the chain, so that it can be kept until the chain changes.
+   * Present when the answer depends only on the request and the chain, so that the response
+   * cache can store it until the chain changes.
    */
   readonly isOfChain?: true;
   /** Shapes of `meta` and `data` in an answer with status 200. */

@@ -2,7 +2,7 @@
  * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so
  * each signature is tried with each member's key. A full group takes up to 210 checks, and copies with junk signatures
  * take more. The time of the checks counts against the verification budget of the client that asks, like the checks of
- * the client's own transactions. Only a few checks run in each turn of the event loop.
+ * the client's own transactions. Only a few checks run in each iteration of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -18,7 +18,7 @@ import type { PublicKey, Signature, SignatureOracle, Transaction } from '../prot
  * of the pool.
  */
 const REMEMBERED_MAX = 1_000;
-/** Checks in one turn of the event loop: 2 ms with the native backend, 40 ms with the portable one. */
+/** Checks in one iteration of the event loop: 2 ms with the native backend, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
 /**
  * Time, in milliseconds, for making and hashing the signed bytes of a check. The node charges this time in addition to

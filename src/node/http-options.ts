@@ -8,7 +8,7 @@ import { messageOf, ProtocolError } from '../primitives/errors.ts';
 
 /** Folder of the dashboard, written by the build. */
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
-const REFERENCE = fileURLToPath(new URL('../dashboard/reference/', import.meta.url));
+const API_DOCS = fileURLToPath(new URL('../dashboard/api-docs/', import.meta.url));
 /**
  * Maximum size of a file in bytes. This maximum is several times the size of a key, or of a certificate with its chain.
  */
@@ -45,7 +45,7 @@ export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer
       ...(keepsConnections ? { keepAliveTimeoutMs: 0 } : {}),
     },
     metrics: http.metrics,
-    ...(http.dashboard ? { dashboardDirectory: DASHBOARD, referenceDirectory: REFERENCE } : {}),
+    ...(http.dashboard ? { dashboardDirectory: DASHBOARD, apiDocsDirectory: API_DOCS } : {}),
     observer: observer.module('http'),
   };
 }

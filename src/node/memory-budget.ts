@@ -15,7 +15,7 @@ import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
 import { BRANCH_BYTES_MAX } from '../engine/sync/sync-from-peer.ts';
 import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
-import { KEPT_BYTES_MAX } from '../http/response-cache.ts';
+import { CACHED_BYTES_MAX } from '../http/response-cache.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
 import { RECORDS_CACHED_MAX } from '../http/events/log-feed.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
@@ -194,9 +194,9 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       reckoning: 'all peers together, and the reserve of each line',
     },
     {
-      name: 'kept HTTP answers',
+      name: 'cached HTTP responses',
       file: 'http/response-cache.ts',
-      bytesMax: KEPT_BYTES_MAX,
+      bytesMax: CACHED_BYTES_MAX,
       reckoning: 'all together, plain and compressed',
     },
     {

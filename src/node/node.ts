@@ -13,7 +13,7 @@ import type { Config, P2pConfig } from '../config/schema.ts';
 import { isOwnAddress } from '../engine/peers/dialler.ts';
 import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
-import { createHttpServer } from '../http/app.ts';
+import { createHttpServer } from '../http/http-server.ts';
 import { MONOTONIC_CLOCK } from '../http/monotonic-clock.ts';
 import { WorkShare } from '../primitives/work-share.ts';
 import { hexOf } from '../primitives/bytes.ts';

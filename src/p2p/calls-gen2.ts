@@ -17,7 +17,7 @@ import {
   readPendingSignatures,
   readTransactions,
   resultOf,
-} from './items.ts';
+} from './call-shapes.ts';
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
@@ -29,8 +29,7 @@ export function call(procedure: string, data?: object): Outgoing {
   return { event: CALL, data: data === undefined ? packet : { ...packet, data }, call: true };
 }
 
-// ---- requests of ours
-// --------------------------------------------------------------------------------------------------
+// ---- requests of ours ---------------------------------------------------------------------------------------------
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
   // Each branch of `converse` returns the answer type of its own kind of request. TypeScript cannot infer this from the
@@ -125,7 +124,7 @@ function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
   if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is not a list' };
   if (entries.length > PEER_LIST_MAX) {
-    return { kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason: `${String(entries.length)} peers in one list` };
+    return { kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason: `${String(entries.length)} peers in one list` };
   }
   const peers: PeerInfo[] = [];
   for (const entry of entries as readonly unknown[]) {

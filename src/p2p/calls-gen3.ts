@@ -17,7 +17,7 @@ import {
   readPendingSignatures,
   readTransactions,
   resultOf,
-} from './items.ts';
+} from './call-shapes.ts';
 import {
   distinctTexts,
   type Fields,
@@ -65,7 +65,7 @@ export function readCall(data: unknown): IncomingCall {
     kind: 'refused',
     name,
     error: { message: 'Received invalid request.' },
-    fault: 'MALFORMED_MESSAGE',
+    offence: 'MALFORMED_MESSAGE',
   };
   switch (name) {
     case 'getNodeInfo':
@@ -168,7 +168,7 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
  * If one bad entry made the whole list invalid, a stranger could get every honest node banned.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
-  const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason });
+  const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason });
   if (!Array.isArray(entries)) return bad('the peer list is not a list');
   if (entries.length > PEER_LIST_MAX) return bad(`${String(entries.length)} peers in one list`);
   const peers: PeerInfo[] = [];

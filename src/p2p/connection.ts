@@ -13,8 +13,8 @@ import {
   type AnswerTo,
   type CloseReason,
   type Connection,
-  PeerFault,
-  type PeerFaultCode,
+  PeerOffence,
+  type PeerOffenceCode,
   type PeerId,
   type PeerInfo,
   type PeerMessage,
@@ -83,7 +83,7 @@ export class PeerConnection implements Connection {
       direction,
       withinBudget: (name) => this.#withinBudget(name),
       believe: (value) => this.#believe(value, true),
-      fault: (fault, detail) => this.#fault(fault, detail),
+      offence: (offence, detail) => this.#offence(offence, detail),
       raised: (name, error) => this.#raised(name, error),
     });
   }
@@ -131,12 +131,12 @@ export class PeerConnection implements Connection {
 
   /** Penalises a peer that sent more frames than its rate limit allows. */
   overused(detail: string): void {
-    this.#fault('MESSAGE_RATE', detail);
+    this.#offence('MESSAGE_RATE', detail);
   }
 
   /** Penalises a peer that sent far too many frames. Its connection has been closed for this reason. */
   flooded(detail: string): void {
-    this.#fault('MESSAGE_FLOOD', detail);
+    this.#offence('MESSAGE_FLOOD', detail);
   }
 
   /**
@@ -179,8 +179,8 @@ export class PeerConnection implements Connection {
       this.#info = verdict.info;
       return undefined;
     }
-    if (verdict.kind === 'tooLarge') this.#fault('INFO_TOO_LARGE', verdict.reason);
-    if (verdict.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', verdict.reason);
+    if (verdict.kind === 'tooLarge') this.#offence('INFO_TOO_LARGE', verdict.reason);
+    if (verdict.kind === 'malformed') this.#offence('MALFORMED_MESSAGE', verdict.reason);
     return verdict.reason;
   }
 
@@ -196,7 +196,7 @@ export class PeerConnection implements Connection {
       throw failed(messageOf(error), error);
     }
     if (verdict.kind === 'answer') return verdict.answer;
-    if (verdict.kind === 'malformed') this.#fault(verdict.fault, verdict.reason);
+    if (verdict.kind === 'malformed') this.#offence(verdict.offence, verdict.reason);
     throw failed(verdict.reason);
   }
 
@@ -247,7 +247,7 @@ export class PeerConnection implements Connection {
     const received = this.#context.dialect.readEvent(event, data);
     if (received.kind === 'ignored' || !this.#withinBudget(received.name)) return;
     try {
-      if (received.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', `${received.name}: ${received.reason}`);
+      if (received.kind === 'malformed') this.#offence('MALFORMED_MESSAGE', `${received.name}: ${received.reason}`);
       else if (received.kind === 'push') this.#believe(received.value, false);
       else if (this.announced) this.#context.handlers.message(this.peerId, received.message);
     } catch (error) {
@@ -262,33 +262,34 @@ export class PeerConnection implements Connection {
       this.#info = verdict.info;
       if (this.announced) this.#context.handlers.updated(this.peerId, verdict.info);
     } else if (answered) throw new ProtocolError('INFO_REFUSED', {}, verdict.reason);
-    else if (verdict.kind === 'tooLarge') this.#fault('INFO_TOO_LARGE', verdict.reason);
-    else if (verdict.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', verdict.reason);
+    else if (verdict.kind === 'tooLarge') this.#offence('INFO_TOO_LARGE', verdict.reason);
+    else if (verdict.kind === 'malformed') this.#offence('MALFORMED_MESSAGE', verdict.reason);
   }
 
   #withinBudget(name: string): boolean {
     const verdict = this.#limits.use(name, this.#context.clock.nowMs());
     if (verdict === 'taken') return true;
     this.#context.observer.count('p2p_dropped_uses_total', 1, { name });
-    if (verdict === 'charged') this.#fault('PROCEDURE_RATE', `${name}: too many uses in ${String(RATE_WINDOW_MS)} ms`);
+    if (verdict === 'penalised')
+      this.#offence('PROCEDURE_RATE', `${name}: too many uses in ${String(RATE_WINDOW_MS)} ms`);
     return false;
   }
 
   /**
-   * Handles an error that a handler threw. The error can be a fault of the peer, an expected refusal, or an internal
+   * Handles an error that a handler threw. The error can be an offence of the peer, an expected refusal, or an internal
    * error. Only internal errors are logged.
    */
   #raised(name: string, error: unknown): void {
-    if (error instanceof PeerFault) this.#fault(error.fault, error.message);
+    if (error instanceof PeerOffence) this.#offence(error.offence, error.message);
     else if (!(error instanceof ProtocolError)) {
       const fields = { peer: this.peerId, name, error };
       this.#context.observer.log('error', 'PEER_HANDLER_FAILED', 'A handler failed', fields);
     }
   }
 
-  #fault(fault: PeerFaultCode, detail: string): void {
-    this.#context.observer.count('p2p_faults_total', 1, { code: fault });
-    this.#context.handlers.fault(this.peerId, fault, detail);
+  #offence(offence: PeerOffenceCode, detail: string): void {
+    this.#context.observer.count('p2p_faults_total', 1, { code: offence });
+    this.#context.handlers.offence(this.peerId, offence, detail);
   }
 }
 

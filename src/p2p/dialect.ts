@@ -9,7 +9,7 @@ import type {
   NodeInfo,
   PeerAddress,
   PeerAnswers,
-  PeerFaultCode,
+  PeerOffenceCode,
   PeerId,
   PeerInfo,
   PeerMessage,
@@ -94,7 +94,7 @@ export type InfoVerdict =
 
 export type AnswerVerdict<A> =
   | { readonly kind: 'answer'; readonly answer: A }
-  | { readonly kind: 'malformed'; readonly fault: PeerFaultCode; readonly reason: string }
+  | { readonly kind: 'malformed'; readonly offence: PeerOffenceCode; readonly reason: string }
   /** The peer cannot or will not answer the request. */
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -122,7 +122,7 @@ export type IncomingCall =
       readonly kind: 'refused';
       readonly name: string;
       readonly error: Failure;
-      readonly fault?: PeerFaultCode;
+      readonly offence?: PeerOffenceCode;
     };
 
 export type IncomingEvent =

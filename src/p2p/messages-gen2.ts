@@ -8,7 +8,7 @@ import { ask, call, openInfoAnswer, packAnswer, packFailure, readCall } from './
 import { CLOSE, type IncomingEvent, type InfoVerdict, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { INFO_MEMBERS, infoOf, isAtLeast, isVersion, STATE } from './info-gen2.ts';
 import { isProtocolCompatible, readQueryInfo } from './info.ts';
-import { ITEMS_MAX, readMemberSignatures } from './items.ts';
+import { ITEMS_MAX, readMemberSignatures } from './call-shapes.ts';
 import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
 
 export interface Gen2DialectOptions {

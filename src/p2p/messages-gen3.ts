@@ -16,7 +16,7 @@ import {
 } from './dialect.ts';
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
 import { isProtocolCompatible, readQueryInfo } from './info.ts';
-import { CALL, ITEMS_MAX, readMemberSignatures, resultOf } from './items.ts';
+import { CALL, ITEMS_MAX, readMemberSignatures, resultOf } from './call-shapes.ts';
 import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
 
 export interface Gen3DialectOptions {

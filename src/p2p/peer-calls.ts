@@ -5,7 +5,7 @@
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import { PeerFault, type PeerFaultCode, type PeerId, type TransportHandlers } from '../ports/transport.ts';
+import { PeerOffence, type PeerOffenceCode, type PeerId, type TransportHandlers } from '../ports/transport.ts';
 import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect.ts';
 import type { Answer } from './link.ts';
 
@@ -33,7 +33,7 @@ export interface AskingPeer {
    * @throws ProtocolError `INFO_REFUSED`
    */
   believe(value: unknown): void;
-  fault(fault: PeerFaultCode, detail: string): void;
+  offence(offence: PeerOffenceCode, detail: string): void;
   /** Called when a handler threw an error. */
   raised(name: string, error: unknown): void;
 }
@@ -66,7 +66,7 @@ export class PeerCalls {
     if (!this.#peer.withinBudget(call.name)) return;
     if (call.kind === 'refused') {
       this.#fail(answer, undefined, call.error);
-      if (call.fault !== undefined) this.#peer.fault(call.fault, `${call.name}: ${call.error.message}`);
+      if (call.offence !== undefined) this.#peer.offence(call.offence, `${call.name}: ${call.error.message}`);
       return;
     }
     if (this.#answering >= ANSWERS_PER_PEER_MAX) {
@@ -123,5 +123,5 @@ export class PeerCalls {
 /** The failure in the form that is sent to the peer, without the details of an internal error. */
 function failureOf(error: unknown): Failure {
   if (error instanceof ProtocolError) return { message: error.message, code: error.code };
-  return { message: error instanceof PeerFault ? error.message : 'Internal error' };
+  return { message: error instanceof PeerOffence ? error.message : 'Internal error' };
 }

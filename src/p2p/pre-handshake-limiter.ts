@@ -10,15 +10,15 @@ import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
 import { RateWindow } from './rate.ts';
 
-export /** The part of a connection that the limiter uses. */
-interface Cuttable {
+/** The part of a connection that the limiter uses. */
+export interface Cuttable {
   destroy(): unknown;
 }
 
 interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
   /** Maximum number of connections that have not finished their handshake. */
-  readonly strangersMax: number;
+  readonly handshakesPendingMax: number;
   /**
    * Maximum number of new connections from one address in ten seconds. Further connections are closed before anything
    * is read.
@@ -54,7 +54,7 @@ interface Greeting {
 export class PreHandshakeLimiter {
   readonly #options: PreHandshakeLimiterOptions;
   /** Sockets without handshake with their IPs, in the order of arrival. */
-  readonly #strangers = new Map<Cuttable, string>();
+  readonly #pending = new Map<Cuttable, string>();
   readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
   /** Limits all handshakes, and the handshakes of addresses that had one recently. */
@@ -71,8 +71,8 @@ export class PreHandshakeLimiter {
     this.#options = options;
   }
 
-  get strangers(): number {
-    return this.#strangers.size;
+  get pending(): number {
+    return this.#pending.size;
   }
 
   /**
@@ -87,9 +87,9 @@ export class PreHandshakeLimiter {
       socket.destroy();
       return false;
     }
-    this.#strangers.set(socket, ip);
-    if (this.#strangers.size > this.#options.strangersMax) this.#makeRoom();
-    return this.#strangers.has(socket);
+    this.#pending.set(socket, ip);
+    if (this.#pending.size > this.#options.handshakesPendingMax) this.#makeRoom();
+    return this.#pending.has(socket);
   }
 
   /** Begins the WebSocket handshake of a connection, now or when the rate allows it. */
@@ -103,7 +103,7 @@ export class PreHandshakeLimiter {
   #greetLater(): void {
     this.#options.clock.after(1_000 / HANDSHAKES_PER_SECOND, () => {
       this.#waiting = this.#waiting.filter(({ socket, ip, isNamed, begin }) => {
-        if (!this.#strangers.has(socket)) return false;
+        if (!this.#pending.has(socket)) return false;
         if (!this.#takeHandshake(ip, isNamed)) return true;
         begin();
         return false;
@@ -124,7 +124,7 @@ export class PreHandshakeLimiter {
 
   /** Forgets a connection that finished its handshake or closed. */
   leave(socket: Cuttable): void {
-    this.#strangers.delete(socket);
+    this.#pending.delete(socket);
   }
 
   /**
@@ -133,11 +133,11 @@ export class PreHandshakeLimiter {
    */
   #makeRoom(): void {
     const counts = new Map<string, number>();
-    for (const ip of this.#strangers.values()) counts.set(ip, (counts.get(ip) ?? 0) + 1);
+    for (const ip of this.#pending.values()) counts.set(ip, (counts.get(ip) ?? 0) + 1);
     const most = Math.max(...counts.values());
-    for (const [socket, ip] of this.#strangers) {
+    for (const [socket, ip] of this.#pending) {
       if (counts.get(ip) !== most) continue;
-      this.#strangers.delete(socket);
+      this.#pending.delete(socket);
       socket.destroy();
       return;
     }

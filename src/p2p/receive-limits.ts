@@ -6,11 +6,11 @@ import { RateWindow } from './rate.ts';
 
 interface Limits {
   readonly takenMax: number;
-  readonly chargedAbove: number;
+  readonly penalisedAbove: number;
 }
 
 /** The verdict on a use: accepted, dropped without penalty, or dropped with a penalty (once in a window). */
-export type UseVerdict = 'taken' | 'dropped' | 'charged';
+export type UseVerdict = 'taken' | 'dropped' | 'penalised';
 
 const LIMITS: Readonly<Record<Generation, ReadonlyMap<string, Limits>>> = { 2: limitsFor(2), 3: limitsFor(3) };
 
@@ -33,7 +33,7 @@ export class ReceiveLimits {
     if (window === undefined) this.#windows.set(name, (window = new RateWindow(RATE_WINDOW_MS)));
     const uses = window.use(nowMs);
     if (uses <= limits.takenMax) return 'taken';
-    return uses === limits.chargedAbove + 1 ? 'charged' : 'dropped';
+    return uses === limits.penalisedAbove + 1 ? 'penalised' : 'dropped';
   }
 }
 

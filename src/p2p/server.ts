@@ -36,7 +36,7 @@ export interface ListenOptions {
    * Maximum number of connections without a handshake at a time. At the maximum, a new connection replaces one
    * connection of the address with the most connections without a handshake.
    */
-  readonly strangersMax: number;
+  readonly handshakesPendingMax: number;
   /** Maximum number of new connections from one address in ten seconds. */
   readonly arrivalsPerIpMax: number;
   /** Maximum number of TCP connections at a time, in any state. */

@@ -74,7 +74,7 @@ const TIMEOUTS: TransportTimeouts = {
   leaveMs: 500,
 };
 /** Maximum number of inbound connections that have not finished their handshake. */
-const STRANGERS_MAX = 64;
+const HANDSHAKES_PENDING_MAX = 64;
 /**
  * Default maximum number of new connections from one address in ten seconds. If all nodes of a devnet start at one
  * address, they need fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
@@ -136,9 +136,9 @@ class SocketTransport implements ListeningTransport {
       clock,
       handshakeTimeoutMs: this.#timeouts.handshakeMs,
       pongTimeoutMs: this.#timeouts.pongMs,
-      strangersMax: STRANGERS_MAX,
+      handshakesPendingMax: HANDSHAKES_PENDING_MAX,
       arrivalsPerIpMax: this.#options.arrivalsPerIpMax ?? ARRIVALS_PER_IP_MAX,
-      socketsMax: this.#options.inboundMax + STRANGERS_MAX + SOCKETS_LEAVING_MAX,
+      socketsMax: this.#options.inboundMax + HANDSHAKES_PENDING_MAX + SOCKETS_LEAVING_MAX,
       nonce: info.nonce,
       shared: this.#shared,
       on: {

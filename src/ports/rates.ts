@@ -41,7 +41,7 @@ export interface Sending {
    * Maximum number of calls that wait for an answer at the same time. If absent, only the rate limits the number of
    * calls.
    */
-  readonly piledMax?: number;
+  readonly outstandingMax?: number;
 }
 
 export interface RateRow {
@@ -76,7 +76,7 @@ export const STALL_MS = 30_000;
  */
 export const SAFETY = 1.5;
 /** The number of uses above which a peer loses points, divided by the number of accepted uses. */
-const CHARGED_FROM = 2;
+const PENALISED_FROM = 2;
 
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 µs
@@ -104,13 +104,13 @@ export const FRAMES_PER_SECOND = 100;
 const PACED: Sending = {
   burst: CALLS_PER_SECOND_MAX,
   everyMs: 1_000 / CALLS_PER_SECOND_MAX,
-  piledMax: REQUESTS_PER_PEER_MAX * Math.ceil(STALL_MS / REQUEST_TIMEOUT_MS),
+  outstandingMax: REQUESTS_PER_PEER_MAX * Math.ceil(STALL_MS / REQUEST_TIMEOUT_MS),
 };
 /**
  * Rate of lisk-sdk's requests during a synchronisation. The reference (lisk-sdk) applies each batch before it asks for
  * the next one, and its calls time out after 2 s at the earliest.
  */
-const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
+const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 2_000 };
 /** Rate of a request that a node sends once after connecting, and repeats a few times at most. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
@@ -181,8 +181,8 @@ export function rateOf(generation: Generation, kind: RateKind): RateRow {
 }
 
 /** Maximum number of uses by one sender that can arrive within a window after its connection was blocked. */
-export function arrivalsMax({ burst, everyMs, piledMax = Infinity }: Sending, windowMs: number): number {
-  return burst + Math.ceil(windowMs / everyMs) + Math.min(piledMax, Math.ceil(STALL_MS / everyMs));
+export function arrivalsMax({ burst, everyMs, outstandingMax = Infinity }: Sending, windowMs: number): number {
+  return burst + Math.ceil(windowMs / everyMs) + Math.min(outstandingMax, Math.ceil(STALL_MS / everyMs));
 }
 
 /** Maximum number of uses by one honest peer that can arrive within a window. */
@@ -192,11 +192,11 @@ export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS
 
 /**
  * The number of uses in a window that are accepted, and the number above which a peer loses points. Uses above
- * `takenMax` and up to `chargedAbove` are dropped without a penalty.
+ * `takenMax` and up to `penalisedAbove` are dropped without a penalty.
  */
-export function limitsOf(row: RateRow): { readonly takenMax: number; readonly chargedAbove: number } {
+export function limitsOf(row: RateRow): { readonly takenMax: number; readonly penalisedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));
-  return { takenMax, chargedAbove: row.isRelayed ? Infinity : CHARGED_FROM * takenMax };
+  return { takenMax, penalisedAbove: row.isRelayed ? Infinity : PENALISED_FROM * takenMax };
 }
 
 /**

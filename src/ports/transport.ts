@@ -120,7 +120,7 @@ export type PeerMessage =
 export interface TransportHandlers {
   /**
    * Answers a peer's request. If this method throws a `ProtocolError`, the peer gets an error answer. In generation 2,
-   * some failures are sent as ordinary answers instead. If this method throws a `PeerFault`, the asking peer also loses
+   * some failures are sent as ordinary answers instead. If this method throws a `PeerOffence`, the asking peer also loses
    * points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
@@ -131,7 +131,7 @@ export interface TransportHandlers {
   /** Called when the peer sent new info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
   /** Called when the peer broke the wire protocol. The transport leaves the connection open. */
-  fault(peerId: PeerId, fault: PeerFaultCode, detail: string): void;
+  offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
   /** Whether an IP address may connect now. The transport calls this method before each handshake. */
   admits(ip: string): boolean;
   /**
@@ -154,7 +154,7 @@ export interface CloseReason {
 }
 
 /** Offences that the transport detects. `engine/peers/penalties.ts` defines the penalty points of each offence. */
-export type PeerFaultCode =
+export type PeerOffenceCode =
   /** A message or an answer is malformed. */
   | 'MALFORMED_MESSAGE'
   /** A peer list is not a list, is too long, or has impossible addresses. */
@@ -200,12 +200,12 @@ export interface Transport {
 }
 
 /** A handler throws this error if the peer broke the rules for calls. */
-export class PeerFault extends Error {
-  readonly fault: PeerFaultCode;
+export class PeerOffence extends Error {
+  readonly offence: PeerOffenceCode;
 
-  constructor(fault: PeerFaultCode, detail: string) {
+  constructor(offence: PeerOffenceCode, detail: string) {
     super(detail);
-    this.name = 'PeerFault';
-    this.fault = fault;
+    this.name = 'PeerOffence';
+    this.offence = offence;
   }
 }

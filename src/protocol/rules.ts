@@ -126,21 +126,21 @@ export interface Rules {
    * Makes all checks of `validateBlock` except the validity of the transactions. Screening a block costs only one
    * signature check, so an invented block from a stranger costs little time.
    *
-   * @param place as in `validateBlock`
+   * @param context as in `validateBlock`
    * @throws BlockRejected
    */
-  screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
+  screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
 
   /**
    * Checks everything in a block that does not depend on its place in the chain: version, schema, signature, payload
    * and transactions.
    *
-   * @param place present if the block extends the tip. If a block has several faults, they are then reported in the
+   * @param context present if the block extends the tip. If a block has several faults, they are then reported in the
    *   order of lisk-sdk. The reference (lisk-sdk) also checks the reward (generation 3) or the slot (generation 2) at
    *   this point
    * @throws BlockRejected
    */
-  validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
+  validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
 
   /**
    * Checks that the generator of a block owns its slot, even if the parent of the block is not the tip. If the delegate
@@ -240,8 +240,8 @@ export type HandOver =
   | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
   | { readonly ready: false; readonly reason: string; readonly untilS?: number };
 
-/** The place of a block that extends the tip. */
-export interface BlockPlace {
+/** The context of a block that extends the tip: the state at its parent, and the time. */
+export interface BlockContext {
   /** State at the parent of the block. */
   readonly state: StateReader;
   /** Present chain time in whole seconds since the epoch. */

@@ -77,7 +77,9 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
     labels: ['route', 'method', 'status'],
     buckets: ANSWER_BUCKETS_S,
   },
-  http_kept_answers_total: counter('Answers sent from the response cache; their duration is not measured.'),
+  http_cache_hits_total: counter(
+    'Answers sent from the response cache or the tick cache; their duration is not measured.',
+  ),
   http_connections: gauge('Open connections to the HTTP interface, by whether the client is trusted.', ['client']),
   http_buffered_bytes: gauge(
     'Bytes of HTTP requests and answers that the node holds for clients that are not trusted.',

@@ -7,7 +7,7 @@
 import { ProtocolError } from '../primitives/errors.ts';
 import {
   peerIdOf,
-  PeerFault,
+  PeerOffence,
   type AnswerTo,
   type CloseReason,
   type Connection,
@@ -203,7 +203,7 @@ class MemoryTransport implements Transport {
     try {
       return await this.#handlers?.answer(asker, request);
     } catch (error) {
-      if (error instanceof PeerFault) this.#handlers?.fault(asker, error.fault, error.message);
+      if (error instanceof PeerOffence) this.#handlers?.offence(asker, error.offence, error.message);
       throw error;
     }
   }

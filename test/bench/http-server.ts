@@ -1,6 +1,6 @@
 /** The server of the HTTP benchmark, in a process of its own: `node http-server.js DIRECTORY`. */
 
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { openChainStore } from '../../src/store/chain/open.ts';
 import { idleNode } from '../support/idle-node.ts';
 import { benchNetwork } from './filled-store.ts';

@@ -13,7 +13,7 @@ import { checkBackButton, checkSlowReturn } from './back-button.ts';
 import { visitDevnetControls } from './devnet-controls.ts';
 import { isOfRefusal, visitDesk, visitLists, visitPages, visitSuggestions } from './lists-and-desk.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
-import { visitReference } from './reference-page.ts';
+import { visitApiDocs } from './api-docs-page.ts';
 import { visitRareStates } from './rare-states.ts';
 
 export interface BrowseOptions {
@@ -59,7 +59,7 @@ export async function browse(options: BrowseOptions): Promise<number> {
     for (const [name, look] of looks) {
       screenshots += await visit(browser, { devnet, address, name, look, options });
       const url = devnet.nodes[0]?.url ?? '';
-      screenshots += await visitReference(browser, { url, name, look, directory: options.directory });
+      screenshots += await visitApiDocs(browser, { url, name, look, directory: options.directory });
       options.log(`${name}: everything was there`);
     }
     await checkSlowReturn(browser, devnet);

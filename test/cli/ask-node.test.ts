@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { nodeAsker } from '../../src/cli/ask-node.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { fakeNode } from '../http/fake-node.ts';
 import { runCli } from '../support/cli.ts';
 

@@ -98,7 +98,7 @@ async function setUpNode(
     dataDir,
     config,
     environment: {},
-    lookAgainMs: 5,
+    sampleAgainMs: 5,
     freeBytesOf: () => 1e12,
   };
 }
@@ -123,7 +123,7 @@ test('the doctor finds nothing on a healthy node, with and without its folder', 
   const healthyNode = await setUpNode(t);
   t.deepEqual(await found(t, healthyNode), []);
   const { url, environment } = healthyNode;
-  const remote = { url, environment: { ...environment }, lookAgainMs: 5 };
+  const remote = { url, environment: { ...environment }, sampleAgainMs: 5 };
   t.deepEqual(
     await found(t, { ...remote, dataDir: healthyNode.dataDir ?? '', network: healthyNode.network ?? '' }),
     [],

@@ -52,7 +52,7 @@ async function twoNodes(): Promise<{ clock: FakeClock; a: Node; b: Node; set(fau
       connected: () => undefined,
       disconnected: (_, __, { reason }) => void gone.push(reason),
       updated: (_, { height }) => void heard.push(height ?? -1),
-      fault: () => undefined,
+      offence: () => undefined,
       admits: () => true,
       evict: () => undefined,
     };

@@ -22,15 +22,15 @@ test('a plan assigns each delegate to exactly one node, and makes all other node
   }
 });
 
-test('nodes of generation 2 wait for consent unless they are alone', (t) => {
+test('nodes of generation 2 wait for consensus unless they are alone', (t) => {
   const older = { ...network, params: { ...network.params, generation: 2 as const } };
-  const consent = (nodes: number, of = older) =>
+  const consensus = (nodes: number, of = older) =>
     planDevnet({ nodes, httpPort: 4000, wsPort: 5000, directory: '/d', network: of }).map(
       ({ config }) => (config as { forging: { consensusMin?: number } }).forging.consensusMin,
     );
-  t.deepEqual(consent(1), [undefined]);
-  t.deepEqual(consent(2), [51, 51]);
-  t.deepEqual(consent(2, network as typeof older), [undefined, undefined]);
+  t.deepEqual(consensus(1), [undefined]);
+  t.deepEqual(consensus(2), [51, 51]);
+  t.deepEqual(consensus(2, network as typeof older), [undefined, undefined]);
 });
 
 test('overlapping ports, and ports above 65535, are refused', (t) => {

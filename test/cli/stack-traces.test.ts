@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
 import fc from 'fast-check';
-import { originalPlace } from '../../src/cli/stack-traces.ts';
+import { originalPosition } from '../../src/cli/stack-traces.ts';
 import { CLI_ENTRY } from '../support/cli.ts';
 
 const MAP = JSON.parse(readFileSync(`${CLI_ENTRY}.map`, 'utf8')) as { mappings: string; sources: string[] };
@@ -24,13 +24,13 @@ test("a position in the bundle is mapped to the source position in Node's source
       // Node.js falls back to the last mapping of an earlier line, but that mapping says nothing about the requested
       // line.
       if (!('originalLine' in expected) || expected.generatedLine !== line - 1) {
-        t.is(originalPlace(MAP.mappings, { line, column }), undefined);
+        t.is(originalPosition(MAP.mappings, { line, column }), undefined);
         return;
       }
       found += 1;
       const { originalSource, originalLine, originalColumn } = expected;
       const source = MAP.sources.indexOf(originalSource);
-      t.deepEqual(originalPlace(MAP.mappings, { line, column }), {
+      t.deepEqual(originalPosition(MAP.mappings, { line, column }), {
         ...{ source, line: originalLine + 1, column: originalColumn + 1 },
       });
     }),

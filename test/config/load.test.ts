@@ -47,15 +47,15 @@ test('the wait threshold is below the block time by default', (t) => {
   t.is(loadConfig({ network: slow, environment: {} }).forging.waitThresholdS, 2);
 });
 
-test('by default generation 2 needs the consent of its peers unless forging is forced', (t) => {
+test('by default generation 2 needs the consensus of its peers unless forging is forced', (t) => {
   const older = { ...network, params: { ...network.params, generation: 2 as const } };
-  const consent = (of: typeof network, environment: Record<string, string> = {}): number =>
+  const consensus = (of: typeof network, environment: Record<string, string> = {}): number =>
     loadConfig({ network: of, environment }).forging.consensusMin;
   const force = { BLOOMERY_FORGING_FORCE: 'true', BLOOMERY_FORGING_DEFAULT_PASSWORD: 'x' };
-  t.is(consent(network), 0);
-  t.is(consent(older), 51);
-  t.is(consent(older, force), 0);
-  t.is(consent(older, { ...force, BLOOMERY_FORGING_CONSENSUS_MIN: '51' }), 51);
+  t.is(consensus(network), 0);
+  t.is(consensus(older), 51);
+  t.is(consensus(older, force), 0);
+  t.is(consensus(older, { ...force, BLOOMERY_FORGING_CONSENSUS_MIN: '51' }), 51);
 });
 
 test('later sources win: network, file, environment, flags', (t) => {

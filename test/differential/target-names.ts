@@ -9,7 +9,7 @@ const KINDS: Readonly<Record<Generation, readonly string[]>> = {
   2: ['transactions', 'blocks', 'sequences', 'signatures', 'headers', 'older transactions'],
   3: ['transactions', 'blocks', 'sequences', 'signatures', 'headers'],
 };
-const HTTP_KINDS = ['http queries, strict dialect', 'http queries, joined dialect', 'http submissions'];
+const HTTP_KINDS = ['http queries, strict dialect', 'http queries, extended dialect', 'http submissions'];
 
 /** Names of the targets of a generation, in the order of the comparison. */
 export function targetNames(generation: Generation, isHttp: boolean): readonly string[] {

@@ -1,6 +1,6 @@
 /** HTTP requests: queries and bodies for every route, and raw bytes for an open listener. */
 
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { problemOf } from '../../src/http/problems.ts';
 import { parseQuery, queryTextOf } from '../../src/http/query.ts';
 import { checkRequest, type Route } from '../../src/http/route.ts';

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { requestBytes } from './bare-client.ts';
 import { fakeNode } from './fake-node.ts';

@@ -3,7 +3,7 @@ import { Buffers } from '../../src/http/admission/buffers.ts';
 import { clientKey } from '../../src/http/admission/client-address.ts';
 import { Connections } from '../../src/http/admission/connections.ts';
 import { REFUSALS_MAX, SHUT_OUT_MS, WINDOW_MS } from '../../src/http/admission/limits.ts';
-import { Penalties } from '../../src/http/admission/penalties.ts';
+import { AddressRecords } from '../../src/http/admission/address-records.ts';
 import { FairScheduler } from '../../src/http/admission/fair-scheduler.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
@@ -85,34 +85,31 @@ test('above the total byte limit, the largest connection of the address with mos
 
 test('an address that continues after refusals is blocked for a while', (t) => {
   const clock = new ManualClock();
-  const penalties = new Penalties(clock, 1_000);
-  for (let refusal = 0; refusal < REFUSALS_MAX; refusal += 1) t.false(penalties.refuse('a'));
-  t.is(penalties.arrive('a'), undefined);
-  t.true(penalties.refuse('a'));
-  t.is(penalties.arrive('a'), 'shut_out');
-  t.is(penalties.arrive('b'), undefined);
+  const records = new AddressRecords(clock, 1_000);
+  for (let refusal = 0; refusal < REFUSALS_MAX; refusal += 1) t.false(records.refuse('a'));
+  t.is(records.arrive('a'), undefined);
+  t.true(records.refuse('a'));
+  t.is(records.arrive('a'), 'shut_out');
+  t.is(records.arrive('b'), undefined);
   clock.pass(SHUT_OUT_MS);
-  t.is(penalties.arrive('a'), undefined);
+  t.is(records.arrive('a'), undefined);
 });
 
 test('rare refusals block no address', (t) => {
   const clock = new ManualClock();
-  const penalties = new Penalties(clock, 1_000);
+  const records = new AddressRecords(clock, 1_000);
   for (let refusal = 0; refusal < 10 * REFUSALS_MAX; refusal += 1) {
-    t.false(penalties.refuse('a'));
+    t.false(records.refuse('a'));
     clock.pass(WINDOW_MS / REFUSALS_MAX);
   }
 });
 
 test('the number of new connections of an address in a window is limited', (t) => {
   const clock = new ManualClock();
-  const penalties = new Penalties(clock, 2);
-  t.deepEqual(
-    [penalties.arrive('a'), penalties.arrive('a'), penalties.arrive('a')],
-    [undefined, undefined, 'arrivals'],
-  );
+  const records = new AddressRecords(clock, 2);
+  t.deepEqual([records.arrive('a'), records.arrive('a'), records.arrive('a')], [undefined, undefined, 'arrivals']);
   clock.pass(WINDOW_MS);
-  t.is(penalties.arrive('a'), undefined);
+  t.is(records.arrive('a'), undefined);
 });
 
 test('a request runs at once while there is time for it', (t) => {

@@ -289,10 +289,10 @@ test('an error while a request is read ends only its connection, and is logged o
       ...SILENT,
       log: (_level, code) => void codes.push(code),
       count: (metric) => {
-        if (metric === 'http_kept_answers_total') throw new Error('broken');
+        if (metric === 'http_cache_hits_total') throw new Error('broken');
       },
     };
-    const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, trustProxy, observer, keepAnswers: true });
+    const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, trustProxy, observer, cacheResponses: true });
     const request = requestBytes('GET /api/blocks', undefined, ['X-Forwarded-For: 127.9.9.9']);
     const first = await dial(from);
     first.write(request);

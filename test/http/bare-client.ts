@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { Fake } from './fake-node.ts';
 
@@ -52,7 +52,7 @@ export type Dial = (from?: string, first?: string) => Promise<BareClient>;
 
 /** Serves a node until the test ends. @returns a function that opens a connection, by default from `STRANGER` */
 export async function serveBytes(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Dial> {
-  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', keepAnswers: false, ...options });
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', cacheResponses: false, ...options });
   const { port } = await server.start();
   const clients: BareClient[] = [];
   t.teardown(async () => {

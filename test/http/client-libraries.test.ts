@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import test from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { addressOfPair, ChainMaker, makeNetwork, publicKeyOf } from '../support/chain-maker.ts';
 import { idleNode } from '../support/idle-node.ts';

@@ -43,15 +43,15 @@ export function contractOf(generation: Generation, options: ContractOptions = {}
     const dialect = { generation, strict };
     return openApiOf(allRoutes(dialect, options), dialect, '0.0.0');
   };
-  const joined = documentOf(false);
-  const prefixed = options.strictDialect === true ? documentOf(true) : joined;
+  const extended = documentOf(false);
+  const prefixed = options.strictDialect === true ? documentOf(true) : extended;
   const validate = validator();
-  const paths = Object.keys(joined.paths).map((path) => [pathPattern(path, generation), path] as const);
+  const paths = Object.keys(extended.paths).map((path) => [pathPattern(path, generation), path] as const);
   return ({ method, target, status, contentType, body }) => {
     const asked = target.split('?')[0] ?? '';
     const isRoot = /^\/api\/?$/i.test(asked);
     const path = isRoot ? '/' : asked.replace(/^\/api(?=\/)/i, '').replace(/\/$/, '');
-    const document = isRoot || /^\/api\//i.test(target) ? prefixed : joined;
+    const document = isRoot || /^\/api\//i.test(target) ? prefixed : extended;
     const known = paths.find(([pattern]) => pattern.test(path))?.[1];
     // The answers to a preflight and to HEAD have no body.
     if (status === 204 || method === 'HEAD')

@@ -113,10 +113,10 @@ const OF_PATH: Readonly<Record<string, Shown>> = {
 
 const OF_STATUS: Readonly<Record<number, Shown>> = {
   400: shown('odd-requests.prop', 'no malformed or unusual request makes the node fail or send an undeclared answer'),
-  403: shown('pipeline', 'a client without access gets 403 on every path'),
-  405: shown('pipeline', 'a path answers 405 to an unsupported method, and lists its methods'),
-  413: shown('pipeline', 'the node refuses a body over 128 kB, and reads a smaller body'),
-  415: shown('pipeline', 'the node answers 415 to a body with an unknown charset and to a compressed body'),
-  429: shown('pipeline', 'a client above the rate limit gets 429; all routes share the limit'),
-  500: shown('pipeline', 'an error inside the node gives 500 with a fixed text, and a log line'),
+  403: shown('express-app', 'a client without access gets 403 on every path'),
+  405: shown('express-app', 'a path answers 405 to an unsupported method, and lists its methods'),
+  413: shown('express-app', 'the node refuses a body over 128 kB, and reads a smaller body'),
+  415: shown('express-app', 'the node answers 415 to a body with an unknown charset and to a compressed body'),
+  429: shown('express-app', 'a client above the rate limit gets 429; all routes share the limit'),
+  500: shown('express-app', 'an error inside the node gives 500 with a fixed text, and a log line'),
 };

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { cursorIn, cursorText } from '../../src/http/cursor.ts';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { createQueries } from '../../src/store/query/queries.ts';

@@ -45,7 +45,7 @@ test('redocly finds no fault in the served documents of both generations, in eit
   for (const generation of [2, 3] as const) {
     for (const strictDialect of [false, true]) {
       const ask = await serve(t, fakeNode(generation), { strictDialect });
-      files.push(join(folder, `generation-${generation}-${strictDialect ? 'strict' : 'joined'}.json`));
+      files.push(join(folder, `generation-${generation}-${strictDialect ? 'strict' : 'extended'}.json`));
       writeFileSync(files.at(-1) ?? '', (await ask('/api/spec')).text);
     }
   }

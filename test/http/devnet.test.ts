@@ -4,7 +4,7 @@
 
 import { request } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { fakeNode } from './fake-node.ts';

@@ -2,7 +2,7 @@
 
 import { METHODS } from 'node:http';
 import type { ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type {
   Diagnostic,
@@ -375,7 +375,7 @@ export type Ask = (target: string, init?: RequestInit) => Promise<Answer>;
  * response cache is off, so a change made by the test is visible at once.
  */
 export async function serve(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Ask> {
-  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', keepAnswers: false, ...options });
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', cacheResponses: false, ...options });
   const { port } = await server.start();
   t.teardown(() => server.close());
   return askAt(t, `http://127.0.0.1:${port}`, fake.api.params.generation, options);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { openApiOf } from '../../src/http/openapi.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import { exchanges, examplesSource } from './exchanges.ts';

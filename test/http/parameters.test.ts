@@ -153,7 +153,7 @@ for (const [generation, strictDialect] of [
   [3, false],
   [3, true],
 ] as const) {
-  const dialect = strictDialect ? 'strict' : 'joined';
+  const dialect = strictDialect ? 'strict' : 'extended';
   test(`generation ${generation} refuses parameters with the whole documented body in the ${dialect} dialect`, async (t) => {
     const fake = fakeNode(generation);
     const ask = await serve(t, fake, { strictDialect });
@@ -236,7 +236,7 @@ test('unknown parameters are ignored on routes where clients rely on it', async 
 });
 
 test('an answer header names each ignored parameter', async (t) => {
-  const ask = await serve(t, fakeNode(3), { keepAnswers: true });
+  const ask = await serve(t, fakeNode(3), { cacheResponses: true });
   const ignoredNames = async (target: string) => {
     const { status, headers } = await ask(target);
     t.is(status, 200, target);

@@ -4,7 +4,7 @@ import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { fakeNode } from './fake-node.ts';

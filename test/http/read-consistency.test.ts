@@ -1,7 +1,7 @@
 /** Headers that name the block of an answer, and reads that never go back to an earlier block. */
 
 import test, { type ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import { HEIGHT_WAIT_MS_MAX, isUnchanged, wantedHeight } from '../../src/http/read-consistency.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';

@@ -2,8 +2,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request as ask } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { createResponseCache, KEPT_BYTES_MAX } from '../../src/http/response-cache.ts';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createResponseCache, CACHED_BYTES_MAX } from '../../src/http/response-cache.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { BlockHeader } from '../../src/protocol/types.ts';
@@ -28,8 +28,8 @@ async function raw(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => {
-          const { date: _date, connection: _connection, ...kept } = response.headers;
-          resolve({ status: response.statusCode ?? 0, headers: kept, bytes: Buffer.concat(chunks) });
+          const { date: _date, connection: _connection, ...others } = response.headers;
+          resolve({ status: response.statusCode ?? 0, headers: others, bytes: Buffer.concat(chunks) });
         });
       });
       sent.on('error', reject);
@@ -40,7 +40,7 @@ async function raw(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions
 test('a cached answer is identical in all bytes and headers, compressed or not', async (t) => {
   const fake = fakeNode(3);
   const get = await raw(t, fake);
-  const fresh = await raw(t, fakeNode(3), { keepAnswers: false });
+  const fresh = await raw(t, fakeNode(3), { cacheResponses: false });
   const gzip = { 'accept-encoding': 'gzip, deflate' };
   const encodings = [{}, gzip, { 'accept-encoding': 'identity' }, { 'accept-encoding': 'br;q=1, gzip;q=0' }];
   for (const path of [
@@ -52,18 +52,18 @@ test('a cached answer is identical in all bytes and headers, compressed or not',
     await get(path);
     for (const headers of [...encodings, { origin: 'http://a' }]) {
       const asked = fake.asked.length;
-      const [expected, kept] = [await fresh(path, headers), await get(path, headers)];
-      t.is(kept.status, 200);
-      t.deepEqual(unpacked(kept), unpacked(expected), path);
+      const [expected, cached] = [await fresh(path, headers), await get(path, headers)];
+      t.is(cached.status, 200);
+      t.deepEqual(unpacked(cached), unpacked(expected), path);
       if (headers !== encodings[3]) t.is(fake.asked.length, asked, path);
-      t.deepEqual(comparable(kept), comparable(expected), path);
+      t.deepEqual(comparable(cached), comparable(expected), path);
     }
   }
 });
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: the fast path and the slow path give the same answers`, async (t) => {
-    const get = await raw(t, populatedNode(generation), { keepAnswers: false });
+    const get = await raw(t, populatedNode(generation), { cacheResponses: false });
     const routes = allRoutes({ generation, strict: false });
     for (const { method, path, kind } of routes) {
       if (method !== 'GET' || kind === 'stream' || path.includes('{') || path === '/metrics') continue;
@@ -92,8 +92,8 @@ for (const generation of [2, 3] as const) {
  * answer.
  */
 function withoutVary(headers: RawAnswer['headers']): object {
-  const { vary: _vary, ...kept } = headers;
-  return kept;
+  const { vary: _vary, ...others } = headers;
+  return others;
 }
 
 test('a later request for the node status gets the new height', async (t) => {
@@ -110,8 +110,8 @@ test('a later request for the node status gets the new height', async (t) => {
 
 /** Removes the headers about the length, because a compressed stream does not know its length in advance. */
 function comparable({ headers }: RawAnswer): object {
-  const { 'transfer-encoding': _pieces, 'content-length': _length, ...kept } = headers;
-  return kept;
+  const { 'transfer-encoding': _pieces, 'content-length': _length, ...others } = headers;
+  return others;
 }
 
 function unpacked({ headers, bytes }: RawAnswer): string {
@@ -170,33 +170,33 @@ test('the cache has a byte limit, and the least recently used answer is evicted 
   const fake = fakeNode(3);
   const cache = createResponseCache(fake.api, true);
   const body = Buffer.alloc(200_000);
-  const most = Math.floor(KEPT_BYTES_MAX / body.length);
-  cache.keep('/first', body);
+  const most = Math.floor(CACHED_BYTES_MAX / body.length);
+  cache.store('/first', body);
   for (let page = 1; page < most; page += 1) {
-    cache.keep(`/page?offset=${page}`, body);
+    cache.store(`/page?offset=${page}`, body);
     t.truthy(cache.find('/first'));
   }
-  for (let page = most; page < most + 3; page += 1) cache.keep(`/page?offset=${page}`, body);
+  for (let page = most; page < most + 3; page += 1) cache.store(`/page?offset=${page}`, body);
   t.truthy(cache.find('/first'));
   t.is(cache.find('/page?offset=1'), undefined);
-  let kept = 0;
-  for (let page = 1; page < most + 3; page += 1) kept += cache.find(`/page?offset=${page}`) === undefined ? 0 : 1;
-  t.true(kept * body.length <= KEPT_BYTES_MAX && kept >= most - 3, String(kept));
+  let cached = 0;
+  for (let page = 1; page < most + 3; page += 1) cached += cache.find(`/page?offset=${page}`) === undefined ? 0 : 1;
+  t.true(cached * body.length <= CACHED_BYTES_MAX && cached >= most - 3, String(cached));
 });
 
 test('compressed answers count towards the limit of the cache', (t) => {
   const cache = createResponseCache(fakeNode(3).api, true);
-  const most = Math.floor(KEPT_BYTES_MAX / 200_500);
-  for (let page = 0; page < most; page += 1) cache.keep(`/${page}`, randomBytes(200_000));
-  const kept = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
+  const most = Math.floor(CACHED_BYTES_MAX / 200_500);
+  for (let page = 0; page < most; page += 1) cache.store(`/${page}`, randomBytes(200_000));
+  const cached = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
     (answer) => answer !== undefined,
   );
-  t.is(kept.length, most);
-  for (let page = 0; page < most; page += 1) cache.find(`/${page}`)?.packed();
+  t.is(cached.length, most);
+  for (let page = 0; page < most; page += 1) cache.find(`/${page}`)?.gzipped();
   const left = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
     (answer) => answer !== undefined,
   );
   // Random bytes cannot be compressed.
-  t.true(left.length * 400_000 <= KEPT_BYTES_MAX, String(left.length));
-  t.true(left.length * 400_000 >= 0.9 * KEPT_BYTES_MAX, String(left.length));
+  t.true(left.length * 400_000 <= CACHED_BYTES_MAX, String(left.length));
+  t.true(left.length * 400_000 >= 0.9 * CACHED_BYTES_MAX, String(left.length));
 });

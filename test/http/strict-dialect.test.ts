@@ -72,12 +72,12 @@ for (const generation of [2, 3] as const) {
 
   test(`generation ${generation}: without the prefix, and by default, the members of both generations are sent`, async (t) => {
     const strict = await serve(t, nodeWithAllMembers(generation), { strictDialect: true });
-    const joined = await serve(t, nodeWithAllMembers(generation));
+    const extended = await serve(t, nodeWithAllMembers(generation));
     const described = MEMBERS[generation];
     const added: string[] = [];
     for (const [name, target] of Object.entries(TARGETS)) {
       const own = await strict(target);
-      t.is(own.text, (await joined(`/api${target}`)).text, target);
+      t.is(own.text, (await extended(`/api${target}`)).text, target);
       const strangers = membersOf(own.body).filter((member) => described[name]?.includes(member) !== true);
       added.push(...strangers.map((member) => `${name} ${member}`));
     }

@@ -9,7 +9,7 @@ import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rate
 import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/packets.ts';
 import { ARRIVING_OF_PEER } from '../../src/p2p/unsolicited-bytes.ts';
 import { TURNS_MAX } from '../../src/p2p/unfinished-messages.ts';
-import { PeerFault } from '../../src/ports/transport.ts';
+import { PeerOffence } from '../../src/ports/transport.ts';
 import {
   closeAll,
   greetedPeer,
@@ -102,7 +102,7 @@ test('frames of unknown form are skipped', async (t) => {
     peer.frames.slice(before).map((frame) => frame.slice(0, 7)),
     ['{"rid":'],
   );
-  t.deepEqual([node.seen.messages, node.seen.faults], [[], []]);
+  t.deepEqual([node.seen.messages, node.seen.offences], [[], []]);
   await node.transport.close();
 });
 
@@ -128,7 +128,7 @@ test('invalid calls get the errors of the reference', async (t) => {
     peer.sendFrame({ event: 'rpc-request', data, cid: 7 });
     t.deepEqual(await peer.frame(place), { rid: 7, error }, JSON.stringify(data));
   }
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
@@ -154,7 +154,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
     peer.sendFrame({ event: 'rpc-request', data: { procedure, data }, cid: 7 });
     t.deepEqual(await peer.frame(place), { rid: 7, error: { message: 'Received invalid request.' } });
   }
-  t.is(node.seen.faults.filter(({ fault }) => fault === 'MALFORMED_MESSAGE').length, requests.length);
+  t.is(node.seen.offences.filter(({ offence }) => offence === 'MALFORMED_MESSAGE').length, requests.length);
   t.deepEqual(node.seen.requests, []);
 
   const key = 'ab'.repeat(32);
@@ -166,7 +166,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
     ['postBlock', { block: null }],
   ];
   for (const [event, data] of messages) peer.sendFrame(message(event, data));
-  await until(() => node.seen.faults.length === requests.length + messages.length, 'message faults');
+  await until(() => node.seen.offences.length === requests.length + messages.length, 'offences of messages');
 
   const budgeted: [string, unknown][] = [
     ['postTransactionsAnnouncement', { transactionIds: [] }],
@@ -177,7 +177,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
     ['postSignatures', { signatures: [{ ...good, publicKey: 5 }] }],
   ];
   for (const [event, data] of budgeted) peer.sendFrame(message(event, data));
-  await until(() => node.seen.faults.length === requests.length + messages.length + budgeted.length, 'more faults');
+  await until(() => node.seen.offences.length === requests.length + messages.length + budgeted.length, 'more offences');
   t.deepEqual(node.seen.messages, []);
   t.true(await works(peer));
   await node.transport.close();
@@ -189,7 +189,7 @@ test('more than 25 ids in one request are refused with a penalty', async (t) => 
   const transactionIds = Array.from({ length: 26 }, (_, index) => String(index));
   peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getTransactions', data: { transactionIds } }, cid: 7 });
   t.deepEqual(await peer.frame(2), { rid: 7, error: { message: 'Received invalid request.' } });
-  t.like(node.seen.faults[0], { fault: 'MALFORMED_MESSAGE' });
+  t.like(node.seen.offences[0], { offence: 'MALFORMED_MESSAGE' });
   await node.transport.close();
 });
 
@@ -197,24 +197,24 @@ test('peer lists are answered at the rate of honest nodes; more are dropped, far
   const clock = handClock();
   const node = await startNode({}, { clock });
   const peer = await greetedPeer(node.address.wsPort);
-  const { takenMax, chargedAbove } = limitsOf(rateOf(3, 'peersRequest'));
+  const { takenMax, penalisedAbove } = limitsOf(rateOf(3, 'peersRequest'));
   const ask = (count: number): void => {
     for (let asked = 0; asked < count; asked += 1) {
       peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 7 });
     }
   };
-  ask(chargedAbove);
+  ask(penalisedAbove);
   t.true(await works(peer));
   t.is(peer.frames.filter((frame) => frame.startsWith('{"rid":7')).length, takenMax);
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   ask(5);
-  await until(() => node.seen.faults.length === 1, 'what no honest node does costs');
-  t.like(node.seen.faults[0], { fault: 'PROCEDURE_RATE' });
+  await until(() => node.seen.offences.length === 1, 'what no honest node does costs');
+  t.like(node.seen.offences[0], { offence: 'PROCEDURE_RATE' });
   clock.pass(RATE_WINDOW_MS);
   const place = peer.frames.length;
   peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 8 });
   t.like(await peer.frame(place), { rid: 8 });
-  t.is(node.seen.faults.length, 1);
+  t.is(node.seen.offences.length, 1);
   await node.transport.close();
 });
 
@@ -227,7 +227,7 @@ test('blocks above the rate of honest peers are ignored without a penalty', asyn
     peer.sendFrame(message('postBlock', { block: { id: String(index) } }));
   t.true(await works(peer));
   t.is(node.seen.messages.length, takenMax);
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
@@ -244,27 +244,27 @@ test("announcements at the reference's highest rate cause no penalty, even when 
     await until(() => node.seen.messages.length === second + 1 + STALL_MS / 1_000, `announcement of second ${second}`);
     clock.pass(1_000);
   }
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
 test('announcements above the honest rate are dropped, and cause one penalty per window above twice the rate', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
-  const { takenMax, chargedAbove } = limitsOf(rateOf(3, 'transactionIds'));
+  const { takenMax, penalisedAbove } = limitsOf(rateOf(3, 'transactionIds'));
   const announce = (count: number): void => {
     for (let sent = 0; sent < count; sent += 1) {
       peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
     }
   };
-  announce(chargedAbove);
+  announce(penalisedAbove);
   t.true(await works(peer));
   t.is(node.seen.messages.length, takenMax);
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   announce(20);
   t.true(await works(peer));
   t.deepEqual(
-    node.seen.faults.map(({ fault }) => fault),
+    node.seen.offences.map(({ offence }) => offence),
     ['PROCEDURE_RATE'],
   );
   await node.transport.close();
@@ -276,13 +276,13 @@ test('frames are read at the rate of honest nodes, further ones are dropped, and
   // The handshake already sent a few frames.
   for (let sent = 10; sent < framesAtOnceMax(3); sent += 1) peer.sendFrame({ event: 'nosuch' });
   t.true(await works(peer));
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   // Each message of a batch counts as a frame.
   for (let sent = 0; sent < 1.5 * FRAMES_DROPPED_PER_CHARGE; sent += 100) {
     peer.sendFrame(Array.from({ length: 100 }, () => ({ event: 'nosuch' })));
   }
-  await until(() => node.seen.faults.length === 1, 'a fault');
-  t.like(node.seen.faults[0], { peerId: '127.0.0.1:5301', fault: 'MESSAGE_RATE' });
+  await until(() => node.seen.offences.length === 1, 'an offence');
+  t.like(node.seen.offences[0], { peerId: '127.0.0.1:5301', offence: 'MESSAGE_RATE' });
   t.is(peer.closed(), undefined);
   await node.transport.close();
 });
@@ -307,7 +307,7 @@ test('a flood closes the connection', async (t) => {
   await until(() => peer.closed() !== undefined, 'cut');
   t.is(peer.closed()?.code, 1006);
   await until(() => node.seen.disconnected.length === 1, 'reported');
-  t.like(node.seen.faults.at(-1), { fault: 'MESSAGE_FLOOD' });
+  t.like(node.seen.offences.at(-1), { offence: 'MESSAGE_FLOOD' });
   await node.transport.close();
 });
 
@@ -325,7 +325,7 @@ test('large unsolicited frames cause no penalty and hide no other frames of thei
     peer.sendFrame(announcement);
     await until(() => node.seen.messages.length === heard, 'it is heard');
   }
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   t.is(peer.closed(), undefined);
   await node.transport.close();
 });
@@ -340,7 +340,7 @@ test('a peer that sends bytes without end is paused without a penalty, and is re
   await until(() => node.seen.messages.length === 1, 'it is heard');
   const leastMs = (ARRIVING_OF_PEER.capacity / ARRIVING_OF_PEER.perSecond) * 1_000;
   t.true(performance.now() - begunMs > 0.8 * leastMs);
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   t.is(peer.closed(), undefined);
   await node.transport.close();
 });
@@ -357,7 +357,7 @@ test('a connection that floods small frames is closed, without a penalty for its
   }
   await until(() => node.seen.disconnected.length === 1, 'closed');
   t.like(node.seen.disconnected[0], { reason: { code: 4429 } });
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
@@ -369,7 +369,7 @@ test('answers to our requests may be as large as messages, in any number', async
     const requests = [1, 2].map(() => asker.transport.request(answerer.id, { kind: 'blocksAfter', blockId: '1' }));
     for (const blocks of await Promise.all(requests)) bytes += JSON.stringify(blocks).length;
   }
-  t.deepEqual(asker.seen.faults, []);
+  t.deepEqual(asker.seen.offences, []);
   await closeAll(asker, answerer);
 });
 
@@ -382,7 +382,7 @@ test('control frames end a connection, as in the reference', async (t) => {
     t.is(peer.closed()?.code, 1006);
     await until(() => node.transport.connections().length === 0, 'gone');
   }
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
@@ -392,7 +392,7 @@ test('a message above the size limit closes the connection without an offence', 
   peer.sendFrame(JSON.stringify('x'.repeat(3_048_576)));
   await until(() => peer.closed() !== undefined, 'dropped');
   await until(() => node.seen.disconnected.length === 1, 'reported');
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
@@ -410,7 +410,7 @@ test('a message may have some fragments, as proxies make them, but not thousands
   await until(() => peer.closed() !== undefined, 'closed');
   await until(() => node.seen.disconnected.length === 1, 'reported');
   t.is(node.seen.messages.length, 1);
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
@@ -451,7 +451,7 @@ test('few unfinished messages are held at a time, and surplus ones are dropped w
     peerId: '127.0.0.1:5303',
     reason: { code: 1006, reason: 'Peer does not finish its messages' },
   });
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   const last = peers.at(-1) as RawPeer;
   last.webSocket.send('');
   await until(() => node.seen.messages.length === 1, 'who ends his message is heard');
@@ -495,12 +495,12 @@ test('an info push is accepted only when it is complete and of this network', as
   push({ ...base, height: '7', blockVersion: {}, maxHeightPrevoted: 1e300, nonce: [] });
   await until(() => node.seen.updated.length === 2, 'second update');
   t.deepEqual(node.seen.updated[1]?.info, { ip: HOST, wsPort: 5301, ...base, height: 7 });
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   push('text');
   push({ ...base, padding: 'x'.repeat(20_480) });
-  await until(() => node.seen.faults.length === 2, 'faults');
+  await until(() => node.seen.offences.length === 2, 'offences');
   t.deepEqual(
-    node.seen.faults.map(({ fault }) => fault),
+    node.seen.offences.map(({ offence }) => offence),
     ['MALFORMED_MESSAGE', 'INFO_TOO_LARGE'],
   );
   await node.transport.close();
@@ -559,7 +559,7 @@ test('garbage on a raw TCP connection has no effect', async (t) => {
 test('an error in a message handler ends neither the connection nor the node', async (t) => {
   const node = await startNode({
     message: (_peerId, { kind }) => {
-      if (kind === 'block') throw new PeerFault('MALFORMED_MESSAGE', 'no block');
+      if (kind === 'block') throw new PeerOffence('MALFORMED_MESSAGE', 'no block');
       throw new TypeError('a mistake');
     },
   });
@@ -568,7 +568,7 @@ test('an error in a message handler ends neither the connection nor the node', a
   peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
   t.true(await works(peer));
   t.deepEqual(
-    node.seen.faults.map(({ detail }) => detail),
+    node.seen.offences.map(({ detail }) => detail),
     ['no block'],
   );
   await node.transport.close();

@@ -155,7 +155,7 @@ test('unusable entries of a peer list are skipped; a value that is not a list is
   const read = (peers: unknown): string => {
     const verdict = readAnswer({ kind: 'peers' }, { data: { success: true, peers } });
     if (verdict.kind === 'answer') return verdict.answer.map(({ ip, wsPort }) => `${ip}:${String(wsPort)}`).join(' ');
-    return verdict.kind === 'malformed' ? verdict.fault : verdict.reason;
+    return verdict.kind === 'malformed' ? verdict.offence : verdict.reason;
   };
   const entry = { ipAddress: '1.2.3.4', wsPort: 5000 };
   t.is(read([]), '');

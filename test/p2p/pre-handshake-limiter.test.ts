@@ -11,11 +11,11 @@ import { codeLabel } from '../../src/p2p/close-codes.ts';
 import { FakeClock } from '../engine/peers/support.ts';
 import { greetedPeer, pause, rawPeer, startNode, until } from './support.ts';
 
-function setUpLimiter(strangersMax: number, arrivalsPerIpMax = 1_000) {
+function setUpLimiter(handshakesPendingMax: number, arrivalsPerIpMax = 1_000) {
   const cut: string[] = [];
   let nowMs = 0;
   const clock = { nowMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
-  const limiter = new PreHandshakeLimiter({ clock, strangersMax, arrivalsPerIpMax });
+  const limiter = new PreHandshakeLimiter({ clock, handshakesPendingMax, arrivalsPerIpMax });
   const socket = (name: string): Cuttable => ({ destroy: () => cut.push(name) });
   return { limiter, socket, cut, pass: (ms: number) => (nowMs += ms) };
 }
@@ -26,7 +26,7 @@ test('the address with most strangers loses its oldest one to a newcomer', (t) =
   t.true(limiter.enter(socket('c1'), 'c'));
   t.true(limiter.enter(socket('d1'), 'd'));
   t.deepEqual(cut, ['a1', 'a2']);
-  t.is(limiter.strangers, 4);
+  t.is(limiter.pending, 4);
 });
 
 test('a stranger that became a peer or left no longer counts', (t) => {
@@ -50,7 +50,7 @@ test('an address that connects again and again is cut before any read, until ten
 
 test('handshakes are limited in total: a repeated address leaves half to newcomers, named peers have their own', async (t) => {
   const clock = new FakeClock();
-  const limiter = new PreHandshakeLimiter({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
+  const limiter = new PreHandshakeLimiter({ clock, handshakesPendingMax: 10_000, arrivalsPerIpMax: 10_000 });
   let begun: string[] = [];
   const greet = (count: number, name: string, isNamed = false): void => {
     for (let index = 0; index < count; index += 1) {
@@ -76,7 +76,7 @@ test('handshakes are limited in total: a repeated address leaves half to newcome
 
 test('a connection that is cut while it waits for its handshake gets no handshake', async (t) => {
   const clock = new FakeClock();
-  const limiter = new PreHandshakeLimiter({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
+  const limiter = new PreHandshakeLimiter({ clock, handshakesPendingMax: 10_000, arrivalsPerIpMax: 10_000 });
   const begun: number[] = [];
   const sockets = Array.from({ length: HANDSHAKES_AT_ONCE_MAX }, () => ({ destroy: () => undefined }));
   for (const [index, socket] of sockets.entries()) {

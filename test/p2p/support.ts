@@ -12,7 +12,7 @@ import type {
   CloseReason,
   Connection,
   NodeInfo,
-  PeerFaultCode,
+  PeerOffenceCode,
   PeerId,
   PeerInfo,
   PeerMessage,
@@ -72,7 +72,7 @@ export interface Seen {
   connected: Connection[];
   disconnected: { peerId: PeerId; direction: string; reason: CloseReason }[];
   updated: { peerId: PeerId; info: PeerInfo }[];
-  faults: { peerId: PeerId; fault: PeerFaultCode; detail: string }[];
+  offences: { peerId: PeerId; offence: PeerOffenceCode; detail: string }[];
   messages: { peerId: PeerId; message: PeerMessage }[];
   requests: { peerId: PeerId; request: PeerRequest }[];
 }
@@ -106,7 +106,7 @@ export async function startNode(
     timeouts: { ...LONG_TIMEOUTS, ...rest.timeouts },
     info,
   });
-  const seen: Seen = { connected: [], disconnected: [], updated: [], faults: [], messages: [], requests: [] };
+  const seen: Seen = { connected: [], disconnected: [], updated: [], offences: [], messages: [], requests: [] };
   await transport.start({
     answer: (peerId, request) => {
       seen.requests.push({ peerId, request });
@@ -116,7 +116,7 @@ export async function startNode(
     connected: (connection) => seen.connected.push(connection),
     disconnected: (peerId, direction, reason) => seen.disconnected.push({ peerId, direction, reason }),
     updated: (peerId, peerInfo) => seen.updated.push({ peerId, info: peerInfo }),
-    fault: (peerId, fault, detail) => seen.faults.push({ peerId, fault, detail }),
+    offence: (peerId, offence, detail) => seen.offences.push({ peerId, offence, detail }),
     admits: () => true,
     evict: () => undefined,
     ...handlers,

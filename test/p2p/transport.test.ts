@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import test from 'ava';
 
 import { ProtocolError } from '../../src/primitives/errors.ts';
-import { PeerFault, type PeerInfo, type PeerRequest } from '../../src/ports/transport.ts';
+import { PeerOffence, type PeerInfo, type PeerRequest } from '../../src/ports/transport.ts';
 import { closeAll, HOST, nodeInfo, pair, pause, startNode, until } from './support.ts';
 
 const OTHER_NETWORK = 'ab'.repeat(32);
@@ -26,7 +26,7 @@ test('two nodes connect, know each other by address and port, and announce their
   await until(() => b.seen.disconnected.length === 1, 'b sees a leave');
   t.like(b.seen.disconnected[0], { peerId: a.id, direction: 'inbound', reason: { code: 1000 } });
   await b.transport.close();
-  t.deepEqual([...a.seen.faults, ...b.seen.faults], []);
+  t.deepEqual([...a.seen.offences, ...b.seen.offences], []);
 });
 
 test('requests of every kind are answered in both directions', async (t) => {
@@ -69,7 +69,7 @@ test('requests of every kind are answered in both directions', async (t) => {
     { kind: 'signatures' },
   ]);
   await closeAll(a, b);
-  t.deepEqual([...a.seen.faults, ...b.seen.faults], []);
+  t.deepEqual([...a.seen.offences, ...b.seen.offences], []);
 });
 
 test('a request with an unknown common block gets no block and no error', async (t) => {
@@ -82,7 +82,7 @@ test('a refusal reaches the peer with its text; a protocol violation is also rep
   const [a, b] = await pair([
     {
       answer: (_peerId, request) => {
-        if (request.kind === 'tip') throw new PeerFault('MALFORMED_MESSAGE', 'not like this');
+        if (request.kind === 'tip') throw new PeerOffence('MALFORMED_MESSAGE', 'not like this');
         if (request.kind === 'signatures') throw new TypeError('a mistake with secrets in its text');
         return Promise.reject(new ProtocolError('BLOCK_UNKNOWN', {}, 'Invalid lastBlockId requested: 9'));
       },
@@ -90,9 +90,9 @@ test('a refusal reaches the peer with its text; a protocol violation is also rep
   ]);
   const refused = await t.throwsAsync(a.transport.request(b.id, { kind: 'blocksAfter', blockId: '9' }));
   t.like(refused, { code: 'REQUEST_FAILED', data: { peerId: b.id, reason: 'Invalid lastBlockId requested: 9' } });
-  t.deepEqual(b.seen.faults, []);
+  t.deepEqual(b.seen.offences, []);
   await t.throwsAsync(a.transport.request(b.id, { kind: 'tip' }), { message: /not like this/ });
-  t.deepEqual(b.seen.faults, [{ peerId: a.id, fault: 'MALFORMED_MESSAGE', detail: 'not like this' }]);
+  t.deepEqual(b.seen.offences, [{ peerId: a.id, offence: 'MALFORMED_MESSAGE', detail: 'not like this' }]);
   await t.throwsAsync(a.transport.request(b.id, { kind: 'signatures' }), { message: /Internal error/ });
   await closeAll(a, b);
 });
@@ -101,7 +101,7 @@ test('an answer of the wrong shape fails the request and is reported', async (t)
   const [a, b] = await pair([{ answer: () => Promise.resolve('nonsense') }]);
   await t.throwsAsync(a.transport.request(b.id, { kind: 'blocksAfter', blockId: '1' }), { code: 'REQUEST_FAILED' });
   t.deepEqual(
-    a.seen.faults.map(({ fault }) => fault),
+    a.seen.offences.map(({ offence }) => offence),
     ['MALFORMED_MESSAGE'],
   );
   await closeAll(a, b);

@@ -137,7 +137,7 @@ test('an accepting node pushes its info as a call before the handshake answer, a
     cid: 2,
   });
   await closeAll(node);
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
 });
 
 test('a dialling node sends the same as real nodes, and never an error', async (t) => {
@@ -230,7 +230,7 @@ test('on an accepted connection a failed call is an error, like the answer of re
     peer.sendFrame(frame);
     t.deepEqual(((await peer.frame(index + 2)) as { error: unknown }).error, error, frame.slice(0, 90));
   }
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
@@ -331,7 +331,7 @@ test('messages are sent bare with a nonce, and read bare or in an envelope', asy
       { kind: 'signatures', signatures: [signature] },
     ],
   );
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
 
   const bad: [string, unknown][] = [
     ['postBlock', 'text'],
@@ -343,8 +343,8 @@ test('messages are sent bare with a nonce, and read bare or in an envelope', asy
     ['postSignatures', { signatures: [{ transactionId: '5' }] }],
   ];
   for (const [event, data] of bad) peer.sendFrame({ event, data });
-  await until(() => node.seen.faults.length === bad.length, 'faults');
-  t.true(node.seen.faults.every(({ fault }) => fault === 'MALFORMED_MESSAGE'));
+  await until(() => node.seen.offences.length === bad.length, 'offences');
+  t.true(node.seen.offences.every(({ offence }) => offence === 'MALFORMED_MESSAGE'));
   t.is(node.seen.messages.length, 3);
   await node.transport.close();
 });
@@ -399,22 +399,22 @@ test('values in a list of transactions that are not objects are skipped, as in t
       { kind: 'transactions', transactions: [] },
     ],
   );
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
 });
 
 test('peer lists are answered at the rate of honest nodes, and far more requests cause one penalty', async (t) => {
   const node = await start({}, { clock: handClock() });
   const peer = await greeted(node, SMALLEST_QUERY);
-  const { takenMax, chargedAbove } = limitsOf(rateOf(2, 'peersRequest'));
-  for (let cid = 2; cid <= chargedAbove + 10; cid += 1) {
+  const { takenMax, penalisedAbove } = limitsOf(rateOf(2, 'peersRequest'));
+  for (let cid = 2; cid <= penalisedAbove + 10; cid += 1) {
     peer.sendFrame({ event: 'rpc-request', data: { type: '/RPCRequest', procedure: 'list' }, cid });
   }
-  await until(() => node.seen.faults.length === 1, 'a fault');
+  await until(() => node.seen.offences.length === 1, 'an offence');
   await pause(50);
   t.is(node.seen.requests.filter(({ request }) => request.kind === 'peers').length, takenMax);
   t.deepEqual(
-    node.seen.faults.map(({ fault }) => fault),
+    node.seen.offences.map(({ offence }) => offence),
     ['PROCEDURE_RATE'],
   );
   await node.transport.close();
@@ -495,5 +495,5 @@ test('two nodes connect, exchange all requests in both directions and announce t
   a.transport.announce({ ...a.info, height: 1300 });
   await until(() => b.transport.connections()[0]?.info.height === 1300, 'news of a');
   await closeAll(a, b);
-  t.deepEqual([...a.seen.faults, ...b.seen.faults], []);
+  t.deepEqual([...a.seen.offences, ...b.seen.offences], []);
 });

@@ -61,7 +61,7 @@ test('an accepting node pushes its info before the handshake answer, and answers
   t.is(peer.frames[5], '{"rid":6,"data":"pong"}');
   t.like(node.transport.connections()[0], { peerId: '127.0.0.1:5301', direction: 'inbound' });
   t.like(node.transport.connections()[0]?.info, { height: 1234, nonce: 'b8641169cd712d51', advertiseAddress: true });
-  t.deepEqual(node.seen.faults, []);
+  t.deepEqual(node.seen.offences, []);
   await node.transport.close();
   await until(() => peer.closed() !== undefined, 'leave');
   t.is(peer.frames.at(-1), '{"event":"#disconnect","data":{"code":1000,"data":"Node is shutting down"}}');

@@ -26,9 +26,9 @@ for (const row of RATES) {
   const title = `generation ${row.generation}, ${row.name}`;
 
   test(`${title}: the rate of honest nodes, with a margin, is accepted, and penalties start above it`, (t) => {
-    const { takenMax, chargedAbove } = limitsOf(row);
+    const { takenMax, penalisedAbove } = limitsOf(row);
     t.true(honestMax(row) * SAFETY <= takenMax);
-    t.true(chargedAbove >= 2 * takenMax);
+    t.true(penalisedAbove >= 2 * takenMax);
   });
 
   for (const [whose, sending] of sendersOf(row)) {
@@ -110,7 +110,7 @@ function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
     }
     const count = (piled.get(stall) ?? 0) + 1;
     piled.set(stall, count);
-    if (count <= sending.burst + (sending.piledMax ?? Infinity)) arrivals.push(stall + STALL_MS);
+    if (count <= sending.burst + (sending.outstandingMax ?? Infinity)) arrivals.push(stall + STALL_MS);
   }
   return arrivals.sort((a, b) => a - b);
 }

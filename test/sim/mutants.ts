@@ -50,7 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a header with a wrong `maxHeightPrevoted` is accepted',
     file: BFT,
-    from: 'header.maxHeightPrevoted !== ledger.maxPrevoted',
+    from: 'header.maxHeightPrevoted !== bftState.maxPrevoted',
     to: 'false',
   },
   {
@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: ';',
   },
   {
-    name: 'undo does not revert the ledger of votes in memory',
+    name: 'undo does not revert the votes for finality in memory',
     file: 'store/chain/state-tables.js',
     from: 'this.#ledger = before === void 0 ? void 0 : Buffer.from(before);',
     to: ';',
@@ -300,13 +300,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an answer with blocks begins with the named block, not with the next one',
-    file: 'engine/serve.js',
+    file: 'engine/answer-requests.js',
     from: 'store.block(height + answer.length + 1)',
     to: 'store.block(height + answer.length)',
   },
   {
     name: 'the node answers with the lowest common block instead of the highest',
-    file: 'engine/serve.js',
+    file: 'engine/answer-requests.js',
     from: 'highest = Math.max(highest, store.heightOf(id) ?? 0)',
     to: 'highest = highest || (store.heightOf(id) ?? 0)',
   },

@@ -31,7 +31,7 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
       'engine/chain/*',
       'engine/forge/*',
       'engine/sync/{claims,synchronizer}',
-      'engine/serve/*',
+      'engine/answer-requests*',
       'node/journal-f*',
     ],
   },

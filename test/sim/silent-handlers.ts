@@ -10,7 +10,7 @@ export function silentHandlers(handlers: Partial<TransportHandlers> = {}): Trans
     connected: () => undefined,
     disconnected: () => undefined,
     updated: () => undefined,
-    fault: () => undefined,
+    offence: () => undefined,
     admits: () => true,
     evict: () => undefined,
     ...handlers,

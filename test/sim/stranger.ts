@@ -3,7 +3,7 @@
  * its blocks have a valid signature and only one error.
  */
 
-import { PeerFault, type NodeInfo, type PeerId, type TransportHandlers } from '../../src/ports/transport.ts';
+import { PeerOffence, type NodeInfo, type PeerId, type TransportHandlers } from '../../src/ports/transport.ts';
 import { slotAt } from '../../src/protocol/slots.ts';
 import type { Block, JsonObject, KeyPair } from '../../src/protocol/types.ts';
 import { keyPairOf, makeTransaction, signBlock } from '../support/chain-maker.ts';
@@ -121,7 +121,7 @@ export class Stranger {
       case 'silence':
         return new Promise(() => undefined);
       case 'error':
-        throw new PeerFault('MALFORMED_MESSAGE', 'no');
+        throw new PeerOffence('MALFORMED_MESSAGE', 'no');
       case 'nothing':
         return kind === 'blocksAfter' || kind === 'transactions' ? [] : undefined;
       case 'rubbish':

@@ -17,7 +17,7 @@ import type {
   Transport,
   TransportHandlers,
 } from '../../src/ports/transport.ts';
-import { PeerFault } from '../../src/ports/transport.ts';
+import { PeerOffence } from '../../src/ports/transport.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-clock.ts';
 import type { UseVerdict } from '../../src/p2p/receive-limits.ts';
@@ -307,7 +307,7 @@ export class WireTransport implements Transport {
     try {
       return await this.#handlers.answer(asker, request);
     } catch (error) {
-      if (error instanceof PeerFault) this.#handlers.fault(asker, error.fault, error.message);
+      if (error instanceof PeerOffence) this.#handlers.offence(asker, error.offence, error.message);
       throw error;
     }
   }
@@ -319,7 +319,7 @@ export class WireTransport implements Transport {
   }
 
   #isTaken(peerId: PeerId, kind: string, verdict: UseVerdict): boolean {
-    if (verdict === 'charged') this.#handlers?.fault(peerId, 'PROCEDURE_RATE', kind);
+    if (verdict === 'penalised') this.#handlers?.offence(peerId, 'PROCEDURE_RATE', kind);
     return verdict === 'taken';
   }
 

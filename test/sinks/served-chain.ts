@@ -1,7 +1,7 @@
 /** Serves a chain over HTTP as a node does. A test appends blocks to the chain and reverts them. */
 
 import type { ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import type { LocalNodeApi, NodeListener } from '../../src/ports/node-api.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';

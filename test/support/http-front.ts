@@ -3,7 +3,7 @@
  * events`.
  */
 
-import { createHttpServer, type HttpServer } from '../../src/http/app.ts';
+import { createHttpServer, type HttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import { createReaderPool } from '../../src/node/readers/reader-pool.ts';
 import { systemClock } from '../../src/node/system.ts';

@@ -10,9 +10,9 @@ import {
   type AccountJson,
   type DelegateJson,
   type TransactionJson,
-} from '../explore/shapes.ts';
-import { askSource, type Source } from '../explore/source.ts';
-import { descriptionOf, isSet, lsk, rowLines, type Row } from '../explore/format-rows.ts';
+} from '../chain-query/shapes.ts';
+import { askSource, type Source } from '../chain-query/chain-source.ts';
+import { descriptionOf, isSet, lsk, rowLines, type Row } from '../chain-query/format-rows.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines } from '../table.ts';

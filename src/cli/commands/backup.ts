@@ -2,22 +2,22 @@
 
 import { resolve } from 'node:path';
 import { backUp } from '../../node/backup.ts';
-import { placeOfData } from '../chain-place.ts';
+import { locationOfData } from '../chain-location.ts';
 import type { BackupFlags } from '../flags.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { createStepProgress } from '../progress.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 
 /**
- * @throws ProtocolError like `placeOfData` and `backUp`
+ * @throws ProtocolError like `locationOfData` and `backUp`
  */
 export async function backup(folder: string, flags: BackupFlags): Promise<void> {
   removeDraftsAtStop();
-  const place = placeOfData(flags);
+  const location = locationOfData(flags);
   const progress = createStepProgress({ isQuiet: flags.json === true });
-  const copied = backUp(place, resolve(folder), ({ step, fraction }) => progress.show(step, fraction));
+  const copied = backUp(location, resolve(folder), ({ step, fraction }) => progress.show(step, fraction));
   const { height, blockId, digest } = await copied.finally(() => progress.end());
-  const { name } = place.network;
+  const { name } = location.network;
   report('the backup was made', () => {
     if (flags.json === true) printJson({ folder: resolve(folder), network: name, height, blockId, digest });
     else printLine(`${name}: backed up to ${folder}: height ${height}, block ${blockId}, digest ${digest}`);

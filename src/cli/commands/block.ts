@@ -1,7 +1,7 @@
 /** `bloomery block`: shows a block of a node's chain with its transactions. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import { epochMsOf } from '../explore/epoch.ts';
+import { epochMsOf } from '../chain-query/epoch.ts';
 import {
   BLOCKS,
   DELEGATES,
@@ -9,9 +9,9 @@ import {
   type BlockJson,
   type DelegateJson,
   type TransactionJson,
-} from '../explore/shapes.ts';
-import { askSource, type Source } from '../explore/source.ts';
-import { descriptionOf, isSet, lsk, rowLines, timeText } from '../explore/format-rows.ts';
+} from '../chain-query/shapes.ts';
+import { askSource, type Source } from '../chain-query/chain-source.ts';
+import { descriptionOf, isSet, lsk, rowLines, timeText } from '../chain-query/format-rows.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 

@@ -10,7 +10,7 @@ import { decodeHeader } from '../../protocol/block/header.ts';
 import type { Generation } from '../../protocol/params.ts';
 import { createSigner, type SigningNetwork, type TransactionSigner } from '../../protocol/sign.ts';
 import type { BlockHeader, Transaction } from '../../protocol/types.ts';
-import { rowLines, typeName, type Row } from '../explore/format-rows.ts';
+import { rowLines, typeName, type Row } from '../chain-query/format-rows.ts';
 import type { DecodeFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { usageError } from '../problems.ts';

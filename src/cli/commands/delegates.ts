@@ -1,8 +1,8 @@
 /** `bloomery delegates`: lists delegates of a chain by rank. */
 
-import { DELEGATES, type DelegateJson } from '../explore/shapes.ts';
-import { askSource } from '../explore/source.ts';
-import { lsk } from '../explore/format-rows.ts';
+import { DELEGATES, type DelegateJson } from '../chain-query/shapes.ts';
+import { askSource } from '../chain-query/chain-source.ts';
+import { lsk } from '../chain-query/format-rows.ts';
 import type { ListFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';

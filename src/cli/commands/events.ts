@@ -5,8 +5,8 @@ import { storedEvents, refusalOf } from '../../http/events/stored-events.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { nodeAsker } from '../ask-node.ts';
 import { eventsIn, type NodeEventJson } from '../event-stream.ts';
-import { eventLine } from '../explore/format-events.ts';
-import { isStopped, withStoppedNode } from '../explore/source.ts';
+import { eventLine } from '../chain-query/format-events.ts';
+import { isStopped, withStoppedNode } from '../chain-query/chain-source.ts';
 import type { EventsFlags } from '../flags.ts';
 import { printStderr, printJson, printLine } from '../output.ts';
 import { usageError } from '../problems.ts';
@@ -17,7 +17,7 @@ const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 
 /**
- * @throws ProtocolError like `placeOfData`; an error of the query; `USAGE` for `--follow` with a stopped node
+ * @throws ProtocolError like `locationOfData`; an error of the query; `USAGE` for `--follow` with a stopped node
  */
 export async function events(flags: EventsFlags): Promise<void> {
   const print = (event: NodeEventJson): void => {

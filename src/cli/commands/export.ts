@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { STANDARD_STREAM } from '../../node/chain-file.ts';
 import { exportChain } from '../../node/export-chain.ts';
 import { chainDirectory, openSnapshot } from '../../node/chain-tool.ts';
-import { placeOfData, type NetworkPlace } from '../chain-place.ts';
+import { locationOfData, type ChainLocation } from '../chain-location.ts';
 import type { ExportFlags } from '../flags.ts';
 import { checkNotOverwritten } from '../overwrite-check.ts';
 import { usageError } from '../problems.ts';
@@ -16,15 +16,15 @@ import { withDamageReport } from '../damage-report.ts';
  * @throws ProtocolError for a range outside the chain, an unreadable store or an unwritable file
  */
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
-  const place = placeOfData(flags);
+  const location = locationOfData(flags);
   if (file !== STANDARD_STREAM) checkNotOverwritten(file, flags);
   else if (flags.json === true) throw usageError('--json needs a file: the standard output has the blocks');
-  return withDamageReport(chainDirectory(place), () => exportFrom(place, file, flags));
+  return withDamageReport(chainDirectory(location), () => exportFrom(location, file, flags));
 }
 
-async function exportFrom(place: NetworkPlace, file: string, flags: ExportFlags): Promise<void> {
+async function exportFrom(location: ChainLocation, file: string, flags: ExportFlags): Promise<void> {
   const isToFile = file !== STANDARD_STREAM;
-  const { store, rules } = await openSnapshot(place);
+  const { store, rules } = await openSnapshot(location);
   const progress = createProgress({
     what: 'exporting',
     fromHeight: (flags.from ?? 1) - 1,
@@ -46,7 +46,7 @@ async function exportFrom(place: NetworkPlace, file: string, flags: ExportFlags)
     });
     progress.end();
     if (flags.json === true)
-      printJson({ file: resolve(file), network: place.network.name, fromHeight: from, toHeight: to });
+      printJson({ file: resolve(file), network: location.network.name, fromHeight: from, toHeight: to });
     else if (isToFile) printLine(`${file}: blocks ${from} to ${to}`);
   } finally {
     progress.end();

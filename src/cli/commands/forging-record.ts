@@ -30,7 +30,7 @@ import { WatermarkFiles, watermarkFolderOf } from '../../node/watermark-files.ts
 import { SILENT } from '../../ports/observer.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
-import { placeOfNetwork } from '../chain-place.ts';
+import { locationOfNetwork } from '../chain-location.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { flushOutput, printStderr, printJson, printLine, printText, report } from '../output.ts';
@@ -47,7 +47,7 @@ const BYTES_MAX = 16 * 1024 * 1024;
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)
     throw usageError('--json needs a file: the standard output has the signing record');
-  const { network, dataDirectory } = placeOfNetwork(flags);
+  const { network, dataDirectory } = locationOfNetwork(flags);
   const journalFile = journalFileOf(dataDirectory);
   if (!existsSync(journalFile)) throw usageError(`there is no signing record in ${dataDirectory}: correct --data-dir`);
   withJournal(journalFile, (journal) => {
@@ -89,7 +89,7 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
  * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; after an error nothing was changed
  */
 export function forgingImport(file: string, flags: ForgingImportFlags): void {
-  const { network, dataDirectory } = placeOfNetwork(flags);
+  const { network, dataDirectory } = locationOfNetwork(flags);
   const name = file === '-' ? 'standard input' : file;
   const record = recordOfText(readText(file, name), name);
   checkNetwork(record, network.params);

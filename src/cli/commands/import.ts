@@ -4,7 +4,7 @@ import { bloomeryHome, networkOfNethash } from '../../config/network.ts';
 import { openChainFile } from '../../node/chain-file.ts';
 import { openChain } from '../../node/chain-tool.ts';
 import { importChain } from '../../node/import-chain.ts';
-import { placeOfNetwork } from '../chain-place.ts';
+import { locationOfNetwork } from '../chain-location.ts';
 import type { ImportFlags } from '../flags.ts';
 import { EXIT } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
@@ -15,11 +15,11 @@ import { printStderr, printJson, printLine, report } from '../output.ts';
  * @throws ProtocolError `IMPORT_REFUSED` for the first refused block; the blocks before it are kept
  */
 export async function importCommand(name: string, flags: ImportFlags): Promise<void> {
-  const place = placeOfNetwork(flags);
+  const location = locationOfNetwork(flags);
   const home = bloomeryHome(process.env);
   const file = openChainFile(name);
   const stop = new AbortController();
-  const { chain, store, genesis, close } = await openChain(place, true);
+  const { chain, store, genesis, close } = await openChain(location, true);
   const onSignal = (): void => stop.abort();
   for (const signal of STOP_SIGNALS) process.once(signal, onSignal);
   const progress = createProgress({
@@ -33,7 +33,7 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
       indexes: store,
       genesis,
       file,
-      networks: { own: place.network.name, nameOf: ({ payloadHash }) => networkOfNethash(payloadHash, home) },
+      networks: { own: location.network.name, nameOf: ({ payloadHash }) => networkOfNethash(payloadHash, home) },
       signal: stop.signal,
       onProgress: ({ height }) => {
         progress.show(height, file.bytes === undefined ? undefined : file.bytesRead() / file.bytes);
@@ -42,7 +42,7 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
     progress.end();
     const { header } = chain.tip;
     const took = `${done.blocks} blocks and ${done.transactions} transactions taken over`;
-    const { name: networkName } = place.network;
+    const { name: networkName } = location.network;
     const { height, id: blockId } = header;
     report('the imported blocks are kept', () => {
       const { blocks, transactions, wasStopped } = done;

@@ -1,9 +1,9 @@
 /** `bloomery pool`: lists the transactions that wait for a block at a node. */
 
-import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../explore/pool-states.ts';
-import { POOLED_TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
-import { askSource, type Source } from '../explore/source.ts';
-import { descriptionOf, lsk } from '../explore/format-rows.ts';
+import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../chain-query/pool-states.ts';
+import { POOLED_TRANSACTIONS, type TransactionJson } from '../chain-query/shapes.ts';
+import { askSource, type Source } from '../chain-query/chain-source.ts';
+import { descriptionOf, lsk } from '../chain-query/format-rows.ts';
 import type { PoolFlags } from '../flags.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';

@@ -3,7 +3,7 @@
 import { chainDirectory, openChain } from '../../node/chain-tool.ts';
 import type { ChainReader } from '../../ports/store.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { placeOfData, type NetworkPlace } from '../chain-place.ts';
+import { locationOfData, type ChainLocation } from '../chain-location.ts';
 import type { RollbackFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { printStderr, printJson, printLine, report } from '../output.ts';
@@ -14,12 +14,12 @@ import { withDamageReport } from '../damage-report.ts';
  * @throws ProtocolError for a height above the tip or below the finalized height, or for a store in use
  */
 export function rollback(flags: RollbackFlags): Promise<void> {
-  const place = placeOfData(flags);
-  return withDamageReport(chainDirectory(place), () => rollbackAt(place, flags));
+  const location = locationOfData(flags);
+  return withDamageReport(chainDirectory(location), () => rollbackAt(location, flags));
 }
 
-async function rollbackAt(place: NetworkPlace, flags: RollbackFlags): Promise<void> {
-  const { chain, store, close } = await openChain(place, false);
+async function rollbackAt(location: ChainLocation, flags: RollbackFlags): Promise<void> {
+  const { chain, store, close } = await openChain(location, false);
   try {
     const { height } = chain.tip.header;
     if (flags.to > height) throw usageError(`--to ${flags.to} is above the tip: the chain ends at height ${height}`);
@@ -28,10 +28,10 @@ async function rollbackAt(place: NetworkPlace, flags: RollbackFlags): Promise<vo
         `--to ${flags.to} is below the finalized height ${chain.finalizedHeight}: blocks up to it are final`,
       );
     }
-    await askBefore(flags, `${place.network.name}: ${whatGoes(store, flags.to, height)}`);
+    await askBefore(flags, `${location.network.name}: ${whatGoes(store, flags.to, height)}`);
     await chain.rollback(flags.to);
     const { header } = chain.tip;
-    const network = place.network.name;
+    const network = location.network.name;
     const removed = height - header.height;
     report('the blocks were removed', () => {
       if (flags.json === true)

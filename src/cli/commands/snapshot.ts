@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
-import { placeOfData, placeOfNetwork } from '../chain-place.ts';
+import { locationOfData, locationOfNetwork } from '../chain-location.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
 import { checkNotOverwritten } from '../overwrite-check.ts';
 import { createProgress, createStepProgress } from '../progress.ts';
@@ -10,16 +10,16 @@ import { printJson, printLine, report } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 
 /**
- * @throws ProtocolError like `placeOfData` and `createSnapshot`
+ * @throws ProtocolError like `locationOfData` and `createSnapshot`
  */
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
   removeDraftsAtStop();
-  const place = placeOfData(flags);
+  const location = locationOfData(flags);
   checkNotOverwritten(file, flags);
   const progress = createStepProgress({ isQuiet: flags.json === true });
-  const copied = createSnapshot(place, resolve(file), ({ step, fraction }) => progress.show(step, fraction));
+  const copied = createSnapshot(location, resolve(file), ({ step, fraction }) => progress.show(step, fraction));
   const { height, blockId, digest } = await copied.finally(() => progress.end());
-  const network = place.network.name;
+  const network = location.network.name;
   report('the snapshot was written', () => {
     if (flags.json === true) printJson({ file: resolve(file), network, height, blockId, digest });
     else printLine(`${file}: ${network}, height ${height}, block ${blockId}, digest ${digest}`);
@@ -27,21 +27,21 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
 }
 
 /**
- * @throws ProtocolError like `placeOfNetwork` and `restoreSnapshot`
+ * @throws ProtocolError like `locationOfNetwork` and `restoreSnapshot`
  */
 export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags): Promise<void> {
   removeDraftsAtStop();
-  const place = placeOfNetwork(flags);
+  const location = locationOfNetwork(flags);
   const progress = createProgress({ what: 'verifying', fromHeight: 1, isQuiet: flags.json === true });
   try {
-    const { height, blockId, digest } = await restoreSnapshot(resolve(file), place, {
+    const { height, blockId, digest } = await restoreSnapshot(resolve(file), location, {
       ...(flags.trustDigest === undefined ? {} : { trustedDigest: flags.trustDigest.toLowerCase() }),
       onProgress: (at, tipHeight) => progress.show(at, at / tipHeight),
     });
     progress.end();
     const isVerified = flags.trustDigest === undefined;
     const how = isVerified ? 'every block verified' : 'its state has the trusted digest';
-    const network = place.network.name;
+    const network = location.network.name;
     report('the chain was restored', () => {
       if (flags.json === true) printJson({ network, isVerified, height, blockId, digest });
       else printLine(`${network}: restored, ${how}; height ${height}, block ${blockId}, digest ${digest}`);

@@ -1,11 +1,11 @@
 /** `bloomery tx`: shows a transaction of a node's chain, or a transaction that waits in its pool. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import { epochMsOf } from '../explore/epoch.ts';
-import { POOL_STATES } from '../explore/pool-states.ts';
-import { POOLED_TRANSACTIONS, TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
-import { askSource, type Source } from '../explore/source.ts';
-import { descriptionOf, lsk, rowLines, timeText, typeName } from '../explore/format-rows.ts';
+import { epochMsOf } from '../chain-query/epoch.ts';
+import { POOL_STATES } from '../chain-query/pool-states.ts';
+import { POOLED_TRANSACTIONS, TRANSACTIONS, type TransactionJson } from '../chain-query/shapes.ts';
+import { askSource, type Source } from '../chain-query/chain-source.ts';
+import { descriptionOf, lsk, rowLines, timeText, typeName } from '../chain-query/format-rows.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 

@@ -3,7 +3,7 @@
 import { chainDirectory, upgradeChain } from '../../node/chain-tool.ts';
 import { systemClock } from '../../node/system.ts';
 import { LAYOUT_VERSION } from '../../store/tables/layout.ts';
-import { placeOfData } from '../chain-place.ts';
+import { locationOfData } from '../chain-location.ts';
 import type { UpgradeFlags } from '../flags.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { withDamageReport } from '../damage-report.ts';
@@ -13,14 +13,14 @@ import { createStepProgress } from '../progress.ts';
  * @throws ProtocolError for a store that is in use, damaged, or of an unknown layout
  */
 export function upgrade(flags: UpgradeFlags): Promise<void> {
-  const place = placeOfData(flags);
-  const { name } = place.network;
-  return withDamageReport(chainDirectory(place), async () => {
+  const location = locationOfData(flags);
+  const { name } = location.network;
+  return withDamageReport(chainDirectory(location), async () => {
     const progress = createStepProgress({ isQuiet: flags.json === true });
     const startedMs = systemClock.nowMs();
     let from: number;
     try {
-      from = await upgradeChain(place, (step, fraction) => progress.show(`upgrading: ${step}`, fraction));
+      from = await upgradeChain(location, (step, fraction) => progress.show(`upgrading: ${step}`, fraction));
     } finally {
       progress.end();
     }

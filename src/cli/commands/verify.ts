@@ -3,7 +3,7 @@
 import { chainDirectory, openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { placeOfData, type NetworkPlace } from '../chain-place.ts';
+import { locationOfData, type ChainLocation } from '../chain-location.ts';
 import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
 import { printJson, printLine } from '../output.ts';
@@ -15,15 +15,15 @@ import { withDamageReport } from '../damage-report.ts';
  */
 export function verify(flags: VerifyFlags): Promise<void> {
   removeDraftsAtStop();
-  const place = placeOfData(flags);
-  return withDamageReport(chainDirectory(place), () => verifyAt(place, flags));
+  const location = locationOfData(flags);
+  return withDamageReport(chainDirectory(location), () => verifyAt(location, flags));
 }
 
-async function verifyAt(place: NetworkPlace, flags: VerifyFlags): Promise<void> {
-  const { store } = await openIndexedSnapshot(place);
+async function verifyAt(location: ChainLocation, flags: VerifyFlags): Promise<void> {
+  const { store } = await openIndexedSnapshot(location);
   const progress = createProgress({ what: 'verifying', fromHeight: 1, isQuiet: flags.json === true });
   try {
-    const scratch = await openScratchChain(place);
+    const scratch = await openScratchChain(location);
     try {
       const tipHeight = store.tip()?.height ?? 0;
       const onProgress = (height: number): void => progress.show(height, height / tipHeight);
@@ -32,9 +32,9 @@ async function verifyAt(place: NetworkPlace, flags: VerifyFlags): Promise<void> 
       const { deviation, height, blockId, digest, keys } = result;
       if (deviation !== undefined) {
         const remedy = 'restore the folder from a backup, or remove it and let the node download the chain again';
-        throw new ProtocolError('STORE_DEVIATES', { height }, `${place.dataDirectory}: ${deviation}; ${remedy}`);
+        throw new ProtocolError('STORE_DEVIATES', { height }, `${location.dataDirectory}: ${deviation}; ${remedy}`);
       }
-      const network = place.network.name;
+      const network = location.network.name;
       if (flags.json === true) printJson({ network, keys, height, blockId, digest });
       else
         printLine(

@@ -51,8 +51,8 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
     await node?.close();
     node = undefined;
   };
-  const place = { dataDirectory, open, close };
-  const agent = new NodeAgent({ ...first, clock: systemClock, random: systemRandom, emit: send, place });
+  const host = { dataDirectory, open, close };
+  const agent = new NodeAgent({ ...first, clock: systemClock, random: systemRandom, emit: send, host });
   process.on('message', (message: NumberedRequest) => {
     void answer(agent, message);
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readBounded } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 
-export interface ControlPlace {
+export interface ControlAccess {
   readonly port: number;
   /** 64 hexadecimal digits. */
   readonly token: string;
@@ -15,11 +15,11 @@ export const CONTROL_FILE = 'control.json';
 const FILE_BYTES_MAX = 4096;
 const OWNER_ALONE = 0o600;
 
-export function writeControlFile(directory: string, place: ControlPlace): void {
+export function writeControlFile(directory: string, access: ControlAccess): void {
   const file = join(directory, CONTROL_FILE);
   const draft = `${file}.draft`;
   rmSync(draft, { force: true });
-  writeFileSync(draft, `${JSON.stringify(place)}\n`, { mode: OWNER_ALONE, flag: 'wx' });
+  writeFileSync(draft, `${JSON.stringify(access)}\n`, { mode: OWNER_ALONE, flag: 'wx' });
   renameSync(draft, file);
 }
 
@@ -34,10 +34,10 @@ export function isControlFileThere(directory: string): boolean {
 /**
  * @throws ProtocolError `DEVNET_NOT_RUNNING` when the file is missing or unreadable
  */
-export function readControlFile(directory: string): ControlPlace {
+export function readControlFile(directory: string): ControlAccess {
   try {
     const text = readBounded(join(directory, CONTROL_FILE), { bytesMax: FILE_BYTES_MAX }).toString('utf8');
-    const { port, token } = JSON.parse(text) as Partial<ControlPlace>;
+    const { port, token } = JSON.parse(text) as Partial<ControlAccess>;
     if (Number.isInteger(port) && typeof token === 'string' && /^[0-9a-f]{64}$/.test(token)) {
       return { port: Number(port), token };
     }

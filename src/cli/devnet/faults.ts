@@ -38,7 +38,7 @@ interface NodeFault {
   readonly skewMs: number;
 }
 
-interface Place {
+interface NodePort {
   readonly index: number;
   readonly wsPort: number;
 }
@@ -103,7 +103,7 @@ export class DevnetFaults {
   }
 
   /** The faults of a node. A link has the greater delay and loss of its two nodes. */
-  of(index: number, nodes: readonly Place[]): NodeFaults {
+  of(index: number, nodes: readonly NodePort[]): NodeFaults {
     const links = nodes
       .filter((other) => other.index !== index)
       .map((other) => ({

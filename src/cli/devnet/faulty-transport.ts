@@ -93,7 +93,7 @@ export class FaultyTransport implements Transport {
         handlers.disconnected(peerId, direction, reason);
       },
       updated: (peerId, info) => this.#updated(peerId, info),
-      fault: (peerId, fault, detail) => handlers.fault(peerId, fault, detail),
+      offence: (peerId, offence, detail) => handlers.offence(peerId, offence, detail),
       admits: (ip) => handlers.admits(ip),
       isNamed: (ip) => handlers.isNamed?.(ip) ?? false,
       evict: (inbound) => handlers.evict(inbound),

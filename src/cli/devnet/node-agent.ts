@@ -32,11 +32,11 @@ export interface AgentOptions extends AgentStart {
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
-  readonly place?: AgentPlace;
+  readonly host?: AgentHost;
 }
 
 /** The process and the folder of the node. */
-export interface AgentPlace {
+export interface AgentHost {
   /** Folder of the node for its network. */
   readonly dataDirectory: string;
   close(): Promise<void>;
@@ -56,7 +56,7 @@ export class NodeAgent implements NodeControl {
   readonly #fork: ForkShare | undefined;
   readonly #emit: (event: AgentEvent) => void;
   #isHeld: boolean;
-  readonly #place: AgentPlace | undefined;
+  readonly #host: AgentHost | undefined;
   readonly #machine: { readonly clock: Clock; readonly random: Random };
   #setting: ClockSetting;
   #faults: NodeFaults;
@@ -65,7 +65,7 @@ export class NodeAgent implements NodeControl {
   #isChainChecked: boolean;
 
   constructor(options: AgentOptions) {
-    const { clock, random, setting, isHeld, impersonated, faults, fork, isChainChecked = false, emit, place } = options;
+    const { clock, random, setting, isHeld, impersonated, faults, fork, isChainChecked = false, emit, host } = options;
     if (options.hasPageControls === true) this.devnet = new PageControls(emit);
     this.#isChainChecked = isChainChecked;
     this.#impersonation = new Impersonation(impersonated);
@@ -78,7 +78,7 @@ export class NodeAgent implements NodeControl {
     this.chainClock = new MovableClock(clock, skewed(setting, faults.skewMs));
     this.#isHeld = isHeld;
     this.#emit = emit;
-    this.#place = place;
+    this.#host = host;
   }
 
   get isChainChecked(): boolean {
@@ -249,9 +249,9 @@ export class NodeAgent implements NodeControl {
     return this.#parts;
   }
 
-  get #lasting(): AgentPlace {
-    if (this.#place === undefined) throw new ProtocolError('DEVNET_NODE_FLEETING', {}, 'the node has no folder');
-    return this.#place;
+  get #lasting(): AgentHost {
+    if (this.#host === undefined) throw new ProtocolError('DEVNET_NODE_FLEETING', {}, 'the node has no folder');
+    return this.#host;
   }
 
   #blocksAbove(height: number): readonly JsonObject[] {

@@ -17,10 +17,7 @@ export type RestartDecision =
 /** Delay before the first restart. The delay doubles with each further restart. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
-/**
- * Running time after which a start counts as successful. After a successful start, the count of ends in a row begins
- * again.
- */
+/** Running time in milliseconds. After this time, the count of consecutive failures returns to 0. */
 export const STABLE_MS = 60_000;
 /** Maximum number of ends in a row, each before `STABLE_MS`. A node that reaches the maximum is not restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;

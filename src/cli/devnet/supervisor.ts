@@ -113,8 +113,8 @@ async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<
   while (!stop.aborted) {
     if (!isStarted || untilHeight !== undefined) await refuseEnds(nodes);
     else await superviseAll(nodes, run.screen);
-    const looked = Promise.all(rowsOf(nodes, { isStarted, firstRound }));
-    const rows: readonly NodeRow[] | undefined = await Promise.race([looked, stopped]);
+    const read = Promise.all(rowsOf(nodes, { isStarted, firstRound }));
+    const rows: readonly NodeRow[] | undefined = await Promise.race([read, stopped]);
     if (rows === undefined) return undefined;
     run.screen.show(rows);
     const heights: readonly number[] = rows.flatMap(({ state }) => (state === undefined ? [] : [state.height]));
@@ -159,13 +159,13 @@ async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): P
   throw new ProtocolError('DEVNET_NODE_ENDED', { reasons }, `no node is left: ${reasons}`);
 }
 
-/** Inputs for the rows of the table. */
-interface Look {
+/** State of the devnet that the status table shows. */
+interface TableState {
   readonly isStarted: boolean;
   readonly firstRound: FirstRound;
 }
 
-function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Look): readonly Promise<NodeRow>[] {
+function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: TableState): readonly Promise<NodeRow>[] {
   const running = nodes.filter(({ stateName }) => stateName === 'running');
   // The counters of missed blocks belong to the chain, so the first answer from any node is enough.
   const asked = running.filter(({ process }) => isStarted || process?.link?.isUsable !== false);

@@ -13,7 +13,7 @@ import { webhookSecretOf } from '../../node/notify/secret.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { refuseChangedState } from '../../store/chain/open.ts';
-import { placeOfData, placeOfNetwork } from '../chain-place.ts';
+import { locationOfData, locationOfNetwork } from '../chain-location.ts';
 import { checkPortsFree } from '../ports.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
 
@@ -59,24 +59,24 @@ const STORE_FAULTS: Readonly<Record<string, FaultCode>> = {
 
 export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
   const findings: Finding[] = [];
-  const place = placeOf(request, findings);
-  if (place === undefined) return { findings, network: undefined, isInUse: false };
+  const location = locationOf(request, findings);
+  if (location === undefined) return { findings, network: undefined, isInUse: false };
   const config = request.network === undefined ? undefined : await checkConfig(request, request.network, findings);
-  checkFolder(place, request, findings);
-  await checkStore(place, findings);
-  const isInUse = checkJournal(place, findings);
+  checkFolder(location, request, findings);
+  await checkStore(location, findings);
+  const isInUse = checkJournal(location, findings);
   if (config !== undefined && !request.isAnswering && !isInUse) await checkPorts(config, findings);
-  return { findings, network: place.network, isInUse };
+  return { findings, network: location.network, isInUse };
 }
 
 /**
  * Finds the chain that is checked. If no network is given and the folder does not determine it, the result is undefined
  * and there is no finding.
  */
-function placeOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainPlace | undefined {
+function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainPlace | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
   try {
-    return network === undefined ? placeOfData(data) : placeOfNetwork({ ...data, network });
+    return network === undefined ? locationOfData(data) : locationOfNetwork({ ...data, network });
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     const isNoNode = error.code === 'USAGE' && network === undefined && dataDir === undefined;
@@ -156,11 +156,11 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-async function checkStore(place: ChainPlace, findings: Finding[]): Promise<void> {
+async function checkStore(location: ChainPlace, findings: Finding[]): Promise<void> {
   try {
-    const { store } = await openSnapshot(place);
+    const { store } = await openSnapshot(location);
     try {
-      refuseChangedState(store, chainDirectory(place));
+      refuseChangedState(store, chainDirectory(location));
       const broken = brokenPlace(store);
       if (broken !== undefined) findings.push(finding('STORE_CHAIN_BROKEN', broken));
     } finally {

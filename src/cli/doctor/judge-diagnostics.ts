@@ -37,8 +37,8 @@ const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
 const UNDELIVERED_MS_MIN = 60_000;
 
 export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
-  const { looks, diagnostics } = seen;
-  const nowMs = looks.at(-1)?.currentTime ?? 0;
+  const { samples, diagnostics } = seen;
+  const nowMs = samples.at(-1)?.currentTime ?? 0;
   const recent = diagnostics.filter(({ time }) => nowMs - Date.parse(time) < RECENT_MS);
   const of = (wanted: (diagnostic: DiagnosticState) => boolean): readonly DiagnosticState[] => recent.filter(wanted);
   const own = ownSlots(seen);
@@ -74,7 +74,7 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
     of(isFailedDownload).filter(({ number }) => number > downloaded),
     TIMES_MIN,
   );
-  const height = looks.at(-1)?.height ?? 0;
+  const height = samples.at(-1)?.height ?? 0;
   addFinding(
     'BLOCKS_REFUSED',
     of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded })),
@@ -93,8 +93,8 @@ function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ende
 }
 
 /** Findings about receivers that have accepted no notification for some time. */
-export function judgeAlerts({ looks, diagnostics }: NodeAnswers): readonly Finding[] {
-  const nowMs = looks.at(-1)?.currentTime ?? 0;
+export function judgeAlerts({ samples, diagnostics }: NodeAnswers): readonly Finding[] {
+  const nowMs = samples.at(-1)?.currentTime ?? 0;
   const channels = new Set(
     diagnostics.filter(({ module }) => module === 'notify').map(({ fields }) => fields['channel']),
   );

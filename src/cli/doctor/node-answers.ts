@@ -1,4 +1,4 @@
-/** Reads the answers of a running node that the checks need. */
+/** Requests from a running node the answers that the checks need. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeAsker } from '../ask-node.ts';
@@ -9,7 +9,7 @@ import { earlierHeight, type BlockState, type RecentBlocks } from './stale-tip.t
 export interface NodeRequest {
   readonly url: string;
   /** Pause, in milliseconds, between two reads of values that may be wrong only for a moment. */
-  readonly lookAgainMs?: number;
+  readonly sampleAgainMs?: number;
 }
 
 interface Constants extends RoundConstants {
@@ -17,7 +17,7 @@ interface Constants extends RoundConstants {
   readonly protocolVersion: string;
 }
 
-interface Look extends NodeState {
+interface StatusSample extends NodeState {
   readonly secondsSinceEpoch: number;
   /** Unix time in milliseconds. */
   readonly currentTime: number;
@@ -29,7 +29,7 @@ export interface NodeAnswers {
    * Several answers, oldest first. A value that may be wrong for a moment is a fault only when it is wrong in all
    * answers.
    */
-  readonly looks: readonly Look[];
+  readonly samples: readonly StatusSample[];
   readonly blocks: RecentBlocks;
   readonly peers: readonly PeerVerdictState[];
   readonly diagnostics: readonly DiagnosticState[];
@@ -42,32 +42,32 @@ export interface NodeAnswers {
   readonly blockTimeS: number;
 }
 
-const LOOKS = 3;
+const SAMPLES = 3;
 /**
  * Maximum number of reads of the status. The status is read again while it shows a value that may be wrong for a
  * moment, for example because peers have not announced a new block yet.
  */
-const LOOKS_MAX = 9;
-const LOOK_AGAIN_MS = 700;
+const SAMPLES_MAX = 9;
+const SAMPLE_AGAIN_MS = 700;
 /** Number of blocks by which a node may be behind most peers. */
 export const LAG_BLOCKS_MAX = 2;
 /** Lowest percentage of peers with the tip of the node that is not a fault. */
 export const CONSENSUS_MIN = 51;
 
-export async function readAnswers({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<NodeAnswers> {
+export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: NodeRequest): Promise<NodeAnswers> {
   const { ask } = nodeAsker(url, { isOwnKind: true });
   const [constants, first, peers, forging, forgers, blocks] = await Promise.all([
     ask<Constants>('node/constants'),
-    ask<Look>('node/status'),
+    ask<StatusSample>('node/status'),
     ask<PeerVerdictState[]>('node/peers?limit=100'),
     ask<NodeAnswers['forging']>('node/status/forging'),
     ask<{ publicKey: string; nextSlot: number }[]>('delegates/forgers?limit=101'),
     ask<BlockState[]>('blocks?limit=1'),
   ]);
-  const looks: Look[] = [first];
-  while (looks.length < LOOKS || (looks.length < LOOKS_MAX && looks.every(isOddForNow))) {
-    await sleep(lookAgainMs);
-    looks.push(await ask<Look>('node/status'));
+  const samples: StatusSample[] = [first];
+  while (samples.length < SAMPLES || (samples.length < SAMPLES_MAX && samples.every(isOddForNow))) {
+    await sleep(sampleAgainMs);
+    samples.push(await ask<StatusSample>('node/status'));
   }
   // The diagnostics are read last, so that they also cover the time of the other reads.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
@@ -76,7 +76,7 @@ export async function readAnswers({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequ
   const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);
   return {
     constants,
-    looks,
+    samples,
     blocks: { tip, earlier },
     peers,
     diagnostics,
@@ -88,7 +88,7 @@ export async function readAnswers({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequ
 }
 
 /** True when an answer shows a value that is a fault only if it lasts. */
-function isOddForNow({ height, networkHeight, consensus, syncing, isAlone }: Look): boolean {
+function isOddForNow({ height, networkHeight, consensus, syncing, isAlone }: StatusSample): boolean {
   if (syncing || isAlone === true) return false;
   return consensus < CONSENSUS_MIN || networkHeight - height > LAG_BLOCKS_MAX;
 }

@@ -69,9 +69,9 @@ function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {
   return findings.filter(({ code }) => !explained.has(code));
 }
 
-function judgeChain({ constants, looks, blocks, blockTimeS, forging }: NodeAnswers): readonly Finding[] {
+function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAnswers): readonly Finding[] {
   const findings: Finding[] = [];
-  const state = looks.at(-1);
+  const state = samples.at(-1);
   if (state === undefined) return findings;
   const { height, networkHeight, chainMaxHeightFinalized: finalized, clockOffsetMs } = state;
   if (clockOffsetMs !== undefined) {
@@ -84,8 +84,8 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: NodeAnswe
     const direction = offsetMs > 0 ? 'ahead of' : 'behind';
     findings.push(finding('CLOCKS_DIFFER', `${peer} is ${Math.abs(offsetMs) / 1000} s ${direction} this node`));
   }
-  const isBehind = looks.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
-  if (isBehind && looks.every(({ syncing }) => !syncing))
+  const isBehind = samples.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
+  if (isBehind && samples.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
   // A node without peers that does not forge only serves its existing chain.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
@@ -99,9 +99,9 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: NodeAnswe
   return findings;
 }
 
-function judgePeers({ looks, peers }: NodeAnswers): readonly Finding[] {
+function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
   // A lone node needs no peers: the operator wants none, or the node is the whole network.
-  if (looks[0]?.isAlone === true) return [];
+  if (samples[0]?.isAlone === true) return [];
   const others = peers.filter(({ code, reason }) => code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? ''));
   const [other] = others;
   const findings: Finding[] = [];
@@ -111,8 +111,8 @@ function judgePeers({ looks, peers }: NodeAnswers): readonly Finding[] {
   }
   const connected = peers.filter(({ verdict }) => verdict === 'connected').length;
   if (connected === 0) findings.push(finding('NO_PEERS', evidenceOfNone(peers)));
-  else if (looks.every(({ consensus, syncing }) => consensus < CONSENSUS_MIN && !syncing)) {
-    const best = Math.max(...looks.map(({ consensus }) => consensus));
+  else if (samples.every(({ consensus, syncing }) => consensus < CONSENSUS_MIN && !syncing)) {
+    const best = Math.max(...samples.map(({ consensus }) => consensus));
     findings.push(finding('CONSENSUS_LOW', `at most ${best} % of ${connected} peers have the tip`));
   }
   return findings;
@@ -125,13 +125,13 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
 }
 
 /** A reader that was replaced is missing at the first read, and up at the second. */
-function judgeReaders({ looks }: NodeAnswers): readonly Finding[] {
-  const missing = looks.map(({ readers }) => {
+function judgeReaders({ samples }: NodeAnswers): readonly Finding[] {
+  const missing = samples.map(({ readers }) => {
     const up = readers?.each.filter(({ state }) => state === 'up').length ?? 0;
     return (readers?.wanted ?? 0) - up;
   });
   if (missing.some((count) => count <= 0)) return [];
-  const { wanted = 0, restarts = 0 } = looks.at(-1)?.readers ?? {};
+  const { wanted = 0, restarts = 0 } = samples.at(-1)?.readers ?? {};
   const evidence = `${wanted - (missing.at(-1) ?? 0)} of ${wanted} are up, ${restarts} were started in place of others`;
   return [finding('READERS_FAIL', evidence)];
 }

@@ -7,7 +7,7 @@ import { openStoreSource } from '../../node/sink-source.ts';
 import type { Sink } from '../../sinks/sink.ts';
 import { runSink, type SinkProgress } from '../../sinks/run.ts';
 import type { ChainSource } from '../../sinks/source.ts';
-import { placeOfData, placeOfNetwork } from '../chain-place.ts';
+import { locationOfData, locationOfNetwork } from '../chain-location.ts';
 import type { SinkFlags } from '../flags.ts';
 import { printStderr, printJson, printLine } from '../output.ts';
 import { usageError } from '../problems.ts';
@@ -47,10 +47,10 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
   const { node, network, dataDir, depth } = flags;
   if (node === undefined) {
     const given = { ...(network === undefined ? {} : { network }), ...(dataDir === undefined ? {} : { dataDir }) };
-    return openStoreSource(placeOfData(given), { depth, pollMs: POLL_MS });
+    return openStoreSource(locationOfData(given), { depth, pollMs: POLL_MS });
   }
   if (network === undefined) throw usageError('--node needs --network: blocks are read by the rules of a network');
-  return openNodeSource(node, placeOfNetwork({ network }).network, { depth, signal });
+  return openNodeSource(node, locationOfNetwork({ network }).network, { depth, signal });
 }
 
 /** With `--json`, prints a line for each step. Without `--json`, prints at most one line per `LINE_MS`. */

@@ -4,7 +4,7 @@ import { hasFinality, type Transaction } from '../answers.ts';
 import { amountText, countOf, typeText } from '../format.ts';
 import type { HashRoute } from '../hash-route.ts';
 import { waitsFor } from '../pool.ts';
-import { KINDS, TRANSACTION_ORDERS, transactionsRequest } from '../list-requests.ts';
+import { TRANSACTION_ORDERS, TRANSACTION_TYPES, transactionsRequest } from '../list-requests.ts';
 import { ask, type Answer } from './api-requests.ts';
 import { Copied, Raw } from './copyable.tsx';
 import { Description, Targets } from './description.tsx';
@@ -117,7 +117,7 @@ function signFor({ senderId, recipientId, amount }: Transaction, address: string
 }
 
 const FIELDS: readonly Field[] = [
-  { name: 'kind', title: 'Kind', options: KINDS.map((kind) => [String(kind), typeText(kind)]) },
+  { name: 'kind', title: 'Kind', options: TRANSACTION_TYPES.map((type) => [String(type), typeText(type)]) },
   { name: 'from', title: 'From', example: 'address' },
   { name: 'to', title: 'To', example: 'address' },
   { name: 'min', title: 'At least', example: 'LSK', isShort: true },

@@ -144,8 +144,8 @@ export class PeerManager {
       admits: (ip) => this.#admits(ip),
       isNamed: (ip) => this.#named.all().some((peerId) => ipOf(peerId) === ip),
       evict: (inbound) => this.#evict(inbound),
-      fault: (peerId, fault, detail) => {
-        this.#scoring.report(peerId, fault, detail);
+      offence: (peerId, offence, detail) => {
+        this.#scoring.report(peerId, offence, detail);
       },
       connected: (connection) => {
         this.#connected(connection);
@@ -257,7 +257,7 @@ export class PeerManager {
   }
 
   /**
-   * Charges a peer for a fault that the engine found in its message. Fixed, seed and whitelisted peers are not charged.
+   * Gives a peer the penalty for an offence in its message. Fixed, seed and whitelisted peers lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -300,7 +300,7 @@ export class PeerManager {
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // A fault during the handshake may have banned the peer before there was a connection to close.
+    // An offence during the handshake may have banned the peer before there was a connection to close.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;

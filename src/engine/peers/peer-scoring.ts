@@ -6,7 +6,7 @@
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
-import type { CloseReason, PeerFaultCode, PeerId, Transport } from '../../ports/transport.ts';
+import type { CloseReason, PeerOffenceCode, PeerId, Transport } from '../../ports/transport.ts';
 import { ipOf } from './addresses.ts';
 import type { PeerBook } from './book.ts';
 import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
@@ -20,8 +20,8 @@ export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
-/** Faults that cost points even for named peers, because they endanger the node. */
-const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
+/** Offences that cost points even for named peers, because they endanger the node. */
+const WIRE_OFFENCES: ReadonlySet<PeerOffenceCode> = new Set([
   'MESSAGE_RATE',
   'MESSAGE_FLOOD',
   'MALFORMED_PEER_LIST',
@@ -57,21 +57,22 @@ export class PeerScoring {
     return this.#reputations.get(peerId) ?? REPUTATION_FULL;
   }
 
-  /** Charges a peer for an offence that the transport detected. */
-  report(peerId: PeerId, fault: PeerFaultCode, detail: string): void {
-    if (WIRE_FAULTS.has(fault)) this.#charge(peerId, fault, detail.slice(0, DETAIL_CHARACTERS_MAX));
-    else this.penalise(peerId, fault, detail);
+  /** Gives a peer the penalty for an offence that the transport detected. */
+  report(peerId: PeerId, offence: PeerOffenceCode, detail: string): void {
+    if (WIRE_OFFENCES.has(offence)) this.#deductPoints(peerId, offence, detail.slice(0, DETAIL_CHARACTERS_MAX));
+    else this.penalise(peerId, offence, detail);
   }
 
   /**
-   * Charges a peer for a fault that the engine found in its message. Peers that the operator named are not charged.
+   * Gives a peer the penalty for an offence that the engine found in its message. Peers that the operator named lose no
+   * points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
   penalise(peerId: PeerId, code: string, description: string): void {
     const { named, observer } = this.#dependencies;
     const detail = description.slice(0, DETAIL_CHARACTERS_MAX);
-    if (!named().includes(peerId)) this.#charge(peerId, code, detail);
+    if (!named().includes(peerId)) this.#deductPoints(peerId, code, detail);
     else if (pointsOf(code) > 0) {
       const fields = { peer: peerId, offence: code, detail };
       observer.log('warn', 'PEER_FORGIVEN', 'A peer that the operator named broke a rule', fields);
@@ -102,7 +103,7 @@ export class PeerScoring {
     }
   }
 
-  #charge(peerId: PeerId, code: string, detail: string): void {
+  #deductPoints(peerId: PeerId, code: string, detail: string): void {
     const { named, observer, transport } = this.#dependencies;
     const points = pointsOf(code);
     if (points === 0) return;

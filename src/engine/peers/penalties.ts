@@ -4,14 +4,14 @@
  * that is wrong on any chain, costs all points.
  */
 
-import type { PeerFaultCode } from '../../ports/transport.ts';
+import type { PeerOffenceCode } from '../../ports/transport.ts';
 import type { BlockRejectionCode, TransactionRejectionCode } from '../../protocol/verdict.ts';
 
 export const REPUTATION_FULL = 100;
 export const BAN_MS = 86_400_000;
 
 /** Offences that only synchronisation can find. */
-type SyncFaultCode =
+type SyncOffenceCode =
   /** The peer and this node have no common block, or their highest common block is below the finalized height. */
   | 'SYNC_NO_COMMON_BLOCK'
   /** The downloaded blocks do not follow each other. */
@@ -19,7 +19,7 @@ type SyncFaultCode =
   /** A downloaded block is invalid at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
 
-type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
+type OffenceCode = PeerOffenceCode | BlockRejectionCode | TransactionRejectionCode | SyncOffenceCode;
 
 const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_MESSAGE: 100,

@@ -1,7 +1,7 @@
 /**
  * Delays the requests of strangers while connections wait to be accepted. The event loop accepts one connection of a
- * listener in each turn. An operator's connection behind a thousand connections of strangers therefore waits for a
- * thousand turns. A thousand turns take seconds if each turn also does other work. A turn that only accepts a
+ * listener in each iteration. An operator's connection behind a thousand connections of strangers therefore waits for a
+ * thousand iterations. The iterations take seconds if each one also does other work. An iteration that only accepts a
  * connection takes about 0.1 ms.
  */
 
@@ -30,7 +30,7 @@ export class AcceptPriority {
     this.#clock = clock;
   }
 
-  /** Records an accepted connection. The next turn of the event loop shows whether another connection waits. */
+  /** Records an accepted connection. The next iteration of the event loop shows whether another connection waits. */
   accepted(): void {
     this.#hasAccepted = true;
     if (this.#isLooking) return;

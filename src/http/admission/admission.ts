@@ -18,8 +18,8 @@ import { clientKey } from './client-address.ts';
 import { ClientConnection, type ConnectionHost } from './client-connection.ts';
 import { Connections } from './connections.ts';
 import { ACCEPT_MS, LINGERING_MAX, SWEEP_MS, type AdmissionLimits } from './limits.ts';
-import { Penalties } from './penalties.ts';
-import { Refusals, type RefusalReason } from './refusals.ts';
+import { AddressRecords } from './address-records.ts';
+import { RefusalCounter, type RefusalReason } from './refusals.ts';
 import { tooManyConnectionsAnswer } from './refused-answers.ts';
 import type { SharedLimits, SharedRefusalReason } from './shared-limits.ts';
 import { FairScheduler } from './fair-scheduler.ts';
@@ -31,7 +31,7 @@ type ConnectionRefusalReason = SharedRefusalReason | 'uncounted';
  * Longest time between two checks of the time limits in a working process. A longer time shows that the process was
  * suspended or blocked.
  */
-const STILL_MS = 2 * SWEEP_MS;
+const SUSPENDED_MS = 2 * SWEEP_MS;
 
 /**
  * Times that a stranger's new connection waits for another connection to close, in milliseconds. A process closes an
@@ -58,8 +58,8 @@ export class Admission implements ConnectionHost {
   readonly headersTimeoutMs: number;
   readonly #options: AdmissionOptions;
   readonly #connections: Connections<ClientConnection>;
-  readonly #penalties: Penalties;
-  readonly #refusals: Refusals;
+  readonly #addresses: AddressRecords;
+  readonly #refusals: RefusalCounter;
   /** Connections of strangers whose last answer was sent, and whose further input is discarded. */
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
@@ -76,8 +76,8 @@ export class Admission implements ConnectionHost {
     this.buffers = new Buffers(limits.bufferBytesMax);
     this.headersTimeoutMs = limits.headersTimeoutMs;
     this.#connections = new Connections(limits);
-    this.#penalties = new Penalties(clock, limits.arrivalsPerAddressMax);
-    this.#refusals = new Refusals(observer, clock);
+    this.#addresses = new AddressRecords(clock, limits.arrivalsPerAddressMax);
+    this.#refusals = new RefusalCounter(observer, clock);
     this.#sweptMs = clock.nowMs();
     const ofAddress = `at most ${limits.connectionsPerAddressMax} of one address (http.connectionsPerAddressMax)`;
     this.#fullAnswers = {
@@ -87,7 +87,7 @@ export class Admission implements ConnectionHost {
     };
     options.shared?.listen({
       shutOut: (key) => {
-        this.#penalties.shutOut(key);
+        this.#addresses.shutOut(key);
         this.#closeAll(key);
       },
       full: (isFull) => {
@@ -113,7 +113,7 @@ export class Admission implements ConnectionHost {
     if (!isTrusted) this.scheduler.spend(ACCEPT_MS);
     const key = isTrusted ? `trusted ${address}` : clientKey(address);
     const reason =
-      (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.refusalReason(key, isTrusted);
+      (isTrusted ? undefined : this.#addresses.arrive(key)) ?? this.#connections.refusalReason(key, isTrusted);
     if (reason !== undefined) return this.#turnAway(socket, reason, isPlaintext);
     const connection = new ClientConnection(socket, key, isTrusted, this);
     this.#connections.add(connection);
@@ -160,7 +160,7 @@ export class Admission implements ConnectionHost {
     }
     if (socket.destroyed) return;
     if (reason === undefined) return connection.contain(() => admitted(connection));
-    if (reason === 'shut_out') this.#penalties.shutOut(key);
+    if (reason === 'shut_out') this.#addresses.shutOut(key);
     this.#turnAway(socket, reason, isPlaintext);
   }
 
@@ -199,14 +199,14 @@ export class Admission implements ConnectionHost {
     this.#refusals.count(reason);
     if (connection.isTrusted) return;
     this.#options.shared?.refused(connection.key);
-    if (this.#penalties.refuse(connection.key)) this.#closeAll(connection.key);
+    if (this.#addresses.refuse(connection.key)) this.#closeAll(connection.key);
   }
 
-  offended(connection: ClientConnection, reason: RefusalReason): void {
+  refuseAndShutOut(connection: ClientConnection, reason: RefusalReason): void {
     this.#refusals.count(reason);
     if (connection.isTrusted) return;
     this.#options.shared?.shutOut(connection.key);
-    this.#penalties.shutOut(connection.key);
+    this.#addresses.shutOut(connection.key);
     this.#closeAll(connection.key);
   }
 
@@ -241,9 +241,9 @@ export class Admission implements ConnectionHost {
       const nowMs = this.clock.nowMs();
       // If the process was suspended or blocked, it reads the waiting input before it checks time limits. Otherwise the
       // node would close connections because of its own delay.
-      const wasStill = nowMs - this.#sweptMs > STILL_MS;
+      const wasSuspended = nowMs - this.#sweptMs > SUSPENDED_MS;
       this.#sweptMs = nowMs;
-      if (!wasStill) for (const connection of this.#connections.all()) connection.checkTime(nowMs);
+      if (!wasSuspended) for (const connection of this.#connections.all()) connection.checkTime(nowMs);
       this.#report();
       this.#sweepLater();
     });

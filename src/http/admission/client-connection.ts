@@ -39,7 +39,7 @@ export interface ConnectionHost {
   /** Counts a refusal. After too many refusals, all connections of the address are closed. */
   refused(connection: ClientConnection, reason: RefusalReason): void;
   /** Shuts the address out for behaviour that no correct client shows. */
-  offended(connection: ClientConnection, reason: RefusalReason): void;
+  refuseAndShutOut(connection: ClientConnection, reason: RefusalReason): void;
   /** Reports and counts an error of the node while it read the input of a client. */
   failed(connection: ClientConnection, error: unknown): void;
 }
@@ -283,7 +283,7 @@ export class ClientConnection implements Place, Holder {
 
   #offend(): void {
     this.destroy();
-    this.#host.offended(this, 'pipelined');
+    this.#host.refuseAndShutOut(this, 'pipelined');
   }
 
   #letThroughInTurn(): void {

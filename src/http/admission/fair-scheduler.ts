@@ -12,7 +12,7 @@ type Work = () => void;
 
 interface Task {
   readonly work: Work;
-  /** Starts reading the input of the work. */
+  /** Starts reading the bytes that `work` handles. */
   readonly read: Work | undefined;
 }
 
@@ -56,7 +56,7 @@ export class FairScheduler {
    * Does the work now, or when the turn of its address comes. The number of waiting tasks is limited by the number of
    * connections.
    *
-   * @param read starts reading the input of the work; the work follows after the event loop has read once
+   * @param read starts reading the bytes that `work` handles; the work follows after the event loop has read once
    */
   take(address: string, work: Work, read?: Work): void {
     const task = { work, read };
@@ -94,7 +94,7 @@ export class FairScheduler {
     }
     const charge = this.#share.begin();
     work();
-    // The time of work that is deferred to the end of this turn of the event loop counts, too.
+    // The time of work that is deferred to the end of this iteration of the event loop counts, too.
     await settled();
     charge();
   }

@@ -31,7 +31,7 @@ export type RefusalReason = keyof typeof REFUSAL_REASONS;
 /** Shortest time between two log lines about refusals. */
 const LINE_MS = 60_000;
 
-export class Refusals {
+export class RefusalCounter {
   readonly #observer: Observer;
   readonly #clock: MonotonicClock;
   /** Refusals since the last report to the metrics. */

@@ -204,7 +204,7 @@ class Hub implements EventHub {
     this.#serveLater(key);
   }
 
-  /** Sends in a later turn of the event loop, because nothing may be sent inside the change that caused the event. */
+  /** Sends in a later iteration of the event loop, because nothing may be sent inside the change that caused the event. */
   #serveLater(key: string): void {
     setImmediate(() => {
       if (key === TRUSTED) this.#serveSubscribers(key);

@@ -2,7 +2,7 @@
 
 import type { AccountQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';
-import { Filters, pageBy } from '../filters.ts';
+import { FilterReader, pageBy } from '../filters.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import {
   addressInPath,
@@ -41,7 +41,7 @@ export function accountRoutes(dialect: HttpDialect): readonly Route[] {
       answer: { meta: LIST_META, data: listOf(accountShape(dialect)) },
       errors: {},
       handle: (api, request) => {
-        const filters = new Filters(request);
+        const filters = new FilterReader(request);
         const query: AccountQuery = {
           ...pageOf(request),
           sort: sortOf(request),

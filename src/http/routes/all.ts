@@ -2,7 +2,7 @@
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';
 import type { HttpDialect } from '../dialect.ts';
-import type { ReferencePage } from '../reference.ts';
+import type { ApiDocsPage } from '../api-docs.ts';
 import type { Route } from '../route.ts';
 import { accountRoutes } from './accounts.ts';
 import { blockRoutes } from './blocks.ts';
@@ -30,8 +30,8 @@ export interface RouteOptions {
   readonly devnet?: DevnetControls;
   /** Folder of the page at `/`. */
   readonly dashboardDirectory?: string;
-  /** The interactive reference; without it the plain page is used. */
-  readonly referencePage?: ReferencePage;
+  /** The interactive API documentation; without it the plain page is used. */
+  readonly apiDocsPage?: ApiDocsPage;
 }
 
 export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): readonly Route[] {
@@ -55,7 +55,7 @@ export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): rea
     ...(options.devnet === undefined || dialect.strict ? [] : devnetRoutes(options.devnet)),
   ];
   const described = withIndex(routes, dialect, options);
-  return [...described, ...specRoutes(described, dialect, options.referencePage)];
+  return [...described, ...specRoutes(described, dialect, options.apiDocsPage)];
 }
 
 /** Adds the root of the interface. Real nodes have no answer at the root. */

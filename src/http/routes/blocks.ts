@@ -2,7 +2,7 @@
 
 import type { BlockQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';
-import { Filters, pageBy } from '../filters.ts';
+import { FilterReader, pageBy } from '../filters.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import {
   afterParameters,
@@ -42,7 +42,7 @@ export function blockRoutes(dialect: HttpDialect): readonly Route[] {
       answer: { meta: LIST_META, data: listOf(blockShape(dialect)) },
       errors: { 503: TOO_MANY_QUERIES },
       handle: async (api, request) => {
-        const filters = new Filters(request);
+        const filters = new FilterReader(request);
         const query: BlockQuery = {
           ...pageOf(request),
           sort: sortOf(request),

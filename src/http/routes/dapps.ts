@@ -5,7 +5,7 @@
 
 import type { DappQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';
-import { Filters, pageBy } from '../filters.ts';
+import { FilterReader, pageBy } from '../filters.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import {
   afterParameters,
@@ -58,7 +58,7 @@ export function dappsRoute(dialect: HttpDialect): Route {
     },
     errors: {},
     handle: (api, request) => {
-      const filters = new Filters(request);
+      const filters = new FilterReader(request);
       const name = filters.text('name');
       const transactionId = filters.id('transactionId');
       const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...omitUndefined({ transactionId, name }) };

@@ -3,7 +3,7 @@
 import type { DelegateQuery } from '../../ports/queries.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { HttpDialect } from '../dialect.ts';
-import { Filters, pageBy } from '../filters.ts';
+import { FilterReader, pageBy } from '../filters.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import {
   addressParameter,
@@ -52,7 +52,7 @@ function listRoute(dialect: HttpDialect): Route {
     answer: { meta: LIST_META, data: listOf(delegateShape(dialect)) },
     errors: {},
     handle: (api, request) => {
-      const filters = new Filters(request);
+      const filters = new FilterReader(request);
       const search = filters.text('search');
       const query: DelegateQuery = {
         ...pageOf(request),

@@ -1,7 +1,7 @@
 /** Declares the routes for the node itself: status, constants, forging and state digest. */
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';
-import { joined, joinedOnly, joinedShape, type HttpDialect } from '../dialect.ts';
+import { extendedMembers, extendedOnly, extendedShape, type HttpDialect } from '../dialect.ts';
 import { int32Parameter, pageMeta, pageParameters, publicKeyParameter, queryParameter } from '../parameters.ts';
 import { invalidRequest } from '../problems.ts';
 import type { Parameter, Route } from '../route.ts';
@@ -74,7 +74,7 @@ const WAITING_SHAPE = objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['u
 
 function forgingShape(dialect: HttpDialect): Schema {
   const added = { waiting: WAITING_SHAPE, paused: PAUSED_SHAPE };
-  return listOf(joinedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
+  return listOf(extendedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
 }
 
 const NOT_LISTED = 'The client is not in the forging whitelist.';
@@ -90,7 +90,7 @@ function forgingRoute(dialect: HttpDialect): Route {
     summary: 'Lists the delegates configured on this node, and shows whether each delegate forges.',
     parameters: [
       { ...publicKeyParameter('publicKey', 'Only the delegate with this public key.'), isIgnoredWhenEmpty: true },
-      ...(dialect.generation === 3 ? [forgingFilter] : joinedOnly(dialect, [forgingFilter])),
+      ...(dialect.generation === 3 ? [forgingFilter] : extendedOnly(dialect, [forgingFilter])),
     ],
     unknownParameters: 'ignored',
     answer: { meta: NO_META, data: forgingShape(dialect) },
@@ -111,7 +111,7 @@ function forgingRoute(dialect: HttpDialect): Route {
 
 /** For a delegate that forges or is disabled, the view has only the members that clients of Lisk know. */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
-  return joined(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
+  return extendedMembers(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
 }
 
 function waitingView(waiting: ForgingDelegate['waiting']) {

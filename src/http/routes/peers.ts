@@ -2,7 +2,7 @@
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { Sort } from '../../ports/queries.ts';
-import { joinedOnly, type HttpDialect } from '../dialect.ts';
+import { extendedOnly, type HttpDialect } from '../dialect.ts';
 import { int32Parameter, pageMeta, pageParameters, queryParameter, sortOf, sortParameter } from '../parameters.ts';
 import type { CheckedRequest, Parameter, Route } from '../route.ts';
 import type { Format } from '../formats.ts';
@@ -25,7 +25,7 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
         textParameter('protocolVersion', 'Protocol version of the peer.', 'protocolVersion'),
         stateParameter(dialect),
         int32Parameter('height', 1, 'Height of the peer’s chain.'),
-        ...(dialect.generation === 2 ? [BROADHASH] : joinedOnly(dialect, [BROADHASH])),
+        ...(dialect.generation === 2 ? [BROADHASH] : extendedOnly(dialect, [BROADHASH])),
         ...pageParameters(100),
         sortParameter(['height', 'version'], 'height:desc'),
       ],

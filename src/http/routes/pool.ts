@@ -4,7 +4,7 @@ import type { GroupSigners, NodeApi, PoolEntry, PoolState } from '../../ports/no
 import type { Direction } from '../../ports/queries.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { addressOf } from '../../crypto/keys.ts';
-import { joinedOnly, type HttpDialect } from '../dialect.ts';
+import { extendedOnly, type HttpDialect } from '../dialect.ts';
 import {
   addressParameter,
   idParameter,
@@ -39,7 +39,7 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const parameters: readonly Parameter[] = [
     idParameter('id', 'Id of the transaction.'),
     addressParameter('recipientId', 1, 'Address of the recipient.'),
-    ...(dialect.generation === 2 ? [RECIPIENT_KEY] : joinedOnly(dialect, [RECIPIENT_KEY])),
+    ...(dialect.generation === 2 ? [RECIPIENT_KEY] : extendedOnly(dialect, [RECIPIENT_KEY])),
     addressParameter('senderId', 1, 'Address of the sender.'),
     keyParameter('senderPublicKey', 'Public key of the sender, in lower case.'),
     integerParameter('type', 0, 'Number of the transaction type.'),

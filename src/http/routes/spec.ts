@@ -7,14 +7,14 @@ import { withComponents, type NamedDocument } from '../components.ts';
 import { docsPage, DOCS_PAGE_POLICY } from '../docs-page.ts';
 import { withExamples } from '../document-examples.ts';
 import { openApiOf } from '../openapi.ts';
-import type { ReferencePage } from '../reference.ts';
+import type { ApiDocsPage } from '../api-docs.ts';
 import type { PlainRoute, Route } from '../route.ts';
 
 /**
  * @param routes all other routes; the description also covers the two routes of this file
- * @param page the interactive reference; without it the plain page is served
+ * @param page the interactive API documentation; without it the plain page is served
  */
-export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?: ReferencePage): readonly Route[] {
+export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?: ApiDocsPage): readonly Route[] {
   const common = { kind: 'plain', method: 'GET', unknownParameters: 'ignored', errors: {} } as const;
   const spec: PlainRoute = {
     ...common,
@@ -62,7 +62,7 @@ export function describedInterface(routes: readonly Route[], dialect: HttpDialec
 
 /**
  * Returns the answer of `/spec`. A strict dialect has no examples, because the recorded examples have members of the
- * joined dialect.
+ * extended dialect.
  */
 async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);

@@ -1,8 +1,8 @@
 /** Declares the routes for transactions of the chain, and for sending a new transaction. */
 
 import { TRANSACTION_SORTS, type TransactionQuery } from '../../ports/queries.ts';
-import { joinedOnly, type HttpDialect } from '../dialect.ts';
-import { Filters, pageBy } from '../filters.ts';
+import { extendedOnly, type HttpDialect } from '../dialect.ts';
+import { FilterReader, pageBy } from '../filters.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import {
   addressParameter,
@@ -38,7 +38,7 @@ function listRoute(dialect: HttpDialect): Route {
     parameters: [
       idParameter('id', 'Id of the transaction.'),
       addressParameter('recipientId', 1, 'Address of the recipient.'),
-      ...(dialect.generation === 2 ? [RECIPIENT_KEY] : joinedOnly(dialect, [RECIPIENT_KEY])),
+      ...(dialect.generation === 2 ? [RECIPIENT_KEY] : extendedOnly(dialect, [RECIPIENT_KEY])),
       addressParameter('senderId', 1, 'Address of the sender.'),
       keyParameter('senderPublicKey', 'Public key of the sender.'),
       addressParameter('senderIdOrRecipientId', 1, 'Address of the sender, the recipient or both.'),
@@ -64,7 +64,7 @@ function listRoute(dialect: HttpDialect): Route {
     answer: { meta: COUNTED_LIST_META, data: listOf(confirmedShape(dialect)) },
     errors: { 503: TOO_MANY_QUERIES },
     handle: async (api, request) => {
-      const filters = new Filters(request);
+      const filters = new FilterReader(request);
       const query = queryOf(request, filters);
       const page = await pageBy(filters, query, (asked) => api.chain.transactions(asked));
       const tipHeight = api.chain.tip()?.height ?? 0;
@@ -76,7 +76,7 @@ function listRoute(dialect: HttpDialect): Route {
   };
 }
 
-function queryOf(request: CheckedRequest, filters: Filters): TransactionQuery {
+function queryOf(request: CheckedRequest, filters: FilterReader): TransactionQuery {
   return {
     ...pageOf(request),
     sort: sortOf(request),

@@ -2,7 +2,7 @@
 
 import type { AccountEntry, DelegateEntry, GroupEntry } from '../../ports/queries.ts';
 import type { Account } from '../../protocol/state.ts';
-import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
+import { extendedMembers, extendedShape, type HttpDialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
@@ -32,10 +32,10 @@ export function delegateView(entry: DelegateEntry, dialect: HttpDialect): View {
   const { vote, voteWeight, rank, approval, productivity } = figuresOf(entry);
   if (dialect.generation === 2) {
     const own = { ...nameAndBlocks(entry, { vote }), productivity, rank, account: accountPart, approval };
-    return joined(dialect, own, { voteWeight });
+    return extendedMembers(dialect, own, { voteWeight });
   }
   const own = { ...nameAndBlocks(entry, { voteWeight }), productivity, account: accountPart, approval };
-  return joined(dialect, own, { vote, rank });
+  return extendedMembers(dialect, own, { vote, rank });
 }
 
 /** Shows a multisignature account and its members. */
@@ -83,7 +83,7 @@ export function delegateShape(dialect: HttpDialect): Schema {
 
 function figuresShape(dialect: HttpDialect, more: Readonly<Record<string, Schema>> = {}): Schema {
   const [own, other] = dialect.generation === 2 ? [FIGURES_2, FIGURES_3] : [FIGURES_3, FIGURES_2];
-  return joinedShape(dialect, { ...FIGURES, ...own, ...more }, other);
+  return extendedShape(dialect, { ...FIGURES, ...own, ...more }, other);
 }
 
 export const GROUP_SHAPE: Schema = shape.objectOf({
@@ -97,8 +97,12 @@ export const GROUP_SHAPE: Schema = shape.objectOf({
 function standingView(entry: DelegateEntry, dialect: HttpDialect): View {
   const { vote, voteWeight, rank, approval, productivity } = figuresOf(entry);
   if (dialect.generation === 2)
-    return joined(dialect, { ...nameAndBlocks(entry, { vote }), rank, productivity, approval }, { voteWeight });
-  return joined(dialect, { ...nameAndBlocks(entry, { voteWeight }), productivity, approval }, { vote, rank });
+    return extendedMembers(
+      dialect,
+      { ...nameAndBlocks(entry, { vote }), rank, productivity, approval },
+      { voteWeight },
+    );
+  return extendedMembers(dialect, { ...nameAndBlocks(entry, { voteWeight }), productivity, approval }, { vote, rank });
 }
 
 function figuresOf(entry: DelegateEntry) {

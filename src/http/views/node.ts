@@ -11,7 +11,7 @@ import type {
 import type { SlotReport } from '../../ports/slot-report.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
-import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
+import { extendedMembers, extendedShape, type HttpDialect } from '../dialect.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
@@ -48,7 +48,15 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
   const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
   const alone = status.isAlone === true ? { isAlone: true } : {};
   const readers = status.readers === undefined ? {} : { readers: readersView(status.readers) };
-  return joined(dialect, own, { ...other, ...progress, ...clock, ...clocks, ...branches, ...alone, ...readers });
+  return extendedMembers(dialect, own, {
+    ...other,
+    ...progress,
+    ...clock,
+    ...clocks,
+    ...branches,
+    ...alone,
+    ...readers,
+  });
 }
 
 function readersView({ wanted, restarts, each }: ReadersStatus): View {
@@ -125,7 +133,7 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
     version: identity.version,
     protocolVersion: identity.protocolVersion,
   };
-  return joined(dialect, members, { ...other, networkName, ...round });
+  return extendedMembers(dialect, members, { ...other, networkName, ...round });
 }
 
 const FEE_VIEW = {
@@ -335,7 +343,7 @@ export function statusShape(dialect: HttpDialect): Schema {
   const [own, other] =
     dialect.generation === 2 ? [STATUS_SHAPES_2, STATUS_SHAPES_3] : [STATUS_SHAPES_3, STATUS_SHAPES_2];
   const added = { ...other, ...RARE_STATUS_SHAPES };
-  return joinedShape(dialect, { ...TIMES_SHAPES, ...own }, added, Object.keys(RARE_STATUS_SHAPES));
+  return extendedShape(dialect, { ...TIMES_SHAPES, ...own }, added, Object.keys(RARE_STATUS_SHAPES));
 }
 
 const ACTIVE_DELEGATES_SHAPE: Schema = {
@@ -368,7 +376,7 @@ export function constantsShape(dialect: HttpDialect): Schema {
   };
   const added = { ...other, networkName: NETWORK_NAME_SHAPE, activeDelegates: ACTIVE_DELEGATES_SHAPE };
   const optional = ['activeDelegates', ...(dialect.strict ? Object.keys(BUILD_SHAPES) : [])];
-  return joinedShape(dialect, { ...common, ...own }, added, optional);
+  return extendedShape(dialect, { ...common, ...own }, added, optional);
 }
 
 function transactionCounts(confirmed: number, pool: Readonly<Record<(typeof QUEUES)[number], number>>): View {

@@ -4,7 +4,7 @@
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
-import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
+import { extendedMembers, extendedShape, type HttpDialect } from '../dialect.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
@@ -28,10 +28,10 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
     const own = omitUndefined({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
     // A peer of generation 2 may send the nethash of its network instead of the network identifier.
     const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
-    return joined(dialect, own, omitUndefined({ networkId }));
+    return extendedMembers(dialect, own, omitUndefined({ networkId }));
   }
   const own = omitUndefined({ ...common, state: entry.state, networkId: info.networkId });
-  return joined(dialect, own, omitUndefined({ broadhash, nonce }));
+  return extendedMembers(dialect, own, omitUndefined({ broadhash, nonce }));
 }
 
 /** The two hashes that identify a network. */
@@ -57,5 +57,5 @@ export function peerShape(dialect: HttpDialect): Schema {
   const [own, other] = dialect.generation === 2 ? [info2, info3] : [info3, info2];
   const always = { ip: { type: 'string', format: 'ip' }, wsPort: shape.COUNT, state } as const;
   const optional = Object.keys({ ...info, ...info2, ...info3 });
-  return joinedShape(dialect, { ...always, ...info, ...own }, other, optional);
+  return extendedShape(dialect, { ...always, ...info, ...own }, other, optional);
 }

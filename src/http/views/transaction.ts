@@ -3,7 +3,7 @@
 import type { NodeApi, PoolEntry } from '../../ports/node-api.ts';
 import type { TransactionEntry } from '../../ports/queries.ts';
 import type { Transaction } from '../../protocol/types.ts';
-import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
+import { extendedMembers, extendedShape, type HttpDialect } from '../dialect.ts';
 import { omitUndefined } from '../omit-undefined.ts';
 import type { Schema } from '../schema.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
@@ -91,11 +91,11 @@ export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect)
   if (dialect.generation === 2) {
     const recipient = { recipientPublicKey: transaction.recipientPublicKey ?? '', recipientId };
     const own = { id, type, amount, fee, ...sender, signature, signatures, ...recipient, asset };
-    return joined(dialect, own, { ...second, receivedAt, ...omitUndefined({ ready }) });
+    return extendedMembers(dialect, own, { ...second, receivedAt, ...omitUndefined({ ready }) });
   }
   const own = { id, type, ...sender, fee, signature, ...second, signatures, asset, receivedAt };
   const recipientPublicKey = keyOf(recipientId, api);
-  return joined(dialect, own, { amount, recipientId, recipientPublicKey, ...omitUndefined({ ready }) });
+  return extendedMembers(dialect, own, { amount, recipientId, recipientPublicKey, ...omitUndefined({ ready }) });
 }
 
 /** Returns the public key of an account on the chain; empty when the account has none. */
@@ -141,15 +141,15 @@ export function confirmedShape(dialect: HttpDialect): Schema {
   const own = { ...COMMON, ...SECOND_SIGNATURE, ...place };
   const optional = [...Object.keys(SECOND_SIGNATURE), ...Object.keys(known)];
   return dialect.generation === 2
-    ? joinedShape(dialect, { ...own, ...MOVED }, known, optional)
-    : joinedShape(dialect, own, { ...MOVED, ...known }, optional);
+    ? extendedShape(dialect, { ...own, ...MOVED }, known, optional)
+    : extendedShape(dialect, own, { ...MOVED, ...known }, optional);
 }
 
 export function pooledShape(dialect: HttpDialect): Schema {
   const optional = [...Object.keys(SECOND_SIGNATURE), ...Object.keys(READY)];
   return dialect.generation === 2
-    ? joinedShape(dialect, { ...COMMON, ...MOVED }, { ...SECOND_SIGNATURE, ...RECEIVED_AT, ...READY }, optional)
-    : joinedShape(dialect, { ...COMMON, ...SECOND_SIGNATURE, ...RECEIVED_AT }, { ...MOVED, ...READY }, optional);
+    ? extendedShape(dialect, { ...COMMON, ...MOVED }, { ...SECOND_SIGNATURE, ...RECEIVED_AT, ...READY }, optional)
+    : extendedShape(dialect, { ...COMMON, ...SECOND_SIGNATURE, ...RECEIVED_AT }, { ...MOVED, ...READY }, optional);
 }
 
 export function receivedShape(): Schema {

@@ -1,6 +1,6 @@
 /**
- * Ends readers that outlived their node. A reader ends with its node, but a reader that hangs or is paused cannot. It
- * still holds the listening socket, so the next node could not open its port. The node therefore keeps a file for each
+ * Ends readers that outlived their node. A reader ends when its node ends. A reader that hangs or is paused keeps
+ * running, and still holds the listening socket, so the next node could not open its port. The node therefore keeps a file for each
  * of its readers. The next start reads these files.
  */
 

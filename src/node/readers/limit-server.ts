@@ -3,7 +3,7 @@
  * addresses are shut out, and whether the connections of all readers together reach their maximum.
  */
 
-import { LimitLedger } from '../../http/limit-ledger.ts';
+import { SharedCounters } from '../../http/shared-counters.ts';
 import {
   LIMIT_ASKS_AT_ONCE,
   LIMIT_REPORTED_MAX,
@@ -15,7 +15,7 @@ import {
 } from './messages.ts';
 
 export class LimitServer {
-  readonly #ledger: LimitLedger;
+  readonly #counters: SharedCounters;
   #isFull = false;
 
   /**
@@ -27,7 +27,7 @@ export class LimitServer {
     send: (reader: number, message: ToReader) => void,
     sendAll: (message: ToReader) => void,
   ) {
-    this.#ledger = new LimitLedger({
+    this.#counters = new SharedCounters({
       http,
       shutOut: (key) => sendAll({ kind: 'shutOut', key }),
       full: (isFull) => {
@@ -46,23 +46,23 @@ export class LimitServer {
   /** @param reader number of the reader that sent the message */
   take(reader: number, report: LimitReport): readonly LimitAnswer[] {
     const { trusted, left, replaysEnded, asks, refused, shutOut } = report;
-    if (trusted !== 0) this.#ledger.trusted(reader, trusted);
+    if (trusted !== 0) this.#counters.trusted(reader, trusted);
     for (const [key, count] of replaysEnded)
-      for (let at = 0; at < count; at += 1) this.#ledger.replayEnded(reader, key);
-    for (const [key, count] of left) for (let at = 0; at < count; at += 1) this.#ledger.left(reader, key);
-    for (const [key, times] of refused.slice(0, LIMIT_REPORTED_MAX)) this.#ledger.refused(key, times);
-    for (const key of shutOut.slice(0, LIMIT_REPORTED_MAX)) this.#ledger.shutOut(key);
+      for (let at = 0; at < count; at += 1) this.#counters.replayEnded(reader, key);
+    for (const [key, count] of left) for (let at = 0; at < count; at += 1) this.#counters.left(reader, key);
+    for (const [key, times] of refused.slice(0, LIMIT_REPORTED_MAX)) this.#counters.refused(key, times);
+    for (const key of shutOut.slice(0, LIMIT_REPORTED_MAX)) this.#counters.shutOut(key);
     return asks.slice(0, LIMIT_ASKS_AT_ONCE).map((ask) => this.#answer(reader, ask));
   }
 
   /** Frees the connections of a reader that has ended. */
   forget(reader: number): void {
-    this.#ledger.forget(reader);
+    this.#counters.forget(reader);
   }
 
   #answer(reader: number, ask: LimitAsk): LimitAnswer {
-    if ('replay' in ask) return this.#ledger.replay(reader, ask.replay) ? null : 'replays';
-    if ('client' in ask) return this.#ledger.take(ask.client, ask.cost);
-    return this.#ledger.arrive(reader, ask.key) ?? null;
+    if ('replay' in ask) return this.#counters.replay(reader, ask.replay) ? null : 'replays';
+    if ('client' in ask) return this.#counters.take(ask.client, ask.cost);
+    return this.#counters.arrive(reader, ask.key) ?? null;
   }
 }

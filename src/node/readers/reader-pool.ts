@@ -8,7 +8,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-import type { HttpServer } from '../../http/app.ts';
+import type { HttpServer } from '../../http/http-server.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { LocalNodeApi, ReadersStatus, ReceivedTime } from '../../ports/node-api.ts';
@@ -231,7 +231,8 @@ export function createReaderPool({
     isReady && !isReplaced && readers.size < 2 * processes;
 
   /**
-   * Starts a new reader beside a living reader. The living reader continues to answer until the new reader is ready.
+   * Starts a replacement while the old reader still runs. The old reader continues to answer until the new reader is
+   * ready.
    */
   const replaceLiving = (reader: Reader, code: string, message: string, fields: LogFields = {}): void => {
     reader.isReplaced = true;

@@ -3,7 +3,7 @@
  * no file, and ends with its node. The reader asks the node for missing data over the channel between the processes.
  */
 
-import { createHttpServer, type HttpServer } from '../../http/app.ts';
+import { createHttpServer, type HttpServer } from '../../http/http-server.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
 import { ChainReader } from '../../store/chain/reader.ts';
 import type { ReceivedTime } from '../../ports/node-api.ts';

@@ -7,8 +7,8 @@ import { addressOf } from '../../crypto/keys.ts';
 import type { StateWriter } from '../state.ts';
 import type { ApplyTransactionContext } from '../tx/apply-context.ts';
 import { applyTransaction } from '../tx/apply.ts';
-import { settleKeys } from '../tx/unsigned-json.ts';
-import { bookVoteWeight } from '../tx/vote-weight.ts';
+import { lowerKeys } from '../tx/unsigned-json.ts';
+import { applyVoteWeight } from '../tx/vote-weight.ts';
 import { membersOf } from '../tx/multisignature.ts';
 import type { Block } from '../types.ts';
 
@@ -23,10 +23,10 @@ export function applyGenesisTransactions(state: StateWriter, genesis: Block, con
   const others = genesis.transactions.filter(({ payload }) => payload.kind !== 'vote');
   for (const transaction of [...others, ...votes]) {
     applyTransaction(state, transaction, context);
-    bookVoteWeight(state, transaction, context.dialect.voteWeight, context.exceptions);
+    applyVoteWeight(state, transaction, context.dialect.voteWeight, context.exceptions);
   }
   const members = others.flatMap(({ payload }) =>
     payload.kind === 'multisignature' ? membersOf(payload.keysgroup) : [],
   );
-  settleKeys(state, new Set([...others.map(({ senderId }) => senderId), ...members.map((key) => addressOf(key))]));
+  lowerKeys(state, new Set([...others.map(({ senderId }) => senderId), ...members.map((key) => addressOf(key))]));
 }

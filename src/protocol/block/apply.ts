@@ -45,7 +45,7 @@ export function parentOf(
 export const SLOT_FAULT = 'Invalid block timestamp';
 
 /** The slot of a block, the slot of its parent, and the present slot. */
-interface SlotPlace {
+interface BlockSlots {
   readonly slot: number;
   readonly parentSlot: number;
   readonly currentSlot: number;
@@ -61,7 +61,7 @@ export function slotFault(
   parent: BlockHeader,
   nowS: number,
   params: ChainParams,
-): SlotPlace | undefined {
+): BlockSlots | undefined {
   const slot = slotAt(block.timestamp, params);
   const parentSlot = slotAt(parent.timestamp, params);
   const currentSlot = slotAt(nowS, params);

@@ -31,7 +31,7 @@ export type PlacedHeader = Pick<
 >;
 
 /** Maps the code with which `applyBlock` refuses a block to the error code of `buildBlock`. */
-const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
+const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
   BLOCK_FORGER_INVALID: 'FORGER_NOT_IN_TURN',
   BLOCK_BFT_INVALID: 'FORGING_CONTRADICTS',
@@ -117,7 +117,7 @@ function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: S
     parts.applyBlock(new StateOverlay(state), block, { nowS: block.timestamp, verify });
   } catch (error) {
     if (!(error instanceof BlockRejected)) throw error;
-    const code = REFUSALS[error.code] ?? 'FORGE_REFUSED';
+    const code = FORGE_ERRORS[error.code] ?? 'FORGE_REFUSED';
     throw new ProtocolError(code, { height: block.height, reason: error.message }, undefined, { cause: error });
   }
 }

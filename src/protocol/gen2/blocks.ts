@@ -15,7 +15,7 @@ import { versionAt } from '../block/version.ts';
 import type { ChainParams } from '../params.ts';
 import { rewardAt } from '../rewards.ts';
 import { roundOf } from '../rounds.ts';
-import type { ApplyContext, BlockPlace, Rules } from '../rules.ts';
+import type { ApplyContext, BlockContext, Rules } from '../rules.ts';
 import type { StateReader, StateWriter } from '../state.ts';
 import type { Block, BlockHeader, PublicKey, SignatureCheck, SignatureOracle } from '../types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
@@ -58,12 +58,12 @@ export function createBlockRules(
    * beginning with the slot. If the slot is the only fault, `screenBlock` accepts the block, and a later check refuses
    * it. The sender then loses no points, because the fault may be due to our clock.
    */
-  function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
+  function screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
     const faults = [...faultsOf(block, verify)].reverse();
     const [first] = faults;
     if (first === undefined) return;
     const texts = faults.map(({ text }) => text);
-    if (hasWrongSlot(block, place)) texts.unshift(SLOT_FAULT);
+    if (hasWrongSlot(block, context)) texts.unshift(SLOT_FAULT);
     throw new BlockRejected(first.code, texts.join('; '), {
       blockId: block.id,
       height: block.height,
@@ -71,14 +71,16 @@ export function createBlockRules(
     });
   }
 
-  function validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
+  function validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
     validateTransactions(block, transactionRules.validateTransaction, verify);
-    screenBlock(block, verify, place);
+    screenBlock(block, verify, context);
   }
 
-  function hasWrongSlot(block: Block, place: BlockPlace | undefined): boolean {
-    const parent = block.height > 1 ? place?.state.header(block.height - 1) : undefined;
-    return place !== undefined && parent !== undefined && slotFault(block, parent, place.nowS, params) !== undefined;
+  function hasWrongSlot(block: Block, context: BlockContext | undefined): boolean {
+    const parent = block.height > 1 ? context?.state.header(block.height - 1) : undefined;
+    return (
+      context !== undefined && parent !== undefined && slotFault(block, parent, context.nowS, params) !== undefined
+    );
   }
 
   function* faultsOf(block: Block, verify: SignatureOracle): Iterable<Fault> {

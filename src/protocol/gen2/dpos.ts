@@ -24,7 +24,7 @@ const LISTS_KEPT = 2;
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
   if (block.height === 1) {
-    bookPendingWeights(state);
+    addPendingWeights(state);
     freeze(state, 1, params);
     // If a round has only one block, the genesis block also ends the first round.
     if (isLastOfRound(block.height, params)) freeze(state, 2, params);
@@ -37,13 +37,13 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   // the vote weights change.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
-  bookPendingWeights(state);
+  addPendingWeights(state);
   const headers = headersOfRound(state, block, params);
   countMissedBlocks(state, list, headers, addressOf);
   payEarnings(state, earningsOfRound(headers, round, params), addressOf, (to, delegate, beddows) => {
     addVoteWeight(to, delegate, beddows, 'pending');
   });
-  bookPendingWeights(state);
+  addPendingWeights(state);
   freeze(state, round + 1, params);
 }
 
@@ -76,11 +76,11 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
  * 2^54 beddows, the integer in the decimal text can differ from the double. For example, the text of 2^54 + 8 is
  * 18014398509481990.
  */
-function bookPendingWeights(state: StateWriter): void {
+function addPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {
     if (delegate.pendingVoteWeight === 0n) continue;
-    const booked = throughDouble(delegate.pendingVoteWeight);
-    state.setDelegate({ ...delegate, voteWeight: delegate.voteWeight + booked, pendingVoteWeight: 0n });
+    const added = throughDouble(delegate.pendingVoteWeight);
+    state.setDelegate({ ...delegate, voteWeight: delegate.voteWeight + added, pendingVoteWeight: 0n });
   }
 }
 

@@ -9,7 +9,7 @@
  * follows the longer chain at once. This node reverts no block before the blocks of the longer chain have arrived.
  *
  * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. Two halves of a
- * network could then wait for each other's consent forever. This node compares the tips of two chains of equal length
+ * network could then wait for each other's consensus forever. This node compares the tips of two chains of equal length
  * like two blocks with one parent.
  */
 

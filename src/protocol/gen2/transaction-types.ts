@@ -50,18 +50,18 @@ export interface Gen2Type extends TransactionLayout {
 }
 
 /** Collects the errors of one document. */
-class Refusals {
-  readonly errors: TransactionError[];
+class DocumentErrors {
+  readonly all: TransactionError[];
   readonly #id: string;
 
   constructor(id: string, errors: TransactionError[]) {
     this.#id = id;
-    this.errors = errors;
+    this.all = errors;
   }
 
   add(message: string, path: string, actual?: unknown, expected?: string): void {
     const shown = typeof actual === 'string' || typeof actual === 'number' ? actual : undefined;
-    this.errors.push(transactionError(this.#id, message, path, shown, expected));
+    this.all.push(transactionError(this.#id, message, path, shown, expected));
   }
 
   addUnlessZero(amount: string, message: string): void {
@@ -104,23 +104,23 @@ const transfer = typeOf(
   'transfer',
   ({ asset, amount, recipientId, recipientPublicKey }, id) => {
     const data = member(asset, 'data');
-    const refusals = new Refusals(id, assetErrors(TRANSFER_SHAPE, isPlainAsset(asset) ? { data } : asset, id));
+    const errors = new DocumentErrors(id, assetErrors(TRANSFER_SHAPE, isPlainAsset(asset) ? { data } : asset, id));
     if (canonicalDigits(amount) === undefined || !isTransferAmount(amount)) {
-      refusals.add('Amount must be a valid number in string format.', '.amount', amount);
+      errors.add('Amount must be a valid number in string format.', '.amount', amount);
     }
-    if (!recipientId) refusals.add('`recipientId` must be provided.', '.recipientId');
+    if (!recipientId) errors.add('`recipientId` must be provided.', '.recipientId');
     const fault = recipientFault(recipientId);
-    if (fault !== undefined) refusals.add(fault, '.recipientId', recipientId);
+    if (fault !== undefined) errors.add(fault, '.recipientId', recipientId);
     const expected = addressOfHex(recipientPublicKey);
     if (expected !== undefined && recipientId !== expected) {
-      refusals.add('recipientId does not match recipientPublicKey.', '.recipientId', recipientId, expected);
+      errors.add('recipientId does not match recipientPublicKey.', '.recipientId', recipientId, expected);
     }
     const moved = movementOf(amount, recipientId);
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) {
-      return { errors: refusals.errors, payload: undefined };
+      return { errors: errors.all, payload: undefined };
     }
     const text = data === undefined || data === '' ? {} : { data: storableText(data) };
-    return { errors: refusals.errors, payload: { kind: 'transfer', ...moved, ...text } };
+    return { errors: errors.all, payload: { kind: 'transfer', ...moved, ...text } };
   },
   ({ data }) => (data === undefined ? {} : { data }),
 );
@@ -132,14 +132,14 @@ const secondSignature = typeOf(
   'secondSignature',
   ({ asset, amount, recipientId, recipientPublicKey }, id) => {
     const seen = unwrapped(asset, 'signature', ['publicKey']);
-    const refusals = new Refusals(id, assetErrors(SECOND_SIGNATURE_SHAPE, seen, id));
-    refusals.addUnlessZero(amount, 'Amount must be zero for second signature registration transaction');
-    if (recipientId) refusals.add('RecipientId is expected to be undefined.', '.recipientId', recipientId, '');
+    const errors = new DocumentErrors(id, assetErrors(SECOND_SIGNATURE_SHAPE, seen, id));
+    errors.addUnlessZero(amount, 'Amount must be zero for second signature registration transaction');
+    if (recipientId) errors.add('RecipientId is expected to be undefined.', '.recipientId', recipientId, '');
     if (recipientPublicKey) {
       const message = 'RecipientPublicKey is expected to be undefined.';
-      refusals.add(message, '.recipientPublicKey', recipientPublicKey, '');
+      errors.add(message, '.recipientPublicKey', recipientPublicKey, '');
     }
-    return { errors: refusals.errors, payload: secondSignatureOf(member(member(seen, 'signature'), 'publicKey')) };
+    return { errors: errors.all, payload: secondSignatureOf(member(member(seen, 'signature'), 'publicKey')) };
   },
   ({ publicKey }) => ({ signature: { publicKey } }),
 );
@@ -151,13 +151,13 @@ const delegate = typeOf(
   'delegate',
   ({ asset, amount, recipientId, recipientPublicKey }, id) => {
     const seen = unwrapped(asset, 'delegate', ['username']);
-    const refusals = new Refusals(id, assetErrors(DELEGATE_SHAPE, seen, id));
-    refusals.addUnlessZero(amount, 'Amount must be zero for delegate registration transaction');
-    if (recipientId) refusals.add('RecipientId is expected to be undefined', '.recipientId', recipientId);
-    if (recipientPublicKey) refusals.add('Invalid recipientPublicKey', '.recipientPublicKey');
+    const errors = new DocumentErrors(id, assetErrors(DELEGATE_SHAPE, seen, id));
+    errors.addUnlessZero(amount, 'Amount must be zero for delegate registration transaction');
+    if (recipientId) errors.add('RecipientId is expected to be undefined', '.recipientId', recipientId);
+    if (recipientPublicKey) errors.add('Invalid recipientPublicKey', '.recipientPublicKey');
     const username = member(member(seen, 'delegate'), 'username');
     return {
-      errors: refusals.errors,
+      errors: errors.all,
       payload: typeof username === 'string' ? { kind: 'delegate', username } : undefined,
     };
   },
@@ -171,18 +171,18 @@ const vote = typeOf(
   'vote',
   ({ asset, amount, recipientId, recipientPublicKey }, id) => {
     const votes = boundedList(member(asset, 'votes'));
-    const refusals = new Refusals(id, assetErrors(VOTE_SHAPE, isPlainAsset(asset) ? { votes } : asset, id));
-    refusals.addUnlessZero(amount, 'Amount must be zero for vote transaction');
+    const errors = new DocumentErrors(id, assetErrors(VOTE_SHAPE, isPlainAsset(asset) ? { votes } : asset, id));
+    errors.addUnlessZero(amount, 'Amount must be zero for vote transaction');
     if (recipientFault(recipientId) !== undefined) {
-      refusals.add('RecipientId must be set for vote transaction', '.recipientId', recipientId);
+      errors.add('RecipientId must be set for vote transaction', '.recipientId', recipientId);
     }
     const expected = addressOfHex(recipientPublicKey);
     if (expected !== undefined && recipientId !== expected) {
-      refusals.add('recipientId does not match recipientPublicKey.', '.recipientId');
+      errors.add('recipientId does not match recipientPublicKey.', '.recipientId');
     }
     const moved = movementOf(amount, recipientId);
-    if (moved === undefined || !isVoteList(votes)) return { errors: refusals.errors, payload: undefined };
-    return { errors: refusals.errors, payload: { kind: 'vote', votes, ...moved } };
+    if (moved === undefined || !isVoteList(votes)) return { errors: errors.all, payload: undefined };
+    return { errors: errors.all, payload: { kind: 'vote', votes, ...moved } };
   },
   ({ votes }) => ({ votes }),
 );
@@ -194,20 +194,20 @@ const multisignature = typeOf(
   'multisignature',
   ({ asset, amount, recipientId, recipientPublicKey }, id) => {
     const seen = unwrapped(asset, 'multisignature', ['min', 'lifetime', 'keysgroup']);
-    const refusals = new Refusals(id, assetErrors(MULTISIGNATURE_SHAPE, seen, id));
-    refusals.addUnlessZero(amount, 'Amount must be zero for multisignature registration transaction');
+    const errors = new DocumentErrors(id, assetErrors(MULTISIGNATURE_SHAPE, seen, id));
+    errors.addUnlessZero(amount, 'Amount must be zero for multisignature registration transaction');
     const group = member(seen, 'multisignature');
     const payload = registrationOf(member(group, 'min'), member(group, 'lifetime'), member(group, 'keysgroup'));
-    if (refusals.errors.length > 0 || payload === undefined) return { errors: refusals.errors, payload };
+    if (errors.all.length > 0 || payload === undefined) return { errors: errors.all, payload };
     if (payload.min > payload.keysgroup.length) {
       const message = 'Invalid multisignature min. Must be less than or equal to keysgroup size';
-      refusals.add(message, GEN2_DIALECT.multisignatureMinPath, payload.min);
+      errors.add(message, GEN2_DIALECT.multisignatureMinPath, payload.min);
     }
-    if (recipientId) refusals.add('RecipientId is expected to be undefined', '.recipientId', recipientId);
+    if (recipientId) errors.add('RecipientId is expected to be undefined', '.recipientId', recipientId);
     if (recipientPublicKey) {
-      refusals.add('RecipientPublicKey is expected to be undefined', '.recipientPublicKey', recipientPublicKey);
+      errors.add('RecipientPublicKey is expected to be undefined', '.recipientPublicKey', recipientPublicKey);
     }
-    return { errors: refusals.errors, payload };
+    return { errors: errors.all, payload };
   },
   ({ min, lifetime, keysgroup }) => ({ multisignature: { min, lifetime, keysgroup } }),
 );
@@ -219,10 +219,10 @@ const dapp = typeOf(
   'dapp',
   ({ asset, amount, recipientId }, id) => {
     const reading = readDapp(asset, id);
-    const refusals = new Refusals(id, reading.errors);
-    refusals.addUnlessZero(amount, 'Amount must be zero for dapp transaction');
-    if (recipientId) refusals.add('RecipientId is expected to be undefined', '.recipientId');
-    if (refusals.errors.length > 0 || reading.payload === undefined) return reading;
+    const errors = new DocumentErrors(id, reading.errors);
+    errors.addUnlessZero(amount, 'Amount must be zero for dapp transaction');
+    if (recipientId) errors.add('RecipientId is expected to be undefined', '.recipientId');
+    if (errors.all.length > 0 || reading.payload === undefined) return reading;
     return { errors: dappErrors(reading.payload.dapp, id), payload: reading.payload };
   },
   ({ dapp: description }) => ({ dapp: { ...description } }),
@@ -241,17 +241,17 @@ const inTransfer = typeOf(
   'inTransfer',
   ({ asset, amount, recipientId, recipientPublicKey }, id) => {
     const seen = unwrapped(asset, 'inTransfer', ['dappId']);
-    const refusals = new Refusals(id, assetErrors(IN_TRANSFER_SHAPE, seen, id));
-    if (recipientId) refusals.add('RecipientId is expected to be undefined.', '.recipientId', recipientId);
+    const errors = new DocumentErrors(id, assetErrors(IN_TRANSFER_SHAPE, seen, id));
+    if (recipientId) errors.add('RecipientId is expected to be undefined.', '.recipientId', recipientId);
     if (recipientPublicKey) {
       const message = 'RecipientPublicKey is expected to be undefined.';
-      refusals.add(message, '.recipientPublicKey', recipientPublicKey);
+      errors.add(message, '.recipientPublicKey', recipientPublicKey);
     }
-    if (!isPositive(amount)) refusals.add('Amount must be greater than 0', '.amount', amount, '0');
+    if (!isPositive(amount)) errors.add('Amount must be greater than 0', '.amount', amount, '0');
     const dappId = member(member(seen, 'inTransfer'), 'dappId');
     const beddows = beddowsOf(amount);
-    if (beddows === undefined || typeof dappId !== 'string') return { errors: refusals.errors, payload: undefined };
-    return { errors: refusals.errors, payload: { kind: 'inTransfer', amount: beddows, dappId } };
+    if (beddows === undefined || typeof dappId !== 'string') return { errors: errors.all, payload: undefined };
+    return { errors: errors.all, payload: { kind: 'inTransfer', amount: beddows, dappId } };
   },
   ({ dappId }) => ({ inTransfer: { dappId } }),
 );
@@ -263,23 +263,23 @@ const outTransfer = typeOf(
   'outTransfer',
   ({ asset, amount, recipientId }, id) => {
     const seen = unwrapped(asset, 'outTransfer', ['dappId', 'transactionId']);
-    const refusals = new Refusals(id, assetErrors(OUT_TRANSFER_SHAPE, seen, id));
+    const errors = new DocumentErrors(id, assetErrors(OUT_TRANSFER_SHAPE, seen, id));
     if (!isPositive(amount)) {
-      refusals.add('Amount must be greater than zero for outTransfer transaction', '.amount', amount);
+      errors.add('Amount must be greater than zero for outTransfer transaction', '.amount', amount);
     }
-    if (!recipientId) refusals.add('RecipientId must be set for outTransfer transaction', '.recipientId', recipientId);
+    if (!recipientId) errors.add('RecipientId must be set for outTransfer transaction', '.recipientId', recipientId);
     const dappId = member(member(seen, 'outTransfer'), 'dappId');
     const transactionId = member(member(seen, 'outTransfer'), 'transactionId');
     const moved = looseMovementOf(amount, recipientId);
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
-      return { errors: refusals.errors, payload: undefined };
+      return { errors: errors.all, payload: undefined };
     }
     // The id column in lisk-sdk's database has 20 characters. A record of our store has room for an id of 255
     // characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
-      return { errors: refusals.errors, payload: undefined };
+      return { errors: errors.all, payload: undefined };
     }
-    return { errors: refusals.errors, payload: { kind: 'outTransfer', ...moved, dappId, transactionId } };
+    return { errors: errors.all, payload: { kind: 'outTransfer', ...moved, dappId, transactionId } };
   },
   ({ dappId, transactionId }) => ({ outTransfer: { dappId, transactionId } }),
 );

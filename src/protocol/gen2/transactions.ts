@@ -21,7 +21,7 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
     isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
     forgingFault,
     uniqueKinds: new Set(['delegate', 'vote', 'dapp', 'outTransfer']),
-    bookingFault,
+    voteWeightFault,
   });
 }
 
@@ -41,7 +41,7 @@ export function forgingFault({ id, payload, senderId }: Transaction): Transactio
  * accounts that the block's transactions concern. If the recipient is not among these accounts, lisk-sdk cannot apply
  * the block, although the vote does not change the recipient.
  */
-function bookingFault(
+function voteWeightFault(
   state: StateReader,
   { id, payload }: Transaction,
   batch: readonly Transaction[],

@@ -1,11 +1,11 @@
 /**
  * Implements the finality protocol of generation 3 (LIP-0014). Each header is a prevote for its own block and for
  * blocks before it. A block with enough prevotes can receive precommits. A block with enough precommits is final. A
- * ledger is an immutable value. Adding a header creates a new ledger.
+ * BFT state is an immutable value. Adding a header creates a new BFT state.
  *
- * The state of a delegate in the protocol follows from the newest voting header of the delegate in the ledger. The last
+ * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The last
  * prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with the
- * newest voting header of the delegate. A delegate without a header in the ledger needs no state. The old votes of such
+ * newest voting header of the delegate. A delegate without a header in the BFT state needs no state. The old votes of such
  * a delegate are below the last `range` heights. A new header votes only within the last `range` heights.
  */
 
@@ -24,8 +24,8 @@ export interface BftLimits {
    */
   readonly range: number;
   /**
-   * Maximum number of headers in the ledger, 5N. The number is part of consensus, because a block that refers to a
-   * header outside the ledger gets only a quarter of the reward.
+   * Maximum number of headers in the BFT state, 5N. The number is part of consensus, because a block that refers to a
+   * header outside the BFT state gets only a quarter of the reward.
    */
   readonly headersMax: number;
 }
@@ -54,7 +54,7 @@ interface HeaderLists {
 }
 
 /** The newest consecutive headers with their votes. */
-export interface BftLedger extends HeaderLists {
+export interface BftState extends HeaderLists {
   readonly firstHeight: number;
   readonly generators: readonly PublicKey[];
   /** Highest height that ever had enough prevotes. */
@@ -69,14 +69,14 @@ export function bftLimits(delegates: number): BftLimits {
   return { threshold: Math.ceil((2 * delegates) / 3), range: 3 * delegates - 1, headersMax: 5 * delegates };
 }
 
-/** A ledger without headers. */
-export function emptyLedger(finalized: number): BftLedger {
+/** A BFT state without headers. */
+export function emptyBftState(finalized: number): BftState {
   return { firstHeight: 0, generators: [], ...emptyLists(0), maxPrevoted: 0, finalized };
 }
 
-/** Highest height in the ledger; `firstHeight - 1` if the ledger is empty. */
-export function lastHeightIn(ledger: BftLedger): number {
-  return ledger.firstHeight + ledger.generators.length - 1;
+/** Highest height in the BFT state; `firstHeight - 1` if the BFT state is empty. */
+export function lastHeightIn(bftState: BftState): number {
+  return bftState.firstHeight + bftState.generators.length - 1;
 }
 
 /**
@@ -84,14 +84,14 @@ export function lastHeightIn(ledger: BftLedger): number {
  *
  * @returns the message of lisk-sdk; undefined if there is no contradiction
  */
-export function headerFault(ledger: BftLedger, header: BftHeader, limits: BftLimits): string | undefined {
-  if (ledger.generators.length >= limits.range && header.maxHeightPrevoted !== ledger.maxPrevoted) {
-    return `Wrong maxHeightPrevoted in blockHeader. maxHeightPrevoted: ${header.maxHeightPrevoted}, : ${ledger.maxPrevoted}`;
+export function headerFault(bftState: BftState, header: BftHeader, limits: BftLimits): string | undefined {
+  if (bftState.generators.length >= limits.range && header.maxHeightPrevoted !== bftState.maxPrevoted) {
+    return `Wrong maxHeightPrevoted in blockHeader. maxHeightPrevoted: ${header.maxHeightPrevoted}, : ${bftState.maxPrevoted}`;
   }
-  const { generators } = ledger;
+  const { generators } = bftState;
   const oldest = Math.max(0, generators.length - limits.range);
   const own = generators.lastIndexOf(header.generatorPublicKey);
-  return own < oldest ? undefined : contradictionOf(headerAt(ledger, own), header);
+  return own < oldest ? undefined : contradictionOf(headerAt(bftState, own), header);
 }
 
 /** The three heights of a signed header that decide whether two headers of one delegate contradict each other. */
@@ -117,14 +117,14 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a header that follows the ledger names the delegate's previous block correctly, and so gets the full reward.
- * A previous block that is no longer in the ledger counts as wrong, as in the releases of lisk-sdk. LIP-0014 differs
+ * Whether a header that follows the BFT state names the delegate's previous block correctly, and so gets the full reward.
+ * A previous block that is no longer in the BFT state counts as wrong, as in the releases of lisk-sdk. LIP-0014 differs
  * from the releases in this point.
  */
-export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLimits): boolean {
+export function isCompliant(bftState: BftState, header: BftHeader, limits: BftLimits): boolean {
   const previous = header.maxHeightPreviouslyForged;
   if (previous === 0) return true;
-  const generator = ledger.generators[previous - ledger.firstHeight];
+  const generator = bftState.generators[previous - bftState.firstHeight];
   if (generator === undefined || previous >= header.height) return false;
   return header.height - previous > limits.range + 1 || generator === header.generatorPublicKey;
 }
@@ -134,19 +134,19 @@ export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLim
  *
  * @param minHeightActive first height of the generator's consecutive active rounds
  */
-export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive: number, limits: BftLimits): BftLedger {
-  const follows = ledger.generators.length > 0;
-  assert(!follows || header.height === lastHeightIn(ledger) + 1, 'headers of a ledger are consecutive');
-  const drop = ledger.generators.length >= limits.headersMax ? 1 : 0;
-  const firstHeight = follows ? ledger.firstHeight + drop : header.height;
-  const generators = ledger.generators.slice(drop);
+export function addHeader(bftState: BftState, header: BftHeader, minHeightActive: number, limits: BftLimits): BftState {
+  const follows = bftState.generators.length > 0;
+  assert(!follows || header.height === lastHeightIn(bftState) + 1, 'headers of a BFT state are consecutive');
+  const drop = bftState.generators.length >= limits.headersMax ? 1 : 0;
+  const firstHeight = follows ? bftState.firstHeight + drop : header.height;
+  const generators = bftState.generators.slice(drop);
   generators.push(header.generatorPublicKey);
-  const lists = copyOfLists(ledger, drop);
+  const lists = copyOfLists(bftState, drop);
   const last = generators.length - 1;
   lists.maxHeightPreviouslyForged[last] = header.maxHeightPreviouslyForged;
   lists.maxHeightPrevoted[last] = header.maxHeightPrevoted;
   lists.minHeightActive[last] = minHeightActive;
-  const { maxPrevoted, finalized } = ledger;
+  const { maxPrevoted, finalized } = bftState;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
   // If a header names a previous block at its own height or above, its delegate has forged on a longer chain. The
   // header of a delegate that has forged on a longer chain must not vote.
@@ -188,8 +188,8 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
  * The lowest height for which a header may precommit. From that height on, the delegate was on this chain without
  * interruption.
  */
-function minPrecommitHeight(ledger: BftLedger, header: BftHeader, limits: BftLimits): number {
-  const floor = Math.max(ledger.firstHeight, header.height - limits.range);
+function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {
+  const floor = Math.max(bftState.firstHeight, header.height - limits.range);
   let previous = header.maxHeightPreviouslyForged;
   let height = Math.max(previous, header.height - limits.range);
   while (height >= floor) {
@@ -197,28 +197,28 @@ function minPrecommitHeight(ledger: BftLedger, header: BftHeader, limits: BftLim
       height -= 1;
       continue;
     }
-    const index = height - ledger.firstHeight;
-    previous = at(ledger.maxHeightPreviouslyForged, index);
-    if (ledger.generators[index] !== header.generatorPublicKey || previous >= height) return height + 1;
+    const index = height - bftState.firstHeight;
+    previous = at(bftState.maxHeightPreviouslyForged, index);
+    if (bftState.generators[index] !== header.generatorPublicKey || previous >= height) return height + 1;
     height = previous;
   }
   return Math.max(height + 1, floor);
 }
 
-/** Index of the delegate's newest header that votes, except the last header of the ledger; -1 if there is none. */
-function newestVoteOf(ledger: BftLedger, generator: PublicKey): number {
-  let index = ledger.generators.length - 1;
+/** Index of the delegate's newest header that votes, except the last header of the BFT state; -1 if there is none. */
+function newestVoteOf(bftState: BftState, generator: PublicKey): number {
+  let index = bftState.generators.length - 1;
   do {
-    index = index === 0 ? -1 : ledger.generators.lastIndexOf(generator, index - 1);
-  } while (index >= 0 && at(ledger.maxHeightPreviouslyForged, index) >= ledger.firstHeight + index);
+    index = index === 0 ? -1 : bftState.generators.lastIndexOf(generator, index - 1);
+  } while (index >= 0 && at(bftState.maxHeightPreviouslyForged, index) >= bftState.firstHeight + index);
   return index;
 }
 
-function headerAt(ledger: BftLedger, index: number): SignedHeights {
+function headerAt(bftState: BftState, index: number): SignedHeights {
   return {
-    height: ledger.firstHeight + index,
-    maxHeightPreviouslyForged: at(ledger.maxHeightPreviouslyForged, index),
-    maxHeightPrevoted: at(ledger.maxHeightPrevoted, index),
+    height: bftState.firstHeight + index,
+    maxHeightPreviouslyForged: at(bftState.maxHeightPreviouslyForged, index),
+    maxHeightPrevoted: at(bftState.maxHeightPrevoted, index),
   };
 }
 
@@ -234,7 +234,7 @@ function isOrdered(one: SignedHeights, other: SignedHeights): boolean {
 
 function at(values: Uint32Array | Uint8Array, index: number): number {
   const value = values[index];
-  assert(value !== undefined, 'the ledger holds the height');
+  assert(value !== undefined, 'the BFT state holds the height');
   return value;
 }
 

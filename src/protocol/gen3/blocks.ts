@@ -20,15 +20,15 @@ import { isVersionKnown, versionAt } from '../block/version.ts';
 import type { ChainParams } from '../params.ts';
 import { rewardAt } from '../rewards.ts';
 import { forgingOrder, roundOf } from '../rounds.ts';
-import type { ApplyContext, BlockPlace, Rules } from '../rules.ts';
+import type { ApplyContext, BlockContext, Rules } from '../rules.ts';
 import type { StateReader, StateWriter } from '../state.ts';
 import type { Block, BlockHeader, PublicKey, SignatureCheck, SignatureOracle } from '../types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
 import { minHeightActive } from './active-heights.ts';
-import { addHeader, bftLimits, emptyLedger, headerFault, isCompliant, lastHeightIn } from './bft.ts';
-import type { BftHeader, BftLedger } from './bft.ts';
+import { addHeader, bftLimits, emptyBftState, headerFault, isCompliant, lastHeightIn } from './bft.ts';
+import type { BftHeader, BftState } from './bft.ts';
 import { applyDpos, newestListAfter } from './dpos.ts';
-import { loadLedger, saveLedger } from './ledger.ts';
+import { loadBftState, saveBftState } from './bft-state.ts';
 
 /** Version of blocks of this generation. The blocks at old heights of live networks have older versions. */
 export const BLOCK_VERSION = 2;
@@ -82,7 +82,7 @@ export function createBlockRules(
     ];
   }
 
-  function validateHeader(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
+  function validateHeader(block: Block, verify: SignatureOracle, context?: BlockContext): void {
     if (!isVersionKnown(block.version, BLOCK_VERSION, params)) {
       throw rejected(block, 'BLOCK_VERSION_INVALID', 'Block processing version is not registered');
     }
@@ -93,20 +93,20 @@ export function createBlockRules(
     if (!verify(headerSignatureCheck(block, format))) {
       throw rejected(block, 'BLOCK_SIGNATURE_INVALID', 'Invalid block signature');
     }
-    if (place !== undefined) verifyReward(block, rewardOwed(place.state, block), params);
+    if (context !== undefined) verifyReward(block, rewardOwed(context.state, block), params);
   }
 
   function validatePayload(block: Block): void {
     for (const fault of payloadFaults(block, params, format)) throw rejected(block, 'BLOCK_PAYLOAD_INVALID', fault);
   }
 
-  function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
-    validateHeader(block, verify, place);
+  function screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
+    validateHeader(block, verify, context);
     validatePayload(block);
   }
 
-  function validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
-    validateHeader(block, verify, place);
+  function validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
+    validateHeader(block, verify, context);
     validateTransactions(block, transactionRules.validateTransaction, verify);
     validatePayload(block);
   }
@@ -114,7 +114,7 @@ export function createBlockRules(
   function rewardOwed(state: StateReader, header: BftHeader): bigint {
     const full = rewardAt(header.height, params.rewards);
     if (versionAt(header.height, BLOCK_VERSION, params) !== BLOCK_VERSION) return full;
-    return isCompliant(ledgerBelow(state, header.height), header, limits) ? full : full / REDUCED_REWARD_DIVISOR;
+    return isCompliant(bftStateBelow(state, header.height), header, limits) ? full : full / REDUCED_REWARD_DIVISOR;
   }
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
@@ -130,15 +130,15 @@ export function createBlockRules(
     verifySlotOwner(state, block);
 
     const votes = block.version === BLOCK_VERSION;
-    const ledger = ledgerBelow(state, block.height);
-    const fault = votes ? headerFault(ledger, block, limits) : undefined;
+    const bftState = bftStateBelow(state, block.height);
+    const fault = votes ? headerFault(bftState, block, limits) : undefined;
     if (fault !== undefined) throw rejected(block, 'BLOCK_BFT_INVALID', fault);
 
     refuseConfirmed(state, block);
     applyTransactions(state, block, context, params, transactionRules);
     const offset = offsetAt(block.height);
     applyDpos(state, block, params, offset);
-    if (votes) saveLedger(state, addHeader(ledger, block, activeSince(state, block, offset), limits));
+    if (votes) saveBftState(state, addHeader(bftState, block, activeSince(state, block, offset), limits));
   }
 
   /**
@@ -148,7 +148,7 @@ export function createBlockRules(
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);
     applyDpos(state, genesis, params, offsetAt(genesis.height));
-    saveLedger(state, addHeader(emptyLedger(FINALIZED_AT_START), genesis, 1, limits));
+    saveBftState(state, addHeader(emptyBftState(FINALIZED_AT_START), genesis, 1, limits));
   }
 
   function activeSince(state: StateReader, block: Block, offset: number): number {
@@ -186,14 +186,14 @@ export function createBlockRules(
 }
 
 /**
- * The ledger before the block at this height. Blocks of older versions are missing in the ledger. Votes do not reach
+ * The BFT state before the block at this height. Blocks of older versions are missing in the BFT state. Votes do not reach
  * across a gap of missing blocks.
  */
-function ledgerBelow(state: StateReader, height: number): BftLedger {
-  const ledger = loadLedger(state) ?? emptyLedger(FINALIZED_AT_START);
-  return lastHeightIn(ledger) === height - 1
-    ? ledger
-    : { ...emptyLedger(ledger.finalized), maxPrevoted: ledger.maxPrevoted };
+function bftStateBelow(state: StateReader, height: number): BftState {
+  const bftState = loadBftState(state) ?? emptyBftState(FINALIZED_AT_START);
+  return lastHeightIn(bftState) === height - 1
+    ? bftState
+    : { ...emptyBftState(bftState.finalized), maxPrevoted: bftState.maxPrevoted };
 }
 
 function forgerText(block: BlockHeader, slot: number, isListKnown: boolean): string {

@@ -8,7 +8,7 @@ import type { StateReader } from '../state.ts';
 import type { Block, BlockHeader } from '../types.ts';
 import { contradictionOf, type BftHeader } from './bft.ts';
 import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
-import { finalityOf } from './ledger.ts';
+import { finalityOf } from './bft-state.ts';
 
 /**
  * Builds and signs the block after `tip`. A header that contradicts the journal, or that `applyBlock` would refuse, is
@@ -36,8 +36,8 @@ export function forgeBlock(
 
 /**
  * The larger of the last signed header's height and the previous height that it names. A header from another chain may
- * name a previous height above its own height. A new header that names less than the result would contradict the last
- * header.
+ * name a previous height above its own height. The last header contradicts a new header whose previous height is below
+ * the result.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -10,7 +10,7 @@ import type { HandOver, HandOverRequest, SignedHeader } from '../rules.ts';
 import type { StateReader } from '../state.ts';
 import type { BlockHeader } from '../types.ts';
 import { bftLimits, type BftLimits } from './bft.ts';
-import { finalityOf } from './ledger.ts';
+import { finalityOf } from './bft-state.ts';
 
 /** Maximum age of branches that are considered, as in LIP-0014. */
 const MONTH_S = 30 * 86_400;

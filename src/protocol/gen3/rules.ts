@@ -10,7 +10,7 @@ import { createGen3Codec, headerBytes, transactionBytes } from './codec.ts';
 import { forgeBlock } from './forge.ts';
 import { forkStatus, isBetterChain } from './fork-choice.ts';
 import { handOver } from './hand-over.ts';
-import { finalityOf } from './ledger.ts';
+import { finalityOf } from './bft-state.ts';
 import { createTransactionRules } from './transactions.ts';
 
 export interface Gen3Options {

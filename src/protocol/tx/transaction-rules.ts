@@ -18,8 +18,8 @@ import { groupSignatureStatus, searchSigners } from './signatures.ts';
 import { spendingErrors } from './spending.ts';
 import type { TransactionBytes } from './transaction-bytes.ts';
 import { amountOf } from './amounts.ts';
-import { bookVoteWeight, noUnsettledWeights, settleWeights } from './vote-weight.ts';
-import { isSettled, poolFault, settleKeys } from './unsigned-json.ts';
+import { applyVoteWeight, noUnfinishedWeights, finishWeights } from './vote-weight.ts';
+import { isLowerCase, poolFault, lowerKeys } from './unsigned-json.ts';
 
 /** The parts of the rules that each generation provides. */
 export interface TransactionRuleParts {
@@ -48,7 +48,7 @@ export interface TransactionRuleParts {
    * The reason why an applied transaction cannot change the vote weights; undefined if the transaction can change the
    * weights.
    */
-  bookingFault?(
+  voteWeightFault?(
     state: StateReader,
     transaction: Transaction,
     batch: readonly Transaction[],
@@ -150,7 +150,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     verify: SignatureOracle,
     afterEach: (state: StateWriter, transaction: Transaction) => TransactionError | undefined,
     tried: readonly StateOverlay[] = NOTHING_TRIED,
-    unsettledKeys = new Set<Address>(),
+    keysInCapitals = new Set<Address>(),
   ): TransactionVerdict[] => {
     const context = contextFor(verify);
     const written = new Set<Address>();
@@ -171,7 +171,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       const changes = scratch.changes();
       for (const address of changes.accounts.keys()) written.add(address);
       for (const { publicKey, address } of changes.accounts.values()) {
-        if (publicKey !== undefined && !isSettled(publicKey)) unsettledKeys.add(address);
+        if (publicKey !== undefined && !isLowerCase(publicKey)) keysInCapitals.add(address);
       }
       writeChanges(changes, state);
       return verdict;
@@ -179,16 +179,16 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   };
 
   const applyInSequence: TransactionRules['applyInSequence'] = (state, transactions, verify, tried) => {
-    const weights = noUnsettledWeights();
-    const unsettledKeys = new Set<Address>();
-    const book = (scratch: StateWriter, transaction: Transaction): TransactionError | undefined => {
-      const fault = parts.bookingFault?.(scratch, transaction, transactions);
-      if (fault === undefined) bookVoteWeight(scratch, transaction, dialect.voteWeight, exceptions, weights);
+    const weights = noUnfinishedWeights();
+    const keysInCapitals = new Set<Address>();
+    const applyWeights = (scratch: StateWriter, transaction: Transaction): TransactionError | undefined => {
+      const fault = parts.voteWeightFault?.(scratch, transaction, transactions);
+      if (fault === undefined) applyVoteWeight(scratch, transaction, dialect.voteWeight, exceptions, weights);
       return fault;
     };
-    const verdicts = runBatch(state, transactions, verify, book, tried, unsettledKeys);
-    settleKeys(state, unsettledKeys);
-    const delegate = settleWeights(state, weights, dialect.voteWeight);
+    const verdicts = runBatch(state, transactions, verify, applyWeights, tried, keysInCapitals);
+    lowerKeys(state, keysInCapitals);
+    const delegate = finishWeights(state, weights, dialect.voteWeight);
     const message = 'Vote weight cannot be stored';
     const fault = delegate === undefined ? undefined : transactionError('', message, '.asset.amount', delegate);
     return { verdicts, fault };

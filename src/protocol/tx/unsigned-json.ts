@@ -41,16 +41,16 @@ export function keyAsWritten({ senderPublicKey, written }: Transaction): string 
 }
 
 /** Converts keys of accounts to lower case after a block, because lisk-sdk stores them as bytes. */
-export function settleKeys(state: StateWriter, addresses: Iterable<Address>): void {
+export function lowerKeys(state: StateWriter, addresses: Iterable<Address>): void {
   for (const address of addresses) {
     const account = state.account(address);
-    if (account?.publicKey === undefined || isSettled(account.publicKey)) continue;
+    if (account?.publicKey === undefined || isLowerCase(account.publicKey)) continue;
     state.setAccount({ ...account, publicKey: account.publicKey.toLowerCase() });
   }
 }
 
 /** True if a key is in lower case. At the end of a block, all keys of accounts are in lower case. */
-export function isSettled(publicKey: PublicKey): boolean {
+export function isLowerCase(publicKey: PublicKey): boolean {
   return !CAPITALS.test(publicKey);
 }
 
@@ -169,5 +169,5 @@ function isSameText(a: unknown, b: unknown): boolean {
 
 /** The member of `written` that stores a sender's key in the letter case of `key`. */
 export function writtenKey(key: string): Pick<OriginalJson, 'senderPublicKey'> {
-  return isSettled(key) ? {} : { senderPublicKey: key };
+  return isLowerCase(key) ? {} : { senderPublicKey: key };
 }

@@ -24,17 +24,17 @@ export type VoteWeightMode = 'live' | 'pending';
  * size, because lisk-sdk computes with unbounded numbers. At the end of the block, lisk-sdk stores the weights. The
  * weights that lisk-sdk stores must be signed 64-bit integers.
  */
-export interface UnsettledWeights {
+export interface UnfinishedWeights {
   /**
    * For each delegate, the amounts that are not added yet, because the amounts have fractions or at least forty digits.
    */
-  readonly unbooked: Map<PublicKey, Decimal[]>;
+  readonly pendingAmounts: Map<PublicKey, Decimal[]>;
   /** Delegates whose weight was too large to be stored at some moment within the block. */
   readonly extreme: Set<PublicKey>;
 }
 
-export function noUnsettledWeights(): UnsettledWeights {
-  return { unbooked: new Map(), extreme: new Set() };
+export function noUnfinishedWeights(): UnfinishedWeights {
+  return { pendingAmounts: new Map(), extreme: new Set() };
 }
 
 /**
@@ -43,13 +43,13 @@ export function noUnsettledWeights(): UnsettledWeights {
  * @returns a delegate whose weight lisk-sdk cannot store, which makes the block invalid; undefined if lisk-sdk can
  * store all weights
  */
-export function settleWeights(
+export function finishWeights(
   state: StateWriter,
-  { unbooked, extreme }: UnsettledWeights,
+  { pendingAmounts, extreme }: UnfinishedWeights,
   mode: VoteWeightMode,
 ): PublicKey | undefined {
   const changeOf = negatedSums();
-  for (const [publicKey, amounts] of unbooked) {
+  for (const [publicKey, amounts] of pendingAmounts) {
     const by = changeOf(amounts);
     if (by === undefined) return publicKey;
     if (by !== 0n) addVoteWeight(state, publicKey, by, mode);
@@ -91,12 +91,12 @@ export function isStorableWeight(weight: bigint): boolean {
  *
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`; this can happen only in a genesis block
  */
-export function bookVoteWeight(
+export function applyVoteWeight(
   state: StateWriter,
   transaction: Transaction,
   mode: VoteWeightMode,
   exceptions: Exceptions,
-  unsettled: UnsettledWeights = noUnsettledWeights(),
+  unfinished: UnfinishedWeights = noUnfinishedWeights(),
 ): void {
   const { payload } = transaction;
   const recipientId = receiverOf(state, payload);
@@ -121,15 +121,15 @@ export function bookVoteWeight(
     for (const publicKey of votesBefore(sender.votes, own)) {
       add(publicKey, -(amount + transaction.fee));
       if (typeof counted === 'bigint' || whole !== undefined) continue;
-      const amounts = unsettled.unbooked.get(publicKey);
-      if (amounts === undefined) unsettled.unbooked.set(publicKey, [counted]);
+      const amounts = unfinished.pendingAmounts.get(publicKey);
+      if (amounts === undefined) unfinished.pendingAmounts.set(publicKey, [counted]);
       else amounts.push(counted);
     }
     for (const publicKey of upvotes) add(publicKey, sender.balance);
     for (const publicKey of unvotes) add(publicKey, -sender.balance);
   }
   for (const [publicKey, by] of changes) {
-    if (by !== 0n && !isStorableWeight(addVoteWeight(state, publicKey, by, mode))) unsettled.extreme.add(publicKey);
+    if (by !== 0n && !isStorableWeight(addVoteWeight(state, publicKey, by, mode))) unfinished.extreme.add(publicKey);
   }
 }
 

@@ -19,8 +19,8 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the claim file of this lock exists. If the process or its container was paused for long, another process
-   * may have removed the claim as stale, and taken the lock.
+   * True while the file of this lock exists. If the process or its container was paused for long, another process may
+   * have removed the file as stale, and taken the lock.
    */
   isHeld(): boolean;
   release(): void;

@@ -108,7 +108,7 @@ export class PendingIndexBatch {
     return this.#columns.index[row] ?? 0;
   }
 
-  /** The value by which a sort order sorts a row. */
+  /** The sort value of a row in a sort order. */
   value(sort: TransactionSort, row: number): SortInteger {
     const number = this.#columns.values[sort][row] ?? 0;
     return isExact(number) ? number : (this.#large[sort].get(row) ?? number);

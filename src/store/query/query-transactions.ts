@@ -24,7 +24,7 @@ import { CHUNK_ITEMS, sortInChunks, type BackgroundQueries, type Pause } from '.
 import { cursorOf, orderedPlaces, placeOfCursor, valueOfCursor, type OrderedPlaces } from './ordered-places.ts';
 import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, type Compare } from './pages.ts';
 import { inList } from './candidates.ts';
-import { boundsOf, candidatesOf, predicateOf, exactListOf, listFiltersOf } from './transaction-filter.ts';
+import { boundsOf, candidatesOf, predicateOf, exactListOf, listFiltersOf } from './filter-plan.ts';
 
 /** Type number of the registration of an application, in the history of both generations. */
 const DAPP_TYPE = 5;

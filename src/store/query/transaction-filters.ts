@@ -1,7 +1,7 @@
 /**
  * Defines the filters of a query for transactions, with one row for each filter. The compiler requires each row. A row
- * has the predicate of its filter and a source of matching transactions: a list of an address or a type, a range of an
- * order, or a few candidates.
+ * has the predicate of its filter and a source of matching transactions: a list of an address or a type, a range of a
+ * sort order, or a few candidates. `filter-plan.ts` combines the filters of a query.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -31,102 +31,103 @@ interface FilterContext {
 }
 
 /** A list that contains all matching transactions. */
-interface FilterList {
+interface ContainingList {
   readonly list: ListFilter;
   /** True if the list contains only matching transactions. */
   readonly isExact: boolean;
 }
 
-/** A range of values in an order, bounds included, that contains exactly the matching transactions. */
-export interface FilterBound {
+/** A range of values in a sort order, bounds included, that contains exactly the matching transactions. */
+export interface ValueRange {
   readonly order: TransactionSort;
   readonly from?: SortInteger;
   readonly to?: SortInteger;
 }
 
 interface TransactionFilter<T> {
-  /** The predicate for a value; undefined if no transaction can match. */
+  /** The predicate for a value of the filter; undefined if no transaction can match. */
   predicate(value: T, context: FilterContext): Predicate | undefined;
-  /** The list for a value; undefined if the value has no list. */
-  readonly list?: (value: T, context: FilterContext) => FilterList | undefined;
-  readonly bound?: (value: T) => FilterBound;
-  /** Candidates for a value. The candidates include all matching transactions, and may include others. */
-  readonly among?: (value: T, context: FilterContext) => Candidates;
+  /** A list of the store that contains all matching transactions; undefined if the value has no list. */
+  readonly containingList?: (value: T, context: FilterContext) => ContainingList | undefined;
+  /** The range of a sort order that contains exactly the matching transactions. */
+  readonly valueRange?: (value: T) => ValueRange;
+  /** Candidates that include all matching transactions, and may include others. */
+  readonly candidates?: (value: T, context: FilterContext) => Candidates;
 }
 
-type Filters = {
+type TransactionFilterTable = {
   readonly [F in keyof Required<TransactionFilters>]: TransactionFilter<NonNullable<TransactionFilters[F]>>;
 };
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_BYTES_MAX = 255;
-const FITS: Predicate = () => true;
+const MATCHES_ALL: Predicate = () => true;
 
 /** Returns the predicate, or undefined if no stored transaction can have the value. */
-function only(canBe: boolean, predicate: Predicate): Predicate | undefined {
+function matchesIf(canBe: boolean, predicate: Predicate): Predicate | undefined {
   return canBe ? predicate : undefined;
 }
 
-function listOf(kind: 'sender' | 'recipient' | 'party', address: Address, isExact = true): FilterList | undefined {
+function listOf(kind: 'sender' | 'recipient' | 'party', address: Address, isExact = true): ContainingList | undefined {
   return isAddress(address) ? { list: { kind, address }, isExact } : undefined;
 }
 
-const TRANSACTION_FILTERS: Filters = {
+const TRANSACTION_FILTERS: TransactionFilterTable = {
   id: {
     predicate: (id) => (transaction) => transaction.id === id,
-    among: (id, { store }) => withId(store, id),
+    candidates: (id, { store }) => withId(store, id),
   },
   blockId: {
     predicate: (id, { store }) => {
       const height = store.heightOf(id);
-      return only(height !== undefined, (_transaction, place) => place.height === height);
+      return matchesIf(height !== undefined, (_transaction, place) => place.height === height);
     },
-    among: (id, { store }) => ofBlock(store, store.heightOf(id) ?? 0),
+    candidates: (id, { store }) => ofBlock(store, store.heightOf(id) ?? 0),
   },
   height: {
     predicate: (height) => (_transaction, place) => place.height === height,
-    among: (height, { store }) => ofBlock(store, height),
+    candidates: (height, { store }) => ofBlock(store, height),
   },
   type: {
-    predicate: (type) => only(isU16(type), (transaction) => transaction.type === type),
-    list: (type) => (isU16(type) ? { list: { kind: 'type', type }, isExact: true } : undefined),
+    predicate: (type) => matchesIf(isU16(type), (transaction) => transaction.type === type),
+    containingList: (type) => (isU16(type) ? { list: { kind: 'type', type }, isExact: true } : undefined),
   },
   senderId: {
     predicate: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined
-        ? only(isAddress(address), ({ senderId }) => senderId === address)
-        : FITS,
-    list: (address, { filters }) =>
+        ? matchesIf(isAddress(address), ({ senderId }) => senderId === address)
+        : MATCHES_ALL,
+    containingList: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('sender', address) : undefined,
   },
   recipientId: {
     predicate: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined
-        ? only(isAddress(address), (transaction) => recipientOf(transaction) === address)
-        : FITS,
-    list: (address, { filters }) =>
+        ? matchesIf(isAddress(address), (transaction) => recipientOf(transaction) === address)
+        : MATCHES_ALL,
+    containingList: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
   // If this filter is used, its predicate also applies the filters `senderId` and `recipientId`.
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
-      only(isAddress(address), (transaction) => {
+      matchesIf(isAddress(address), (transaction) => {
         const recipient = recipientOf(transaction);
         return (
           (transaction.senderId === address && (recipientId === undefined || recipient === recipientId)) ||
           (recipient === address && (senderId === undefined || transaction.senderId === senderId))
         );
       }),
-    list: (address) => listOf('party', address),
+    containingList: (address) => listOf('party', address),
   },
   senderPublicKey: {
     predicate: (text) => {
       const key = text.toLowerCase();
-      return only(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
+      return matchesIf(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
     // A sender can use only the public key of its account. The list of the account therefore has all transactions with
     // this key.
-    list: (text, { store }) => {
+    containingList: (text, { store }) => {
       const key = text.toLowerCase();
       if (!PUBLIC_KEY_TEXT.test(key)) return undefined;
       return listOf('sender', addressOf(key), addressWithKey(store, key) !== undefined);
@@ -135,34 +136,34 @@ const TRANSACTION_FILTERS: Filters = {
   recipientPublicKey: {
     predicate: (text, { store }) => {
       const address = addressWithKey(store, text.toLowerCase());
-      return only(address !== undefined, (transaction) => recipientOf(transaction) === address);
+      return matchesIf(address !== undefined, (transaction) => recipientOf(transaction) === address);
     },
-    list: (text, { store }) => {
+    containingList: (text, { store }) => {
       const address = addressWithKey(store, text.toLowerCase());
       return address === undefined ? undefined : listOf('recipient', address);
     },
   },
   minAmount: {
     predicate: (min) => (transaction) => amountOf(transaction) >= min,
-    bound: (from) => ({ order: 'amount', from }),
+    valueRange: (from) => ({ order: 'amount', from }),
   },
   maxAmount: {
     predicate: (max) => (transaction) => amountOf(transaction) <= max,
-    bound: (to) => ({ order: 'amount', to }),
+    valueRange: (to) => ({ order: 'amount', to }),
   },
   fromTimestampS: {
     predicate:
       (from) =>
       ({ timestamp }) =>
         timestamp >= from,
-    bound: (from) => ({ order: 'timestamp', from: Math.ceil(from) }),
+    valueRange: (from) => ({ order: 'timestamp', from: Math.ceil(from) }),
   },
   toTimestampS: {
     predicate:
       (to) =>
       ({ timestamp }) =>
         timestamp <= to,
-    bound: (to) => ({ order: 'timestamp', to: Math.floor(to) }),
+    valueRange: (to) => ({ order: 'timestamp', to: Math.floor(to) }),
   },
   dataPattern: {
     predicate: (text) => {
@@ -172,7 +173,7 @@ const TRANSACTION_FILTERS: Filters = {
         return data !== undefined && pattern.matches(data);
       };
     },
-    among: (text, { store }) => {
+    candidates: (text, { store }) => {
       const prefix = new LikePattern(Buffer.from(text, 'utf8')).literalPrefix();
       return inRange(store, TABLES.transactionsByData.range(Buffer.from(prefix)));
     },
@@ -182,9 +183,9 @@ const TRANSACTION_FILTERS: Filters = {
 /** A filter that the query uses, with its value. */
 interface FilterInUse {
   readonly predicate: Predicate | undefined;
-  readonly list: FilterList | undefined;
-  readonly bound: FilterBound | undefined;
-  readonly among: Candidates | undefined;
+  readonly containingList: ContainingList | undefined;
+  readonly valueRange: ValueRange | undefined;
+  readonly candidates: Candidates | undefined;
 }
 
 /** The filters that the query uses. */
@@ -198,12 +199,12 @@ export function filtersInUse(store: StoredChain, filters: TransactionFilters): r
       get predicate() {
         return row.predicate(value, context);
       },
-      get list() {
-        return row.list?.(value, context);
+      get containingList() {
+        return row.containingList?.(value, context);
       },
-      bound: row.bound?.(value),
-      get among() {
-        return row.among?.(value, context);
+      valueRange: row.valueRange?.(value),
+      get candidates() {
+        return row.candidates?.(value, context);
       },
     };
   };

@@ -77,7 +77,7 @@ const NORMALISED: readonly Allowance[] = [
   { reason: 'The moment at which a pool took a transaction in is its own.', path: /^body\.data\.\d+\.receivedAt$/ },
 ];
 
-/** Members of the other generation, which our node adds in the joined dialect. */
+/** Members of the other generation, which our node adds in the extended dialect. */
 const JOINED: readonly Allowance[] = [
   ...ALLOWANCES.filter(({ kind }) => kind === 'added').map((allowance) => ({
     ...allowance,

@@ -47,7 +47,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       'The API description of the real node allows only strings here, and the strict dialect must match the description.',
   },
   {
-    target: /joined/,
+    target: /extended/,
     input: /after|broadhash|recipientPublicKey|rank|voteWeight|state|networkId|node\/transactions/i,
     matches:
       /^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: (200|400) here.*, 400 there \((UNKNOWN_PARAM|ENUM_MISMATCH|INVALID_TYPE)|^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: both 400/i,
@@ -66,14 +66,14 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       'RFC 9112: if the last encoding is not `chunked`, servers and proxies cannot agree on the length of a request.',
   },
   {
-    target: /joined/,
+    target: /extended/,
     matches: /^HEAD .*: \d+ here.*, 405 there/,
     reference: 'A real node refuses HEAD with status 405.',
     here: 'This node answers HEAD like GET, without the body. With `strictDialect`, this node refuses HEAD.',
     reason: 'Load balancers and health checks use HEAD.',
   },
   {
-    target: /^generation 2.*joined/,
+    target: /^generation 2.*extended/,
     input: /[?&]forging/,
     matches: /^GET \/api\/node\/status\/forging: (400 here|both 200)/i,
     reference: 'A real node of generation 2 ignores the parameter `forging` of the forging status.',

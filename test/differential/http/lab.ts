@@ -19,7 +19,7 @@ import type { Untyped } from '../../support/untyped.ts';
 export interface HttpLab {
   readonly generation: Generation;
   readonly real: string;
-  readonly joined: string;
+  readonly extended: string;
   readonly strict: string;
   readonly world: World;
   readonly wallet: Wallet;
@@ -100,8 +100,8 @@ async function makeLab(
       const http = { strictDialect: index === 1 };
       await node.start({ delegates, force: false, isAlone: true, http });
     }
-    const [joined, strict] = ours as [InteropNode, InteropNode];
-    const lab = { generation, real: real.url, joined: joined.url, strict: strict.url, world, wallet };
+    const [extended, strict] = ours as [InteropNode, InteropNode];
+    const lab = { generation, real: real.url, extended: extended.url, strict: strict.url, world, wallet };
     await fillPools(lab);
     log(`generation ${generation}: a real node and two of ours at height ${tip.height}`);
     return { ...lab, close: () => world.close() };
@@ -145,7 +145,7 @@ async function fillPools(lab: Omit<HttpLab, 'close'>): Promise<void> {
     wallet.transfer(erin, rich, LSK),
   ];
   for (const body of waiting) {
-    for (const url of [lab.real, lab.joined, lab.strict]) {
+    for (const url of [lab.real, lab.extended, lab.strict]) {
       const { status, body: answer } = await answerOf(url, 'transactions', { method: 'POST', body });
       if (status !== 200) throw new Error(`${url} refused ${JSON.stringify(body)}: ${JSON.stringify(answer)}`);
       // Send the transactions one at a time, so that all pools have the same order.

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { packageDirectory } from '../../../src/config/package.ts';
 import { populatedNode } from '../../http/populated-node.ts';
-import { createHttpServer } from '../../../src/http/app.ts';
+import { createHttpServer } from '../../../src/http/http-server.ts';
 import { exchange } from './answers.ts';
 import { rowsOf } from '../../docs/tables.ts';
 import { HTTP_DIFFERENCES } from './known-http-differences.ts';

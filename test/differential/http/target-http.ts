@@ -30,11 +30,14 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
       ...asked,
     },
     {
-      ...target(named('queries, joined dialect'), lab.real, lab.joined, false, (below) => queries.next(below)),
+      ...target(named('queries, extended dialect'), lab.real, lab.extended, false, (below) => queries.next(below)),
       ...asked,
     },
     // Few submissions, and after the queries, because the ones that both nodes accept fill their pools.
-    { ...target(named('submissions'), lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.15 },
+    {
+      ...target(named('submissions'), lab.real, lab.extended, false, (below) => submissions.next(below)),
+      weight: 0.15,
+    },
   ];
 }
 

@@ -231,12 +231,12 @@ test('an offence with the full penalty ends the connection and bans the address 
 test('small penalties add up, also over a reconnection', async (t) => {
   const { transport, manager, handlers } = await world();
   transport.join('60.0.0.1:5000', 'inbound');
-  for (let offence = 0; offence < 9; offence += 1) handlers.fault('60.0.0.1:5000', 'MESSAGE_RATE', '120 frames');
+  for (let offence = 0; offence < 9; offence += 1) handlers.offence('60.0.0.1:5000', 'MESSAGE_RATE', '120 frames');
   manager.penalise('60.0.0.1:5000', 'BLOCK_FORGER_INVALID', 'costs nothing');
   t.is(manager.connectedPeers().length, 1);
   transport.leave('60.0.0.1:5000');
   transport.join('60.0.0.1:5000', 'inbound');
-  handlers.fault('60.0.0.1:5000', 'PROCEDURE_RATE', 'again');
+  handlers.offence('60.0.0.1:5000', 'PROCEDURE_RATE', 'again');
   t.is(manager.connectedPeers().length, 0);
   t.is(manager.bans().length, 1);
   await manager.stop();
@@ -251,10 +251,10 @@ test('named peers stay after bad data and high rates; a malformed peer list drop
   const named = ['127.0.0.1:5001', '70.0.0.1:5000', '71.0.0.1:5000'];
   for (const peerId of named) transport.join(peerId, 'inbound');
   for (const peerId of named) manager.penalise(peerId, 'BLOCK_MALFORMED', 'x');
-  for (const peerId of named) handlers.fault(peerId, 'MALFORMED_MESSAGE', 'x');
-  for (let use = 0; use < 20; use += 1) handlers.fault('127.0.0.1:5001', 'PROCEDURE_RATE', 'x');
+  for (const peerId of named) handlers.offence(peerId, 'MALFORMED_MESSAGE', 'x');
+  for (let use = 0; use < 20; use += 1) handlers.offence('127.0.0.1:5001', 'PROCEDURE_RATE', 'x');
   t.is(manager.connectedPeers().length, 3);
-  for (const peerId of named) handlers.fault(peerId, 'MALFORMED_PEER_LIST', 'x');
+  for (const peerId of named) handlers.offence(peerId, 'MALFORMED_PEER_LIST', 'x');
   t.is(manager.connectedPeers().length, 0);
   t.deepEqual(manager.bans(), []);
   await manager.stop();

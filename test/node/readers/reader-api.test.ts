@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createHttpServer } from '../../../src/http/app.ts';
+import { createHttpServer } from '../../../src/http/http-server.ts';
 import { chainDirectory, openChain } from '../../../src/node/chain-tool.ts';
 import type { FromReader, ToReader } from '../../../src/node/readers/messages.ts';
 import { NodeRpcClient } from '../../../src/node/readers/node-rpc-client.ts';

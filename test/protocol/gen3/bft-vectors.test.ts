@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { addHeader, bftLimits, emptyLedger, type BftHeader } from '../../../src/protocol/gen3/bft.ts';
+import { addHeader, bftLimits, emptyBftState, type BftHeader } from '../../../src/protocol/gen3/bft.ts';
 
 interface Vectors {
   readonly runs: readonly {
@@ -22,15 +22,15 @@ const { runs } = JSON.parse(readFileSync('test/vectors/gen3/bft.json', 'utf8')) 
 for (const { title, delegates, steps, prevotes, precommits } of runs) {
   test(`finality vector: ${title}`, (t) => {
     const limits = bftLimits(delegates);
-    let ledger = emptyLedger(0);
+    let bftState = emptyBftState(0);
     for (const { header, maxPrevoted, finalized } of steps) {
-      ledger = addHeader(ledger, header, header.minHeightActive, limits);
-      t.deepEqual([ledger.maxPrevoted, ledger.finalized], [maxPrevoted, finalized], `height ${header.height}`);
+      bftState = addHeader(bftState, header, header.minHeightActive, limits);
+      t.deepEqual([bftState.maxPrevoted, bftState.finalized], [maxPrevoted, finalized], `height ${header.height}`);
     }
-    ledger.generators.forEach((_, index) => {
-      const height = ledger.firstHeight + index;
-      t.is(ledger.prevotes[index], prevotes[height] ?? 0);
-      t.is(ledger.precommits[index], precommits[height] ?? 0);
+    bftState.generators.forEach((_, index) => {
+      const height = bftState.firstHeight + index;
+      t.is(bftState.prevotes[index], prevotes[height] ?? 0);
+      t.is(bftState.precommits[index], precommits[height] ?? 0);
     });
   });
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
-import { addHeader, bftLimits, emptyLedger, type BftLedger } from '../../../src/protocol/gen3/bft.ts';
-import { decodeLedger, encodeLedger } from '../../../src/protocol/gen3/ledger.ts';
+import { addHeader, bftLimits, emptyBftState, type BftState } from '../../../src/protocol/gen3/bft.ts';
+import { decodeBftState, encodeBftState } from '../../../src/protocol/gen3/bft-state.ts';
 import type { BlockHeader } from '../../../src/protocol/types.ts';
 import { BftModel } from '../../support/bft-model.ts';
 import { headerWith, keyNumber } from '../../support/fixtures.ts';
@@ -34,13 +34,13 @@ const run = fc.record({
 function play(
   delegates: number,
   steps: readonly Step[],
-  look: (ledger: BftLedger, model: BftModel, headers: readonly BlockHeader[]) => void,
+  look: (bftState: BftState, model: BftModel, headers: readonly BlockHeader[]) => void,
 ): void {
   const limits = bftLimits(delegates);
   const model = new BftModel(delegates);
   const lastForged = new Map<string, number>();
   const headers: BlockHeader[] = [];
-  let ledger = emptyLedger(0);
+  let bftState = emptyBftState(0);
   steps.forEach(({ forger, memory, activeForRounds }, index) => {
     const height = index + 1;
     const generatorPublicKey = keyNumber(forger < delegates ? forger : height % delegates);
@@ -50,29 +50,29 @@ function play(
       height,
       generatorPublicKey,
       maxHeightPreviouslyForged: named[memory],
-      maxHeightPrevoted: ledger.maxPrevoted,
+      maxHeightPrevoted: bftState.maxPrevoted,
     });
     // The delegate has been active since the start of the present round or of one of the three rounds before it.
     const round = Math.ceil(height / delegates);
     const minHeightActive = Math.max(0, round - 1 - Math.min(activeForRounds, 3)) * delegates + 1;
     lastForged.set(generatorPublicKey, height);
     headers.push(header);
-    ledger = addHeader(ledger, header, minHeightActive, limits);
+    bftState = addHeader(bftState, header, minHeightActive, limits);
     model.add({ ...header, minHeightActive });
-    look(ledger, model, headers);
+    look(bftState, model, headers);
   });
 }
 
 test('votes and heights match the simple model at each block', (t) => {
   fc.assert(
     fc.property(run, ({ delegates, steps }) => {
-      play(delegates, steps, (ledger, model) => {
-        t.is(ledger.maxPrevoted, model.maxPrevoted);
-        t.is(ledger.finalized, model.finalized);
-        ledger.generators.forEach((_, index) => {
-          const height = ledger.firstHeight + index;
-          if (ledger.prevotes[index] !== (model.prevotes.get(height) ?? 0)) t.fail(`prevotes of ${height}`);
-          if (ledger.precommits[index] !== (model.precommits.get(height) ?? 0)) t.fail(`precommits of ${height}`);
+      play(delegates, steps, (bftState, model) => {
+        t.is(bftState.maxPrevoted, model.maxPrevoted);
+        t.is(bftState.finalized, model.finalized);
+        bftState.generators.forEach((_, index) => {
+          const height = bftState.firstHeight + index;
+          if (bftState.prevotes[index] !== (model.prevotes.get(height) ?? 0)) t.fail(`prevotes of ${height}`);
+          if (bftState.precommits[index] !== (model.precommits.get(height) ?? 0)) t.fail(`precommits of ${height}`);
         });
       });
     }),
@@ -84,24 +84,24 @@ test('the prevoted and the finalized height never decrease, and finality follows
   fc.assert(
     fc.property(run, ({ delegates, steps }) => {
       let before = { maxPrevoted: 0, finalized: 0 };
-      play(delegates, steps, (ledger, _, headers) => {
-        t.true(ledger.maxPrevoted >= before.maxPrevoted && ledger.finalized >= before.finalized);
-        t.true(ledger.finalized <= ledger.maxPrevoted && ledger.maxPrevoted <= headers.length);
-        before = ledger;
+      play(delegates, steps, (bftState, _, headers) => {
+        t.true(bftState.maxPrevoted >= before.maxPrevoted && bftState.finalized >= before.finalized);
+        t.true(bftState.finalized <= bftState.maxPrevoted && bftState.maxPrevoted <= headers.length);
+        before = bftState;
       });
     }),
     { numRuns: 50 },
   );
 });
 
-test('a ledger is read back as it was written', (t) => {
+test('a BFT state is read back as it was written', (t) => {
   fc.assert(
     fc.property(run, ({ delegates, steps }) => {
-      play(delegates, steps, (ledger, _, headers) => {
+      play(delegates, steps, (bftState, _, headers) => {
         if (headers.length !== steps.length) return;
         t.deepEqual(
-          decodeLedger(encodeLedger(ledger), (height) => headers[height - 1]),
-          ledger,
+          decodeBftState(encodeBftState(bftState), (height) => headers[height - 1]),
+          bftState,
         );
       });
     }),

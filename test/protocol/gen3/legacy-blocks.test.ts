@@ -1,6 +1,6 @@
 import test from 'ava';
 import { lastHeightIn } from '../../../src/protocol/gen3/bft.ts';
-import { loadLedger } from '../../../src/protocol/gen3/ledger.ts';
+import { loadBftState } from '../../../src/protocol/gen3/bft-state.ts';
 import { NO_EXCEPTIONS } from '../../../src/protocol/params.ts';
 import { StateOverlay } from '../../../src/protocol/state.ts';
 import type { Block } from '../../../src/protocol/types.ts';
@@ -31,15 +31,15 @@ test('blocks of an older version apply in their range and do not vote; finality 
   const maker = new ChainMaker(network);
   while (maker.tip.height < 5) maker.apply(oldBlock(maker));
   t.is(maker.state.header(3)?.version, 1);
-  const before = loadLedger(maker.state);
+  const before = loadBftState(maker.state);
   t.is(before && lastHeightIn(before), 1);
 
   const first = maker.forge();
   t.is(first.version, 2);
   t.is(first.height, 6);
-  const ledger = loadLedger(maker.state);
-  t.is(ledger?.firstHeight, 6);
-  t.is(ledger?.finalized, 1);
+  const bftState = loadBftState(maker.state);
+  t.is(bftState?.firstHeight, 6);
+  t.is(bftState?.finalized, 1);
   t.is(maker.growTo(20).height, 20);
 });
 

@@ -103,12 +103,12 @@ test('networks with fewer delegates have slots without an owner', (t) => {
   t.true(slots.every((timestamp) => (timestamp / network.params.blockTimeS) % 101 < 5));
 });
 
-test('a ledger read from its bytes leads to the same chain', (t) => {
+test('a BFT state read from its bytes leads to the same chain', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(520);
   const other = new ChainMaker(network);
   for (let height = 2; height <= 520; height += 1) {
-    // Replace the ledger with a copy of its bytes, because a node has only the bytes after a restart.
+    // Replace the BFT state with a copy of its bytes, because a node has only the bytes after a restart.
     if (height % 20 === 0) other.state.setLedger(Uint8Array.from(other.state.ledger() ?? []));
     const block = maker.state.block(height);
     if (block !== undefined) other.apply(block);

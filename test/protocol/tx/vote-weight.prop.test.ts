@@ -1,7 +1,7 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 import { NO_EXCEPTIONS } from '../../../src/protocol/params.ts';
-import { bookVoteWeight } from '../../../src/protocol/tx/vote-weight.ts';
+import { applyVoteWeight } from '../../../src/protocol/tx/vote-weight.ts';
 import type { Transaction } from '../../../src/protocol/types.ts';
 import { LSK, TransactionWorld, nobody } from '../../support/transaction-world.ts';
 
@@ -64,7 +64,7 @@ test('pending weights are stored apart from the visible weights', (t) => {
   world.fund(alice, { votes: [publicKey] });
   const transaction = world.transfer(alice, bob, 3n);
   const overlay = world.applied(transaction);
-  bookVoteWeight(overlay, transaction, 'pending', NO_EXCEPTIONS);
+  applyVoteWeight(overlay, transaction, 'pending', NO_EXCEPTIONS);
   t.like(overlay.delegate(publicKey), { voteWeight: -3n - LSK / 10n, pendingVoteWeight: -3n - LSK / 10n });
 });
 

@@ -1,4 +1,4 @@
-/** Tests of a network without finality: consent before forging, and one chain at the end. */
+/** Tests of a network without finality: consensus before forging, and one chain at the end. */
 
 import test from 'ava';
 
@@ -8,7 +8,7 @@ import { silentHandlers } from '../silent-handlers.ts';
 
 const NETWORK = { generation: 2, delegateListRoundOffset: 0 } as const;
 
-test('two halves with chains of equal length and too little consent converge on one chain', async (t) => {
+test('two halves with chains of equal length and too little consensus converge on one chain', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(30);
   t.is(scripted.apart(0, 3), 0);
@@ -36,7 +36,7 @@ test('a node left behind by its network does not forge, and switches to the long
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(20);
   scripted.world.partition([[0], [1, 2, 3]]);
-  // The node notices the silence only when its connections break. Without connections, the node has no consent.
+  // The node notices the silence only when its connections break. Without connections, the node has no consensus.
   await scripted.slots(40);
   const alone = scripted.node(0).tip.height;
   await scripted.slots(40);

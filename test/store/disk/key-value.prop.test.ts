@@ -196,7 +196,7 @@ for (const backend of BACKENDS) {
         const again = snapshot.snapshot();
         t.deepEqual(reads(again), expected);
         await again.close();
-        // In a new turn of the event loop, the library begins a new read transaction.
+        // In a new iteration of the event loop, the library begins a new read transaction.
         await new Promise((resolve) => setTimeout(resolve, 1));
         t.deepEqual(reads(snapshot), expected);
       }

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../../../config/network.ts';
 import { readSnapshotManifest } from '../../../node/backup.ts';
-import { placeOfData } from '../../chain-place.ts';
+import { locationOfData } from '../../chain-location.ts';
 import { writeNetworkFolder } from '../../network-folder.ts';
 import { usageError } from '../../problems.ts';
 
@@ -32,7 +32,7 @@ export async function forkSourceOf(path: string, network: string | undefined): P
   if (found === undefined) throw usageError(`--fork ${path}: there is neither a folder nor a file`);
   if (!found.isFile()) {
     const given = network === undefined ? {} : { network };
-    const { dataDirectory, network: known } = placeOfData({ ...given, dataDir: place });
+    const { dataDirectory, network: known } = locationOfData({ ...given, dataDir: place });
     return { path: place, network: known, chain: { kind: 'folder', dataDirectory } };
   }
   const name = network ?? (await networkOfSnapshot(path, place));

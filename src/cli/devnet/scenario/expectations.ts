@@ -52,13 +52,13 @@ export class Expectations {
   async difference({ conditions, nodes }: Expected): Promise<Difference | undefined> {
     const watched = this.#watched(nodes);
     for (const condition of conditions) {
-      const difference = await this.#look(condition, watched);
+      const difference = await this.#compare(condition, watched);
       if (difference !== undefined) return difference;
     }
     return undefined;
   }
 
-  async #look(condition: Condition, nodes: readonly Watched[]): Promise<Difference | undefined> {
+  async #compare(condition: Condition, nodes: readonly Watched[]): Promise<Difference | undefined> {
     switch (condition.kind) {
       case 'heights':
         return this.#each(nodes, 'height', condition.bounds, async ({ client }) => (await client.status()).height);

@@ -6,7 +6,7 @@ import type { TransactionSigner } from '../../protocol/sign.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { listOf, members, NODE_CLOCK, publicKey, uint32, type Shape } from '../answer-shapes.ts';
 import { ACCOUNTS, TRANSACTIONS, type AccountJson, type TransactionJson } from './shapes.ts';
-import type { Source } from './source.ts';
+import type { Source } from './chain-source.ts';
 import { isSet } from './format-rows.ts';
 
 export interface TransactionCheck {

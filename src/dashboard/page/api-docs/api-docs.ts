@@ -1,5 +1,5 @@
 /**
- * Starts the interactive reference of the HTTP interface. It shows the OpenAPI document of this node in the browser's
+ * Starts the interactive API documentation of the HTTP interface. It shows the OpenAPI document of this node in the browser's
  * preferred colour scheme.
  */
 
@@ -37,7 +37,7 @@ document.querySelector<HTMLAnchorElement>('a[href="spec"]')?.setAttribute('href'
 
 SwaggerUIBundle({
   url: specUrl,
-  dom_id: '#reference',
+  dom_id: '#api-docs',
   deepLinking: true,
   // With a URL here, the library would send the document to a validator on the internet.
   validatorUrl: null,

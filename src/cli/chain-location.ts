@@ -6,47 +6,47 @@ import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '.
 import { chainDirectory, type ChainPlace } from '../node/chain-tool.ts';
 import { usageError } from './problems.ts';
 
-export interface PlaceFlags {
+export interface LocationFlags {
   readonly network?: string;
   readonly dataDir?: string;
 }
 
-/** A place with the content of its network folder. */
-export interface NetworkPlace extends ChainPlace {
+/** Location of a chain, with the content of its network folder. */
+export interface ChainLocation extends ChainPlace {
   readonly network: Network;
 }
 
 /**
- * The place of a network's chain under a data folder; the chain need not exist.
+ * The location of a network's chain under a data folder; the chain need not exist.
  *
  * @throws ProtocolError like `loadNetwork`
  */
-export function placeOfNetwork(flags: PlaceFlags & { readonly network: string }): NetworkPlace {
+export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): ChainLocation {
   const home = bloomeryHome(process.env);
   const network = loadNetwork(findNetworkDirectory(flags.network, home));
   return { network, dataDirectory: join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name) };
 }
 
 /**
- * The place of an existing chain under a data folder. Without a network in the flags, the data folder must hold only
+ * The location of an existing chain under a data folder. Without a network in the flags, the data folder must hold only
  * one chain.
  *
  * @throws ProtocolError `USAGE` when the data folder has no chain or several; errors like `loadNetwork`
  */
-export function placeOfData(flags: PlaceFlags): NetworkPlace {
+export function locationOfData(flags: LocationFlags): ChainLocation {
   if (flags.network !== undefined) {
-    const place = placeOfNetwork({ ...flags, network: flags.network });
-    if (existsSync(chainDirectory(place))) return place;
-    throw usageError(`there is no chain of ${place.network.name} in ${place.dataDirectory}: correct --data-dir`);
+    const location = locationOfNetwork({ ...flags, network: flags.network });
+    if (existsSync(chainDirectory(location))) return location;
+    throw usageError(`there is no chain of ${location.network.name} in ${location.dataDirectory}: correct --data-dir`);
   }
   const home = bloomeryHome(process.env);
   const folder = flags.dataDir === undefined ? home : resolve(flags.dataDir);
   // The flag may name the folder of the network, or the folder above it.
-  const places = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
-  const [dataDirectory, other] = places;
+  const locations = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
+  const [dataDirectory, other] = locations;
   if (dataDirectory === undefined) throw usageError(`there is no chain in ${folder}: correct --data-dir`);
   if (other !== undefined) {
-    const names = places.map((place) => basename(place)).join(', ');
+    const names = locations.map((location) => basename(location)).join(', ');
     throw usageError(`there are several chains in ${folder} (${names}): choose one with --network`);
   }
   return { network: networkNear(dataDirectory, home), dataDirectory };

@@ -1,12 +1,12 @@
 /**
- * Converts the BFT ledger to the bytes that the state stores, and back. The bytes contain only data that block headers
+ * Converts the BFT state to the bytes that the state stores, and back. The bytes contain only data that block headers
  * do not have, so each block adds few bytes.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { StateReader, StateWriter } from '../state.ts';
 import type { BlockHeader } from '../types.ts';
-import type { BftLedger } from './bft.ts';
+import type { BftState } from './bft.ts';
 
 /**
  * Layout, with little-endian integers:
@@ -30,29 +30,29 @@ const FINALIZED_AT = 13;
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-// Caches the decoded ledger. The state returns the same bytes object until the ledger changes. The cache saves decoding
+// Caches the decoded BFT state. The state returns the same bytes object until the BFT state changes. The cache saves decoding
 // bytes that were just encoded.
-const decoded = new WeakMap<Uint8Array, BftLedger>();
+const decoded = new WeakMap<Uint8Array, BftState>();
 
-/** The ledger of a state; undefined before the genesis block. */
-export function loadLedger(state: StateReader): BftLedger | undefined {
+/** The BFT state of a state; undefined before the genesis block. */
+export function loadBftState(state: StateReader): BftState | undefined {
   const bytes = state.ledger();
   if (bytes === undefined) return undefined;
   const known = decoded.get(bytes);
   if (known !== undefined) return known;
-  const ledger = decodeLedger(bytes, (height) => state.header(height));
-  decoded.set(bytes, ledger);
-  return ledger;
+  const bftState = decodeBftState(bytes, (height) => state.header(height));
+  decoded.set(bytes, bftState);
+  return bftState;
 }
 
-export function saveLedger(state: StateWriter, ledger: BftLedger): void {
-  const bytes = encodeLedger(ledger);
-  decoded.set(bytes, ledger);
+export function saveBftState(state: StateWriter, bftState: BftState): void {
+  const bytes = encodeBftState(bftState);
+  decoded.set(bytes, bftState);
   state.setLedger(bytes);
 }
 
 /**
- * Reads the prevoted and the finalized height without decoding the whole ledger. Both heights are 0 before the genesis
+ * Reads the prevoted and the finalized height without decoding the whole BFT state. Both heights are 0 before the genesis
  * block.
  */
 export function finalityOf(state: StateReader): { readonly maxPrevoted: number; readonly finalized: number } {
@@ -62,31 +62,31 @@ export function finalityOf(state: StateReader): { readonly maxPrevoted: number; 
   return { maxPrevoted: view.getUint32(MAX_PREVOTED_AT, true), finalized: view.getUint32(FINALIZED_AT, true) };
 }
 
-export function encodeLedger(ledger: BftLedger): Uint8Array {
-  const count = ledger.generators.length;
+export function encodeBftState(bftState: BftState): Uint8Array {
+  const count = bftState.generators.length;
   const bytes = new Uint8Array(HEAD_BYTES + count * HEADER_BYTES);
   const view = viewOf(bytes);
   bytes[0] = LAYOUT_VERSION;
-  [count, ledger.firstHeight, ledger.maxPrevoted, ledger.finalized].forEach((value, index) => {
+  [count, bftState.firstHeight, bftState.maxPrevoted, bftState.finalized].forEach((value, index) => {
     view.setUint32(1 + index * 4, value, true);
   });
   let offset = HEAD_BYTES;
-  for (const values of [ledger.minHeightActive, ledger.lastPrecommit]) {
+  for (const values of [bftState.minHeightActive, bftState.lastPrecommit]) {
     const list = bytes.subarray(offset, offset + values.byteLength);
     list.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
     if (!IS_LITTLE_ENDIAN) Buffer.from(list.buffer, list.byteOffset, list.byteLength).swap32();
     offset += values.byteLength;
   }
-  bytes.set(ledger.prevotes, offset);
-  bytes.set(ledger.precommits, offset + count);
+  bytes.set(bftState.prevotes, offset);
+  bytes.set(bftState.precommits, offset + count);
   return bytes;
 }
 
 /**
- * @param headerAt returns a header by height, from the chain of the ledger
+ * @param headerAt returns a header by height, from the chain of the BFT state
  * @throws ProtocolError `LEDGER_UNREADABLE` if the bytes have another layout, or if a header is missing
  */
-export function decodeLedger(bytes: Uint8Array, headerAt: (height: number) => BlockHeader | undefined): BftLedger {
+export function decodeBftState(bytes: Uint8Array, headerAt: (height: number) => BlockHeader | undefined): BftState {
   const view = viewOf(bytes);
   if (bytes.length < HEAD_BYTES || bytes[0] !== LAYOUT_VERSION) {
     throw new ProtocolError('LEDGER_UNREADABLE', { version: bytes[0], bytes: bytes.length });

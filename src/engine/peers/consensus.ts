@@ -33,7 +33,7 @@ export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethas
  * Returns the percentage of peers whose announced tip is ours, with two significant digits; 0 if no peer has announced
  * a tip. Only the first hundred peers with a tip count.
  */
-export function consentPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
+export function consensusPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers.filter((info) => speaks(info, tip.height === 1, nethash)).slice(0, COUNTED_PEERS_MAX);
   if (speaking.length === 0) return 0;
   const agreeing = speaking.filter(

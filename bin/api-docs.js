@@ -1,5 +1,5 @@
 /**
- * Writes the interactive reference of the HTTP interface into a folder: `index.html`, and its files under `assets/`.
+ * Writes the interactive documentation of the HTTP interface into a folder: `index.html`, and its files under `assets/`.
  * Each file is compressed with gzip, and its name contains a part of its hash. The library (`swagger-ui-dist`) is
  * copied as it was published.
  */
@@ -20,12 +20,12 @@ const LICENCE_FILES = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'];
 const pack = promisify(gzip);
 
 /**
- * @param {string} page folder of the dashboard's sources, with the reference in `reference/`
+ * @param {string} page folder of the dashboard's sources, with the API documentation in `api-docs/`
  * @param {string} target folder that is emptied first
- * @returns the packages that are in the reference
+ * @returns the packages that are in the API documentation
  */
-export async function bundleReference(page, target) {
-  const source = path.join(page, 'reference');
+export async function bundleApiDocs(page, target) {
+  const source = path.join(page, 'api-docs');
   const library = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   const assets = [
     ...(await ownAssets(page, source)),
@@ -40,8 +40,8 @@ export async function bundleReference(page, target) {
     const { name: stem, ext } = path.parse(name);
     const hash = createHash('sha256').update(assets[index].bytes).digest('hex').slice(0, HASH_CHARACTERS);
     const hashed = `${stem}-${hash}${ext}`;
-    if (!html.includes(`/assets/reference/${name}"`)) throw new Error(`index.html does not name ${name}`);
-    html = html.replace(`/assets/reference/${name}"`, `/assets/reference/${hashed}"`);
+    if (!html.includes(`/assets/api-docs/${name}"`)) throw new Error(`index.html does not name ${name}`);
+    html = html.replace(`/assets/api-docs/${name}"`, `/assets/api-docs/${hashed}"`);
     writeFileSync(path.join(target, 'assets', `${hashed}.gz`), bytes);
   }
   writeFileSync(path.join(target, 'index.html'), html);
@@ -53,7 +53,7 @@ export async function bundleReference(page, target) {
 async function ownAssets(page, source) {
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
-    entryPoints: ['reference.ts', 'reference.css'].map((file) => path.join(source, file)),
+    entryPoints: ['api-docs.ts', 'api-docs.css'].map((file) => path.join(source, file)),
     outdir: source,
     bundle: true,
     minify: true,

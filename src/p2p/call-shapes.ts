@@ -26,7 +26,7 @@ export function answered<A>(answer: A): AnswerVerdict<A> {
 }
 
 export function malformed(reason: string): AnswerVerdict<never> {
-  return { kind: 'malformed', fault: 'MALFORMED_MESSAGE', reason };
+  return { kind: 'malformed', offence: 'MALFORMED_MESSAGE', reason };
 }
 
 /** Reads the 1 to 25 well-formed signatures of a message; undefined for anything else. */

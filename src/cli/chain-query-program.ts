@@ -9,7 +9,7 @@ const STOPPED = `
 With --data-dir the command reads the folder and changes nothing in it. The answers are those of the running node, except that the
 pool contains only the transactions that the node restores at its start.`;
 
-export function addExploreCommands(program: Command): void {
+export function addChainQueryCommands(program: Command): void {
   query(program, 'block', 'show a block and its transactions')
     .argument('[height|id|latest]', 'block to show', blockName, 'latest')
     .option('--json', 'print {"block","transactions"} as nodes answer them')

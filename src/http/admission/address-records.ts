@@ -18,7 +18,7 @@ interface Window {
   count: number;
 }
 
-export class Penalties {
+export class AddressRecords {
   readonly #clock: MonotonicClock;
   readonly #arrivalsMax: number;
   readonly #records = new LruMap<string, Record>(ADDRESSES_MAX);

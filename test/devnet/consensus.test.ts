@@ -13,7 +13,7 @@ import {
 
 const LATE_MS = 120_000;
 
-test('nodes of generation 2 agree, forge only with consent, and catch up by asking for blocks', async (t) => {
+test('nodes of generation 2 agree, forge only with consensus, and catch up by asking for blocks', async (t) => {
   t.timeout(600_000);
   const devnet = await startTestDevnet({ nodes: 4, spectators: 1, network: 'devnet-gen2' });
   closeAfter(t, devnet);
@@ -21,12 +21,12 @@ test('nodes of generation 2 agree, forge only with consent, and catch up by aski
   const [first, second, third, fourth, spectator] = devnet.nodes as [TestNode, TestNode, TestNode, TestNode, TestNode];
   await waitForCommonBlock(forgers, 6, LATE_MS);
   for (const { client } of forgers) {
-    await waitFor('full consent', async () => (await client.status()).consensus === 100, LATE_MS);
+    await waitFor('full consensus', async () => (await client.status()).consensus === 100, LATE_MS);
   }
 
   // Without its peers, the node sees no consensus.
   await Promise.all([second.kill(), third.kill(), fourth.kill()]);
-  await waitFor('no consent', async () => (await first.client.status()).consensus === 0, LATE_MS);
+  await waitFor('no consensus', async () => (await first.client.status()).consensus === 0, LATE_MS);
   const reason = "0 % of the peers share this node's tip, and forging takes 51 %";
   await waitFor('a stated reason', async () => readFileSync(first.plan.logFile, 'utf8').includes(reason), LATE_MS);
   const { height } = await first.client.status();

@@ -14,7 +14,7 @@ interface Address {
   readonly byHolder: Map<number, number>;
 }
 
-export class ConnectionLedger {
+export class ConnectionCounters {
   readonly #limits: Limits;
   readonly #strangersMax: number;
   /** Called when a process must close an idle connection of an address. The address has connections to that process. */

@@ -6,21 +6,21 @@
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainReader } from '../ports/store.ts';
-import { PeerFault, type PeerRequest } from '../ports/transport.ts';
+import { PeerOffence, type PeerRequest } from '../ports/transport.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { JsonObject, TransactionId } from '../protocol/types.ts';
 import { DEFAULT_PROFILE } from './generation-profile.ts';
 import type { PeerHandlers } from './peers/manager.ts';
 import type { TransactionPool } from './pool/pool.ts';
 
-export interface ServeDependencies {
+export interface AnswerDependencies {
   readonly store: ChainReader;
   readonly rules: Rules;
   readonly pool: Pick<TransactionPool, 'get' | 'forSharing' | 'pendingSignatures'>;
-  readonly limits?: Partial<ServeLimits>;
+  readonly limits?: Partial<AnswerLimits>;
 }
 
-export interface ServeLimits {
+export interface AnswerLimits {
   /** Maximum number of blocks in one answer. */
   readonly blocksMax: number;
   /**
@@ -32,7 +32,7 @@ export interface ServeLimits {
   readonly sharedMax: number;
 }
 
-const DEFAULT_LIMITS: ServeLimits = {
+const DEFAULT_LIMITS: AnswerLimits = {
   blocksMax: DEFAULT_PROFILE.blocksPerAnswerMax,
   blocksBytesMax: DEFAULT_PROFILE.blocksAnswerBytesMax,
   sharedMax: DEFAULT_PROFILE.sharedPerAnswerMax,
@@ -47,16 +47,16 @@ const TRANSACTION_IDS_MAX = 25;
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' requests. The function rejects with `PeerFault` for a malformed request, and
+ * Creates the function that answers peers' requests. The function rejects with `PeerOffence` for a malformed request, and
  * with `ProtocolError` for a request that cannot be answered:
  *
  * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
  * - `TOO_MANY_BLOCK_IDS`: a request for a common block has too many ids
  */
-export function createServer(dependencies: ServeDependencies): PeerHandlers['answer'] {
+export function createRequestAnswerer(dependencies: AnswerDependencies): PeerHandlers['answer'] {
   const { store, rules, pool } = dependencies;
   const { codec } = rules;
-  const limits: ServeLimits = { ...DEFAULT_LIMITS, ...dependencies.limits };
+  const limits: AnswerLimits = { ...DEFAULT_LIMITS, ...dependencies.limits };
 
   return async (_peerId, request) => {
     switch (request.kind) {
@@ -136,6 +136,6 @@ function idsOf(value: unknown, countMin: number): readonly string[] {
   return ids;
 }
 
-function malformed(detail: string): PeerFault {
-  return new PeerFault('MALFORMED_MESSAGE', detail);
+function malformed(detail: string): PeerOffence {
+  return new PeerOffence('MALFORMED_MESSAGE', detail);
 }

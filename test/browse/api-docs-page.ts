@@ -1,5 +1,5 @@
 /**
- * A visitor of the interactive API reference reads an operation, tries it, and checks the answer that the page shows.
+ * A visitor of the interactive API documentation reads an operation, tries it, and checks the answer that the page shows.
  */
 
 import { strict as assert } from 'node:assert';
@@ -9,7 +9,7 @@ import { photographer, problemsOf } from './looks.ts';
 const WAIT_MS = 60_000;
 
 /**
- * Rules of axe that the reference library itself breaks. Its headings skip a level, the head of an operation is a
+ * Rules of axe that the library of the page itself breaks. Its headings skip a level, the head of an operation is a
  * button inside another button, and the part above the operations is outside every landmark.
  */
 const OF_THE_LIBRARY = ['heading-order', 'nested-interactive', 'region', 'select-name'];
@@ -26,7 +26,7 @@ export interface ReferenceVisit {
  * @returns number of screenshots
  * @throws AssertionError if the page lacks something or logs an error to the console
  */
-export async function visitReference(browser: Browser, visit: ReferenceVisit): Promise<number> {
+export async function visitApiDocs(browser: Browser, visit: ReferenceVisit): Promise<number> {
   const { url, name, look, directory } = visit;
   const context = await browser.newContext(look);
   const page = await context.newPage();
@@ -40,22 +40,22 @@ export async function visitReference(browser: Browser, visit: ReferenceVisit): P
 
   await page.goto(`${url}/api/docs`);
   await page.getByRole('heading', { level: 1, name: /^Bloomery/ }).waitFor({ timeout: WAIT_MS });
-  await photographs.take('reference');
+  await photographs.take('api-docs');
   await openOperation(page, 'node', 'getNodeStatus');
   const operation = page.locator('[id="operations-node-getNodeStatus"]');
   await operation.getByText('Example Value').first().waitFor();
-  await photographs.take('reference-operation');
+  await photographs.take('api-docs-operation');
   const answer = await tryIt(page, 'operations-node-getNodeStatus');
   assert.match(answer, /"networkIdentifier"|"broadhash"/, `${name}: the tried request is answered`);
-  await photographs.take('reference-tried');
+  await photographs.take('api-docs-tried');
 
   await openOperation(page, 'events', 'getEvents');
   assert.match(await tryIt(page, 'operations-events-getEvents'), /event: |: /, `${name}: a stream shows its beginning`);
 
   await page.goto(`${url}/api/docs?plain=true`);
   await page.getByRole('heading', { level: 2, name: 'GET /node/status', exact: true }).waitFor();
-  assert.deepEqual(problems, [], `${name}: errors in the console of the reference`);
-  assert.deepEqual(elsewhere, [], `${name}: the reference asks nobody but the node`);
+  assert.deepEqual(problems, [], `${name}: errors in the console of the API documentation`);
+  assert.deepEqual(elsewhere, [], `${name}: the API documentation asks nobody but the node`);
   await context.close();
   return photographs.taken();
 }

@@ -1,7 +1,7 @@
 /** The epoch of a network, read from a node. */
 
 import { members, moment } from '../answer-shapes.ts';
-import type { Source } from './source.ts';
+import type { Source } from './chain-source.ts';
 
 const CONSTANTS = members({ epoch: moment });
 

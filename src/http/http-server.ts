@@ -1,4 +1,16 @@
-/** The HTTP interface of a node: it opens the listeners, answers admitted requests, and closes within a second. */
+/**
+ * The HTTP server of a node: it opens the listeners, answers requests, and closes within a second. Each request passes
+ * these steps:
+ *
+ * 1. `receive` counts the request. If a proxy forwards the request of a stranger, the request waits for the turn of the
+ *    stranger in the fair scheduler.
+ * 2. `admitClient` checks the access and the rate of the client, and the form of the request (`request-checks.ts`).
+ * 3. `waitForHeight` delays a read request that names a minimum height, until the node has the block of this height.
+ * 4. `dispatch` tries the fast path (`fast-path.ts`). All other requests take the slow path: `admitTarget` checks the
+ *    path, the body is read, and the Express application (`express-app.ts`) answers.
+ *
+ * Each step either answers the request or calls the next step.
+ */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
@@ -17,13 +29,13 @@ import { createListeners } from './listeners.ts';
 import type { ListeningSockets } from './listening-socket.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
-import { createApp } from './pipeline.ts';
+import { createApp } from './express-app.ts';
 import { internalError, invalidRequest, parameterError, Problem, problemOf } from './problems.ts';
 import { originForm } from './query.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
-import { openReference } from './reference.ts';
+import { openApiDocs } from './api-docs.ts';
 import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-consistency.ts';
 import { createFastPath } from './fast-path.ts';
 
@@ -74,28 +86,28 @@ export function createHttpServer(
     settings.dashboardDirectory === undefined
       ? undefined
       : serveDashboard(settings.dashboardDirectory, settings.devnet !== undefined);
-  const reference = settings.referenceDirectory === undefined ? undefined : openReference(settings.referenceDirectory);
-  const hasPages = dashboard !== undefined || reference !== undefined;
+  const apiDocs = settings.apiDocsDirectory === undefined ? undefined : openApiDocs(settings.apiDocsDirectory);
+  const hasPages = dashboard !== undefined || apiDocs !== undefined;
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  // A real node has no event stream that the strict dialect could imitate. The stream therefore always uses the joined
+  // A real node has no event stream that the strict dialect could imitate. The stream therefore always uses the extended
   // dialect.
   const streamDialect = { ...dialect, strict: false };
   const replays = settings.shared && createSharedReplays(settings.shared);
   const { scheduler } = admission;
   const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler, replays });
-  const cache = createResponseCache(api, settings.keepAnswers);
+  const responseCache = createResponseCache(api, settings.cacheResponses);
   const waiters = new HeightWaiters(api, clock);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
-  const tryFastPath = createFastPath(api, settings, { dialect, cache });
+  const tryFastPath = createFastPath(api, settings, { dialect, responseCache });
   const app = createApp(api, settings, {
     dialect,
     hub,
     allowances,
-    cache,
+    responseCache,
     dashboard,
-    reference,
+    apiDocs,
     clientOf: (request) => {
       const [client = ''] = clientAddresses(request, settings.trustProxy);
       const isOfReserve = admission.of(request.socket)?.isTrusted === true;
@@ -105,7 +117,7 @@ export function createHttpServer(
 
   let requests = 0;
   let isDraining = false;
-  const answer = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
+  const receive = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
     requests += 1;
     if (isDraining) response.shouldKeepAlive = false;
     request.url = originForm(request.url ?? '/');
@@ -114,9 +126,9 @@ export function createHttpServer(
     const client = strangerBehindProxy(request);
     if (client !== undefined && connection !== undefined) {
       admission.scheduler.take(client, () => {
-        connection.contain(() => work(request, response, expectation));
+        connection.contain(() => admitClient(request, response, expectation));
       });
-    } else work(request, response, expectation);
+    } else admitClient(request, response, expectation);
   };
   /**
    * The requests of a trusted proxy need not wait for turns. The requests of a proxy's clients are scheduled like
@@ -129,11 +141,18 @@ export function createHttpServer(
     const [client = ''] = clientAddresses(request, true);
     return isTrusted(client) ? undefined : clientKey(client);
   };
-  const work = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
+  const admitClient = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
+    const next = (allowance: Allowance): void => waitForHeight(request, response, allowance, expectation);
     const admitted = checks.admitClient(request, response, expectation);
-    if (!(admitted instanceof Promise)) return workOn(request, response, admitted, expectation);
+    if (!(admitted instanceof Promise)) {
+      if (admitted !== undefined && !response.destroyed) next(admitted);
+      return;
+    }
     admitted.then(
-      (allowance) => scheduled(request, () => workOn(request, response, allowance, expectation)),
+      (allowance) =>
+        continueInTurn(request, () => {
+          if (allowance !== undefined && !response.destroyed) next(allowance);
+        }),
       (error: unknown) => {
         if (response.destroyed) return;
         // The process that counts requests for all processes did not answer in time. Therefore this process does not
@@ -142,38 +161,37 @@ export function createHttpServer(
       },
     );
   };
-  /** Continues a request after a wait. Work for strangers is scheduled again after any wait. */
-  const scheduled = (request: IncomingMessage, go: () => void): void => {
+  /** Continues a request after the check of its rate had to wait. The work for strangers is scheduled again. */
+  const continueInTurn = (request: IncomingMessage, nextStep: () => void): void => {
     const connection = admission.of(request.socket);
-    const contained = (): void => (connection === undefined ? go() : connection.contain(go));
+    const contained = (): void => (connection === undefined ? nextStep() : connection.contain(nextStep));
     const proxied = strangerBehindProxy(request);
     if (proxied !== undefined) admission.scheduler.take(proxied, contained);
     else if (connection === undefined || connection.isTrusted) contained();
     else admission.scheduler.take(connection.key, contained);
   };
-  const workOn = (
+  const waitForHeight = (
     request: IncomingMessage,
     response: ServerResponse,
-    allowance: Allowance | undefined,
+    allowance: Allowance,
     expectation?: Expectation,
   ): void => {
-    if (allowance === undefined || response.destroyed) return;
-    const start = (): void => route(request, response, allowance, expectation);
-    if (request.method !== 'GET' && request.method !== 'HEAD') return start();
+    const next = (): void => dispatch(request, response, allowance, expectation);
+    if (request.method !== 'GET' && request.method !== 'HEAD') return next();
     const { height, target } = wantedHeight(request, !dialect.strict);
-    if (height === undefined) return start();
+    if (height === undefined) return next();
     request.url = target;
     if (Number.isNaN(height)) return void answerProblem(response, MIN_HEIGHT_INVALID);
-    const isThere = waiters.wait(height);
-    if (isThere === true) return start();
-    void Promise.resolve(isThere).then((came) => {
+    const isReached = waiters.wait(height);
+    if (isReached === true) return next();
+    void Promise.resolve(isReached).then((reached) => {
       // The client may have closed the connection during the wait.
       if (response.destroyed) return;
-      if (came) return start();
+      if (reached) return next();
       answerProblem(response, behind(height));
     });
   };
-  const route = (
+  const dispatch = (
     request: IncomingMessage,
     response: ServerResponse,
     allowance: Allowance,
@@ -182,18 +200,18 @@ export function createHttpServer(
     const takeSlowPath = (): void => {
       const target = checks.admitTarget(request, response);
       if (target === undefined) return;
-      const start = (): void => {
+      const runApp = (): void => {
         allowances.set(request, allowance);
         void app(request, response);
       };
-      if (!target.takesBody) return start();
+      if (!target.takesBody) return runApp();
       // The client waits for 100 Continue before it sends its body.
       if (expectation === 'continue') response.writeContinue();
-      admission.of(request.socket)?.acceptBody(start);
+      admission.of(request.socket)?.acceptBody(runApp);
     };
     if (!tryFastPath(request, response, allowance, takeSlowPath)) takeSlowPath();
   };
-  const parser = createParser(answer);
+  const parser = createParser(receive);
   parser.setTimeout(limits.idleTimeoutMs);
   if (limits.keepAliveTimeoutMs !== undefined) parser.keepAliveTimeout = limits.keepAliveTimeoutMs;
 
@@ -238,14 +256,14 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
  * `Upgrade` header is answered like a request without it.
  */
 function createParser(
-  answer: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,
+  receive: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,
 ): Server {
-  const parser = createServer({ requireHostHeader: false }, (request, response) => answer(request, response));
+  const parser = createServer({ requireHostHeader: false }, (request, response) => receive(request, response));
   parser.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
-    answer(request, response, 'continue'),
+    receive(request, response, 'continue'),
   );
   parser.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-    answer(request, response, 'unknown'),
+    receive(request, response, 'unknown'),
   );
   return parser;
 }

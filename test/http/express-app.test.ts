@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { hostname as machineName } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from '../../src/http/options.ts';
 import { SILENT, type LogFields, type Observer } from '../../src/ports/observer.ts';
 import { serveBytes } from './bare-client.ts';

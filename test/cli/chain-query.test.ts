@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
-import { descriptionOf } from '../../src/cli/explore/format-rows.ts';
+import { descriptionOf } from '../../src/cli/chain-query/format-rows.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { nodeAnswering } from '../support/node-answering.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Serves the interactive reference: its page at `/docs`, and the page's files under `/assets/reference/`. The build
+ * Serves the interactive API documentation: its page at `/docs`, and the page's files under `/assets/api-docs/`. The build
  * compresses these files.
  */
 
@@ -8,13 +8,13 @@ import { extname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { RequestHandler } from 'express';
 
-export interface ReferencePage {
+export interface ApiDocsPage {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Reference {
-  readonly page: ReferencePage;
+export interface ApiDocs {
+  readonly page: ApiDocsPage;
   /** Serves the files of the page, and passes other requests on. */
   readonly serveFiles: RequestHandler;
 }
@@ -49,16 +49,14 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 const PACKED = '.gz';
 
 /**
- * @param directory folder that `bin/reference.js` wrote
+ * @param directory folder that `bin/api-docs.js` wrote
  * @returns undefined when the folder has no files
  */
-export function openReference(directory: string): Reference | undefined {
+export function openApiDocs(directory: string): ApiDocs | undefined {
   const file = join(directory, 'index.html');
   if (!existsSync(file)) return undefined;
   const assets = join(directory, 'assets');
-  const names = new Map(
-    readdirSync(assets).map((name) => [`/assets/reference/${name.slice(0, -PACKED.length)}`, name]),
-  );
+  const names = new Map(readdirSync(assets).map((name) => [`/assets/api-docs/${name.slice(0, -PACKED.length)}`, name]));
   /** Files are read on demand, because they take two megabytes, packed and unpacked, and most nodes never need them. */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {

@@ -1,7 +1,7 @@
 /**
- * Runs the steps of a request after its admission (`request-checks.ts`). The order of the steps decides which refusal a
- * client gets: method override, security headers, route, method, CORS, compression, body, declaration, whitelist of the
- * route, handler.
+ * The Express application: the slow path of a request after its admission (`request-checks.ts`). The order of the steps
+ * decides which refusal a client gets: method override, security headers, route, method, CORS, compression, body,
+ * declaration, whitelist of the route, handler.
  */
 
 import compression from 'compression';
@@ -27,7 +27,7 @@ import type { HttpOptions } from './options.ts';
 import { heightAhead, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { EXPOSED_HEADERS, RETRY_AFTER_S } from './read-consistency.ts';
-import type { Reference } from './reference.ts';
+import type { ApiDocs } from './api-docs.ts';
 import { methodOf } from './request-checks.ts';
 import { sendRate, type Allowances } from './rate-limit.ts';
 import { pathBelow, served } from './route-table.ts';
@@ -49,9 +49,9 @@ export interface AppParts {
   readonly dialect: HttpDialect;
   readonly hub: EventHub;
   readonly allowances: Allowances;
-  readonly cache: ResponseCache;
+  readonly responseCache: ResponseCache;
   readonly dashboard: RequestHandler | undefined;
-  readonly reference: Reference | undefined;
+  readonly apiDocs: ApiDocs | undefined;
   /** Returns the client that opens an event stream. */
   readonly clientOf: (request: Request) => EventClient;
 }
@@ -69,7 +69,7 @@ export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): 
   app.use(overrideMethod);
   app.use(setSecurityHeaders);
   if (parts.dashboard !== undefined) app.use(parts.dashboard);
-  if (parts.reference !== undefined) app.use(parts.reference.serveFiles);
+  if (parts.apiDocs !== undefined) app.use(parts.apiDocs.serveFiles);
   app.use(createRouter(api, options, parts, caseSensitive));
   app.use(() => {
     throw pageNotFound();
@@ -91,7 +91,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
       filter: (request, response) => !isStream(response) && compression.filter(request, response),
     }),
   ];
-  const routeOptions = parts.reference === undefined ? options : { ...options, referencePage: parts.reference.page };
+  const routeOptions = parts.apiDocs === undefined ? options : { ...options, apiDocsPage: parts.apiDocs.page };
   for (const { prefixes, dialect } of served(parts.dialect)) {
     for (const [path, routes] of byPath(allRoutes(dialect, routeOptions))) addRoutes(prefixes, path, routes, dialect);
   }
@@ -164,9 +164,10 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       setHeaders(response, positionHeaders(answer));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
-      // The header that names ignored parameters is not stored with a kept answer. An answer with ignored parameters is
-      // therefore not kept.
-      if (answer.etag !== undefined && ignored.length === 0) parts.cache.keep(request.originalUrl, answer.body);
+      // The cache does not store the header that names ignored parameters. Therefore it does not store answers with
+      // ignored parameters.
+      if (answer.etag !== undefined && ignored.length === 0)
+        parts.responseCache.store(request.originalUrl, answer.body);
     }
   };
 }
@@ -263,7 +264,7 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 
 /**
  * Finds the route for a method. Real nodes refuse HEAD. The strict dialect also refuses HEAD on the routes of real
- * nodes. The joined dialect allows HEAD, because monitors and load balancers use HEAD. Streams refuse HEAD, because a
+ * nodes. The extended dialect allows HEAD, because monitors and load balancers use HEAD. Streams refuse HEAD, because a
  * stream has no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {

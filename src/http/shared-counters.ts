@@ -6,15 +6,15 @@
 import { createTrust } from './access.ts';
 import type { Allowance } from './admission/allowance.ts';
 import { admissionLimitsOf, REFUSALS_MAX } from './admission/limits.ts';
-import { Penalties } from './admission/penalties.ts';
+import { AddressRecords } from './admission/address-records.ts';
 import type { SharedRefusalReason } from './admission/shared-limits.ts';
-import { ConnectionLedger } from './connection-ledger.ts';
+import { ConnectionCounters } from './connection-counters.ts';
 import { Replays } from './events/replays.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
-export interface LimitLedgerOptions {
+export interface SharedCountersOptions {
   /** Limits that differ from `HTTP_DEFAULTS`. */
   readonly http: Partial<HttpOptions>;
   /** Called with the key of an address when it is shut out. */
@@ -26,24 +26,24 @@ export interface LimitLedgerOptions {
   readonly clock?: MonotonicClock;
 }
 
-export class LimitLedger {
+export class SharedCounters {
   readonly #rate: RateLimit;
-  readonly #penalties: Penalties;
-  readonly #connections: ConnectionLedger;
+  readonly #addresses: AddressRecords;
+  readonly #connections: ConnectionCounters;
   readonly #replays = new Replays();
   /** Number of replays, by process and by client key. */
   readonly #replaysOf = new Map<number, Map<string, number>>();
-  readonly #options: LimitLedgerOptions;
+  readonly #options: SharedCountersOptions;
   #wasFull = false;
 
-  constructor(ledger: LimitLedgerOptions) {
-    const { http, makeRoom, clock = MONOTONIC_CLOCK } = ledger;
+  constructor(given: SharedCountersOptions) {
+    const { http, makeRoom, clock = MONOTONIC_CLOCK } = given;
     const options = { ...HTTP_DEFAULTS, ...http };
     const limits = admissionLimitsOf(options.limits);
-    this.#options = ledger;
+    this.#options = given;
     this.#rate = createRateLimit(options.limits, { clock, isTrusted: createTrust(options) });
-    this.#penalties = new Penalties(clock, limits.arrivalsPerAddressMax);
-    this.#connections = new ConnectionLedger(limits, makeRoom);
+    this.#addresses = new AddressRecords(clock, limits.arrivalsPerAddressMax);
+    this.#connections = new ConnectionCounters(limits, makeRoom);
   }
 
   take(client: string, cost: number): Allowance {
@@ -52,7 +52,7 @@ export class LimitLedger {
 
   /** @param holder process that has the connection */
   arrive(holder: number, key: string): SharedRefusalReason | undefined {
-    const penalty = this.#penalties.arrive(key);
+    const penalty = this.#addresses.arrive(key);
     if (penalty !== undefined) return penalty;
     const reason = this.#connections.arrive(holder, key);
     this.#notifyFull();
@@ -91,12 +91,12 @@ export class LimitLedger {
   /** @param times number of refusals of the address */
   refused(key: string, times: number): void {
     for (let count = 0; count < Math.min(times, REFUSALS_MAX + 1); count += 1) {
-      if (this.#penalties.refuse(key)) return this.#options.shutOut(key);
+      if (this.#addresses.refuse(key)) return this.#options.shutOut(key);
     }
   }
 
   shutOut(key: string): void {
-    this.#penalties.shutOut(key);
+    this.#addresses.shutOut(key);
     this.#options.shutOut(key);
   }
 

@@ -1,4 +1,7 @@
-/** The source of answers for commands that query a chain: a running node, or the folder of a stopped node. */
+/**
+ * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the folder of a stopped
+ * node.
+ */
 
 import { createAnswers } from '../../http/answers.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';
@@ -7,7 +10,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { Shape } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
-import { placeOfData } from '../chain-place.ts';
+import { locationOfData } from '../chain-location.ts';
 import type { SourceFlags } from '../flags.ts';
 import { withDamageReport } from '../damage-report.ts';
 
@@ -18,7 +21,7 @@ export type Source = Pick<NodeAsker, 'base' | 'ask'>;
  * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is the chain on the
  * disk, opened for reading; otherwise it is a node.
  *
- * @throws ProtocolError like `placeOfData` and `openStoppedNode`; errors of `work`
+ * @throws ProtocolError like `locationOfData` and `openStoppedNode`; errors of `work`
  */
 export async function askSource<T>(flags: SourceFlags, work: (source: Source) => Promise<T>): Promise<T> {
   if (!isStopped(flags)) return work(nodeAsker(flags.node));
@@ -37,11 +40,11 @@ export async function withStoppedNode<T>(
   flags: Omit<SourceFlags, 'node'>,
   work: (api: NodeApi, base: string) => Promise<T>,
 ): Promise<T> {
-  const place = placeOfData(flags);
-  return withDamageReport(chainDirectory(place), async () => {
-    const { api, close } = await openStoppedNode(place);
+  const location = locationOfData(flags);
+  return withDamageReport(chainDirectory(location), async () => {
+    const { api, close } = await openStoppedNode(location);
     try {
-      return await work(api, place.dataDirectory);
+      return await work(api, location.dataDirectory);
     } finally {
       await close();
     }

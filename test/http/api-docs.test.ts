@@ -4,17 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
-import { createHttpServer } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import { fakeNode } from './fake-node.ts';
 
-const DIRECTORY = fileURLToPath(new URL('../../src/dashboard/reference/', import.meta.url));
+const DIRECTORY = fileURLToPath(new URL('../../src/dashboard/api-docs/', import.meta.url));
 const DASHBOARD = fileURLToPath(new URL('../../src/dashboard/bundle/', import.meta.url));
 /** Largest number of compressed bytes that a browser loads once. The library alone has 486 kB. */
 const PACKED_BYTES_MAX = 560_000;
 
 async function start(t: ExecutionContext, options: Partial<HttpOptions> = {}): Promise<string> {
-  const settings = { port: 0, address: '127.0.0.1', referenceDirectory: DIRECTORY, ...options };
+  const settings = { port: 0, address: '127.0.0.1', apiDocsDirectory: DIRECTORY, ...options };
   const server = createHttpServer(fakeNode(3).api, settings);
   const { port } = await server.start();
   t.teardown(() => server.close());
@@ -30,7 +30,7 @@ function assetsNamed(page: string): readonly string[] {
   return [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
 }
 
-test('the reference page uses only files of the node, which may be cached forever, compressed or plain', async (t) => {
+test('the API documentation uses only files of the node, which may be cached forever, compressed or plain', async (t) => {
   const url = await start(t);
   const page = await get(`${url}/api/docs`);
   t.is(page.status, 200);
@@ -42,7 +42,7 @@ test('the reference page uses only files of the node, which may be cached foreve
   let packedBytes = 0;
   for (const path of assets) {
     t.regex(path, /-[0-9a-f]{8}\.(css|js|svg)$/);
-    const file = join(DIRECTORY, path.replace('/assets/reference/', 'assets/'));
+    const file = join(DIRECTORY, path.replace('/assets/api-docs/', 'assets/'));
     const packed = readFileSync(`${file}.gz`);
     packedBytes += packed.length;
     const asked = await get(`${url}${path}`, { headers: { 'accept-encoding': 'gzip' } });
@@ -68,27 +68,27 @@ test('the page tells browsers to run only files of the node and to contact no ot
   }
 });
 
-test('the plain page is served without the reference folder, and on request', async (t) => {
+test('the plain page is served without the folder of the API documentation, and on request', async (t) => {
   const url = await start(t);
   const plain = await (await get(`${url}/api/docs?plain=true`)).text();
   t.true(plain.includes('multisignature_groups'));
   t.notRegex(plain, /<script/);
   for (const options of [
-    { referenceDirectory: '/nowhere' },
-    { referenceDirectory: '/nowhere', dashboardDirectory: DASHBOARD },
+    { apiDocsDirectory: '/nowhere' },
+    { apiDocsDirectory: '/nowhere', dashboardDirectory: DASHBOARD },
   ]) {
     const without = await start(t, options);
     t.is(await (await get(`${without}/api/docs`)).text(), plain);
   }
 });
 
-test('reference files are served read-only to allowed clients, beside those of the dashboard', async (t) => {
+test('files of the API documentation are served read-only to allowed clients, beside those of the dashboard', async (t) => {
   const url = await start(t, { dashboardDirectory: DASHBOARD });
   const [asset = ''] = assetsNamed(await (await get(`${url}/api/docs`)).text());
   t.is((await get(`${url}${asset}`)).status, 200);
   t.is((await (await get(`${url}${asset}`, { method: 'HEAD' })).arrayBuffer()).byteLength, 0);
   t.is((await get(`${url}${asset}`, { method: 'POST' })).status, 404);
-  for (const path of ['/assets/reference/', '/assets/reference/..%2findex.html', '/assets/reference/LICENSES.txt'])
+  for (const path of ['/assets/api-docs/', '/assets/api-docs/..%2findex.html', '/assets/api-docs/LICENSES.txt'])
     t.is((await get(`${url}${path}`)).status, 404, path);
   const [own = ''] = assetsNamed(await (await get(`${url}/`)).text());
   t.is((await get(`${url}${own}`)).status, 200);
@@ -99,7 +99,7 @@ test('reference files are served read-only to allowed clients, beside those of t
 test('the library is the published one, with its licence, and installs without sending anything', (t) => {
   const library = join(packageDirectory(), 'node_modules', 'swagger-ui-dist');
   const html = readFileSync(join(DIRECTORY, 'index.html'), 'utf8');
-  const [, name = ''] = /\/assets\/reference\/(swagger-ui-bundle-[^"]+)"/.exec(html) ?? [];
+  const [, name = ''] = /\/assets\/api-docs\/(swagger-ui-bundle-[^"]+)"/.exec(html) ?? [];
   const served = gunzipSync(readFileSync(join(DIRECTORY, 'assets', `${name}.gz`))).toString('utf8');
   const published = readFileSync(join(library, 'swagger-ui-bundle.js'), 'utf8');
   t.true(published.startsWith(served.trimEnd()));

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { createServer, type ServeLimits } from '../../../src/engine/serve.ts';
-import { ProtocolError } from '../../../src/primitives/errors.ts';
-import type { ChainReader } from '../../../src/ports/store.ts';
-import { type ChainRequest, PeerFault } from '../../../src/ports/transport.ts';
-import type { Block, Transaction } from '../../../src/protocol/types.ts';
-import { blockOf, person, PoolWorld } from '../../support/pool-world.ts';
+import { createRequestAnswerer, type AnswerLimits } from '../../src/engine/answer-requests.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import type { ChainReader } from '../../src/ports/store.ts';
+import { type ChainRequest, PeerOffence } from '../../src/ports/transport.ts';
+import type { Block, Transaction } from '../../src/protocol/types.ts';
+import { blockOf, person, PoolWorld } from '../support/pool-world.ts';
 
 const alice = person('alice');
 const bob = person('bob');
@@ -32,13 +32,13 @@ interface Served {
   ask(request: unknown): Promise<unknown>;
 }
 
-function serve(height: number, transactions: readonly Transaction[] = [], limits: Partial<ServeLimits> = {}): Served {
+function serve(height: number, transactions: readonly Transaction[] = [], limits: Partial<AnswerLimits> = {}): Served {
   const world = new PoolWorld();
   world.setAccount(alice);
   const blocks = Array.from({ length: height }, (_, index) =>
     blockOf(index + 1, index + 1 === height ? transactions : []),
   );
-  const answer = createServer({ store: chainOf(blocks), rules: world.rules, pool: world.pool, limits });
+  const answer = createRequestAnswerer({ store: chainOf(blocks), rules: world.rules, pool: world.pool, limits });
   return { world, ask: (request) => answer('127.0.0.1:5000', request as ChainRequest) };
 }
 
@@ -145,7 +145,7 @@ for (const [what, request] of [
   ['26 transactions', { kind: 'transactions', ids: Array.from({ length: 26 }, (_, index) => String(index)) }],
 ] as const) {
   test(`a peer that asks for ${what} violates the protocol`, async (t) => {
-    const fault = await t.throwsAsync(serve(3).ask(request), { instanceOf: PeerFault });
-    t.is(fault?.fault, 'MALFORMED_MESSAGE');
+    const error = await t.throwsAsync(serve(3).ask(request), { instanceOf: PeerOffence });
+    t.is(error?.offence, 'MALFORMED_MESSAGE');
   });
 }
