@@ -35,7 +35,7 @@ function setUpAnnouncements(peers: string[], changes: Partial<AnnouncementOption
   return { announcements, time, sent, gone, run: (seconds: number) => time.runUntil(time.nowMs + seconds * 1000) };
 }
 
-test('news goes at once to a peer without recent messages, together with other news', async (t) => {
+test('a new item goes at once to a peer without recent messages, together with other new items', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a', 'b']);
   await run(60);
   announcements.add('1');
@@ -134,7 +134,7 @@ test('with a limited fan-out each item goes to that number of peers', async (t) 
   t.is(sent.length, 3);
 });
 
-test('news goes to three peers at once, and to the others one after another at different times', async (t) => {
+test('a new item goes to three peers at once, and to the others one after another at different times', async (t) => {
   const peers = Array.from({ length: 10 }, (_, index) => `${index}`);
   const { announcements, sent, run } = setUpAnnouncements(peers);
   announcements.add('1');

@@ -31,7 +31,7 @@ export function casesIn(world: World): Readonly<Record<Letter, InteropCase>> {
   const inNet = (run: (net: MixedNet) => Promise<string>) => async () => run(await (net ??= MixedNet.start(world)));
   const interopCase = (letter: Letter, title: string, run: () => Promise<string>) => ({ letter, title, run });
   return {
-    a: interopCase('a', 'each dials the other, both list it and track its news', () => contact(world)),
+    a: interopCase('a', 'each dials the other, both list it and track its node info', () => contact(world)),
     b: interopCase('b', 'the real node forges all, ours follow', () => follow(world, 'real')),
     c: interopCase('c', 'ours forges all, real nodes follow', () => follow(world, 'ours')),
     d: interopCase('d', 'two real nodes and three of ours share the delegates', inNet(mixed)),

@@ -16,9 +16,9 @@ test('two nodes connect, know each other by address and port, and announce their
   t.is(typeof a.transport.connections()[0]?.latencyMs, 'number');
 
   a.transport.announce({ ...a.info, height: 1235, lastBlockId: '5' });
-  await until(() => b.seen.updated.some((news) => news.info.height === 1235), 'news of a');
+  await until(() => b.seen.updated.some((update) => update.info.height === 1235), 'the info of a');
   b.transport.announce({ ...b.info, height: 1236 });
-  await until(() => a.seen.updated.some((news) => news.info.height === 1236), 'news of b');
+  await until(() => a.seen.updated.some((update) => update.info.height === 1236), 'the info of b');
   t.is(b.transport.connections()[0]?.info.lastBlockId, '5');
   t.is(b.transport.connections()[0]?.info.wsPort, a.address.wsPort);
 

@@ -434,7 +434,7 @@ test('a banned address is refused at the upgrade, and the dialling node recognis
   await closeAll(node, dialler);
 });
 
-test('two nodes connect, exchange all requests in both directions and announce their news', async (t) => {
+test('two nodes connect, exchange all requests in both directions and announce their infos', async (t) => {
   const chain = Array.from({ length: 40 }, (_, index) => ({ id: String(index + 1), height: index + 1 }));
   const asked: PeerRequest[] = [];
   const handlers: Partial<TransportHandlers> = {

@@ -276,7 +276,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the times of the next check are computed from another time than that of the last check',
     file: 'engine/forge/scheduler.js',
-    from: 'this.#arm(lookedMs);',
+    from: 'this.#arm(checkedMs);',
     to: 'this.#arm(this.#dependencies.clock.nowMs());',
   },
   {

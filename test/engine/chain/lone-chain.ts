@@ -77,9 +77,9 @@ export class LoneChain {
     });
   }
 
-  #record(news: string): void {
-    this.events.push(news);
-    this.logged.push(`event: ${news}`);
+  #record(event: string): void {
+    this.events.push(event);
+    this.logged.push(`event: ${event}`);
   }
 
   /** Receives a block in its slot, or the given number of slots later. */

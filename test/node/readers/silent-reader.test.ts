@@ -59,7 +59,7 @@ test.serial(
   },
 );
 
-test.serial('a reader gets the news of blocks from before its start, and of later ones', async (t) => {
+test.serial('a reader gets updates about blocks from before its start, and about later blocks', async (t) => {
   const { api } = fakeNode(3);
   const directory = temporaryFolder(t);
   const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
