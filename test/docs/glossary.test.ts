@@ -81,6 +81,8 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['shared counters', /\b(?:Limit|Connection)Ledger\b|\b(?:limit|connection)-ledger\b/],
   ['consensus', /\b[Cc]onsent\b|\bconsentPercent\b/],
   ['yield', /\bturns? of the event loop\b/],
+  ['peer scoring', /\bPeerFault(?:Code)?\b|\bSyncFaultCode\b|\bPASSING_REFUSALS\b/],
+  ['use', /\bchargedAbove\b|\bpiledMax\b/],
 ];
 
 const TEXTS = textsOf(['src', 'docs', 'test', 'README.md']);
