@@ -73,7 +73,8 @@ function Figures({ live }: { live: LiveState }) {
   const connected = peers.filter(isConnected).length;
   // `consensus` is the highest share of the last seconds. A node without peers has no consensus, even if it had peers
   // seconds ago. While a node catches up, its tip is behind the tips of its peers.
-  const isSplit = status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_PERCENT_MIN));
+  const isSplit =
+    status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_PERCENT_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
   const waiting = forging?.filter((delegate) => delegate.waiting !== undefined).length ?? 0;
   return (
