@@ -4,6 +4,7 @@
  * transaction does not fail, the whole batch is on disk when the transaction returns.
  */
 
+import { FINALIZED_NOTE } from '../ports/notes.ts';
 import type { ChainStore, ChainWriter } from '../ports/store.ts';
 import type { ApplyContext, Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
@@ -15,13 +16,6 @@ import { BlockRejected } from '../protocol/verdict.ts';
  * below the tip.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
-
-/**
- * Name of a note that stores the finalized height before a revert, as 4 bytes, little-endian. A revert may lower the
- * finalized height in the state, because the state must depend only on the current blocks. Without this note, the node
- * could later revert final blocks.
- */
-const FINALIZED_NOTE = 'chain/finalized';
 
 /** Blocks that are reverted and appended together. */
 export interface BlockBatch {

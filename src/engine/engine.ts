@@ -34,10 +34,11 @@ import { SlotHistory } from './slot-history.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 import { TipAnnouncer } from './tip-announcer.ts';
 
+/** Height of the first block that a delegate forges. Its id distinguishes chains with the same genesis block. */
 const FIRST_FORGED_HEIGHT = 2;
 
 /** Maximum age of the tip, in slots, at which the node counts as caught up with the network. */
-const PRESENT_SLOTS = 10;
+const CAUGHT_UP_SLOTS_MAX = 10;
 /**
  * Number of peers whose transaction pool the node fetches after a start. The node asks several peers, because the pool
  * of one peer may have few transactions.
@@ -239,7 +240,7 @@ export class Engine {
       observer,
       waitThresholdMs,
       riskDoubleForging,
-      witnesses: (sinceMs) => this.networkView.witnesses(sinceMs),
+      peerTips: (sinceMs) => this.networkView.peerTips(sinceMs),
       notReady: () => this.#readiness.check(),
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
@@ -364,7 +365,7 @@ export class Engine {
 
   #isCaughtUp(): boolean {
     const tipSlot = slotAt(this.chain.tip.header.timestamp, this.chain.rules.params);
-    return !this.synchronizer.syncing && this.chain.currentSlot() - tipSlot <= PRESENT_SLOTS;
+    return !this.synchronizer.syncing && this.chain.currentSlot() - tipSlot <= CAUGHT_UP_SLOTS_MAX;
   }
 
   #isForgingHeld(): boolean {

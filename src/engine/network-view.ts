@@ -7,7 +7,7 @@ import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { ChainReader } from '../ports/store.ts';
 import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport.ts';
-import type { Witnesses } from './forge/tip-check.ts';
+import type { PeerTips } from './forge/tip-check.ts';
 import { consensusPercent, speaks } from './peers/consensus.ts';
 
 export interface NetworkViewDependencies {
@@ -94,7 +94,7 @@ export class NetworkView {
    *
    * @param sinceMs Unix time in milliseconds
    */
-  witnesses(sinceMs: number): Witnesses {
+  peerTips(sinceMs: number): PeerTips {
     const { transport, params, fixedPeers, arePeersExpected, store } = this.#dependencies;
     const isYoung = store.tip()?.height === 1;
     const withHeight = transport
@@ -106,8 +106,8 @@ export class NetworkView {
     const fixed = new Set(fixedPeers());
     return {
       tips: counted.map(({ info: { height = 0, maxHeightPrevoted = 0 } }) => ({ height, maxHeightPrevoted })),
-      named: fixed.size,
-      namedHeard: counted.filter(({ peerId }) => fixed.has(peerId)).length,
+      fixed: fixed.size,
+      fixedHeard: counted.filter(({ peerId }) => fixed.has(peerId)).length,
       areExpected: arePeersExpected(),
     };
   }

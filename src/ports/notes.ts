@@ -17,5 +17,12 @@ export const NOTES = {
   'peers/book': 'JSON: addresses of peers, with the data that the node has about each peer (`engine/peers/book.ts`)',
 } as const;
 
+/**
+ * Name of the note of the finalized height before a revert. A revert may lower the finalized height in the state, because
+ * the state must depend only on the current blocks. Without this note, the node could later revert final blocks. The
+ * store adds a checksum to the value of this note, and verifies the checksum when it reads the note.
+ */
+export const FINALIZED_NOTE = 'chain/finalized' satisfies NoteName;
+
 /** The name of a note. */
 export type NoteName = { [K in keyof typeof NOTES]: K extends `${string}/` ? `${K}${string}` : K }[keyof typeof NOTES];

@@ -221,8 +221,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo records of a failed commit remain',
     file: 'store/chain/chain-store.js',
-    from: 'this.#state.forget(ledger);\n            this.#undo.drop();',
-    to: 'this.#state.forget(ledger);',
+    from: 'this.#state.rollback(ledger);\n            this.#undo.rollback();',
+    to: 'this.#state.rollback(ledger);',
   },
   // ---- forging, gossip, synchronisation --------------------------------------------------------------------------------
   {

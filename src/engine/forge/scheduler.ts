@@ -59,7 +59,7 @@ export interface ForgingDependencies {
    * the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
-  readonly witnesses: TipCheckDependencies['witnesses'];
+  readonly peerTips: TipCheckDependencies['peerTips'];
   /** Returns the reason why no delegate may forge now; undefined if forging is possible. */
   readonly notReady: () => NotReady | undefined;
   /**

@@ -14,7 +14,7 @@ import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 
 /** The evidence that peers give about the tip of the network. */
-export interface Witnesses {
+export interface PeerTips {
   /**
    * Tips of the connected peers that this node dialled or that its operator named. The list leaves out the tips of
    * other peers, because a stranger may claim anything. If neither a dialled nor a named peer is connected, the list
@@ -22,11 +22,11 @@ export interface Witnesses {
    */
   readonly tips: readonly AnnouncedTip[];
   /**
-   * Number of fixed peers. The node always tries to be connected to fixed peers. `namedHeard` is the number of fixed
+   * Number of fixed peers. The node always tries to be connected to fixed peers. `fixedHeard` is the number of fixed
    * peers with a tip in `tips`.
    */
-  readonly named: number;
-  readonly namedHeard: number;
+  readonly fixed: number;
+  readonly fixedHeard: number;
   /** Whether the node knows addresses of peers, from its configuration or from an earlier run. */
   readonly areExpected: boolean;
 }
@@ -38,7 +38,7 @@ export interface TipCheckDependencies {
   /** Whether forging of a delegate is enabled on this node. */
   readonly isEnabled: (publicKey: PublicKey) => boolean;
   /** @param sinceMs Unix time in milliseconds; peers that connected before this time are ignored */
-  readonly witnesses: (sinceMs: number) => Witnesses;
+  readonly peerTips: (sinceMs: number) => PeerTips;
 }
 
 /** The reason why no delegate may sign on the tip yet. */
@@ -120,7 +120,7 @@ export class TipCheck {
 
   /** Number of peers with a longer chain. */
   get peersAhead(): number {
-    return this.#aheadOf(this.#dependencies.witnesses(this.#heardSinceMs()).tips);
+    return this.#aheadOf(this.#dependencies.peerTips(this.#heardSinceMs()).tips);
   }
 
   /**
@@ -145,8 +145,8 @@ export class TipCheck {
   }
 
   #doubt(): TipDoubt | undefined {
-    const { witnesses, chain, clock } = this.#dependencies;
-    const { tips, named, namedHeard, areExpected } = witnesses(this.#heardSinceMs());
+    const { peerTips, chain, clock } = this.#dependencies;
+    const { tips, fixed, fixedHeard, areExpected } = peerTips(this.#heardSinceMs());
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
@@ -160,8 +160,8 @@ export class TipCheck {
     if (lost === undefined) {
       if (tips.length === 0 && !areExpected) return undefined;
       if (ahead === 0 && this.isTipSurelyNewest()) return undefined;
-      const isSettled = namedHeard === named && named > 0 ? true : clock.nowMs() >= this.#startedMs + SETTLE_MS;
-      if (2 * ahead < tips.length && 2 * namedHeard >= named && isSettled) return undefined;
+      const isSettled = fixedHeard === fixed && fixed > 0 ? true : clock.nowMs() >= this.#startedMs + SETTLE_MS;
+      if (2 * ahead < tips.length && 2 * fixedHeard >= fixed && isSettled) return undefined;
       if (tips.length > 0 && isLate) return undefined;
     }
     const until = isLate ? {} : { untilS };
@@ -179,7 +179,7 @@ export class TipCheck {
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
     if (tips.length > 0) {
-      const reason = `${namedHeard} of ${named} named peers have reported their tip: the node waits for most of them`;
+      const reason = `${fixedHeard} of ${fixed} fixed peers have reported their tip: the node waits for most of them`;
       return { reason, ...until };
     }
     const reason =
@@ -189,7 +189,7 @@ export class TipCheck {
   }
 
   /**
-   * Returns a Unix time in milliseconds. Only peers that connected after this time count as witnesses. After a
+   * Returns a Unix time in milliseconds. Only peers that connected after this time count as peerTips. After a
    * stall of the process, connections may be dead, and announced tips are out of date. A connection counts again
    * if it is still open after `HEARTBEATS_MS`.
    */

@@ -74,7 +74,7 @@ export class BlockTables {
   }
 
   /** Drops the cached values after a failed transaction. */
-  forget(): void {
+  rollback(): void {
     this.#indexes.forget();
     this.#generators.clear();
     this.#total = undefined;
@@ -102,7 +102,7 @@ export class BlockTables {
   }
 
   /** Writes the pending index entries at the end of a transaction of the store. */
-  flush(keys: CountedWriter): void {
+  write(keys: CountedWriter): void {
     this.#indexes.flush(keys);
   }
 

@@ -23,8 +23,11 @@ const RECORDS_MAX = 100_000;
 const HEAD = 'chain-log-head';
 
 interface Head {
+  /** Number of the newest record; 0 if the log is empty. */
   readonly last: number;
+  /** Number of the oldest record that the log still has. */
   readonly floor: number;
+  /** Finalized height after the newest record. */
   readonly finalized: number;
   /** Id of the tip after the newest record. */
   readonly tipId: string | undefined;
@@ -68,8 +71,10 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
-  // Each record moves the tip by one block. A revert of the height is therefore at least as many records away as the
-  // tip is blocks away from the height. The search skips these records.
+  // Returns the first revert of the block at `height`. Each record moves the tip by one block. Therefore a revert of the
+  // height is at least as many records away as the tip is blocks away from the height, and the search skips these
+  // records. Example: the search looks for a revert of height 90, and record 500 appended block 100. Record 501 can at
+  // most have reverted block 100, record 510 block 91, and record 511 block 90. The search continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);

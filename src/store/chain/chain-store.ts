@@ -7,7 +7,7 @@
 import { LruMap } from '../../primitives/bounded.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
-import type { NoteName } from '../../ports/notes.ts';
+import { FINALIZED_NOTE, type NoteName } from '../../ports/notes.ts';
 import type { ChainWriter, TransactionPlace } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import { StateOverlay, type Account, type Delegate, type StateWriter } from '../../protocol/state.ts';
@@ -25,7 +25,7 @@ import type { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
 import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import { TABLES } from '../tables/layout.ts';
-import { FINALITY_CHANGED, FINALIZED_NOTE, finalizedIn, finalizedRecord } from './finalized-note.ts';
+import { FINALITY_CHANGED, finalizedIn, finalizedRecord } from './finalized-note.ts';
 import { StoredStateChecksum, type StateCheck, type StateKeys } from './stored-checksum.ts';
 import { storeDamaged } from '../disk/store-refusals.ts';
 import { isU32 } from '../tables/ordered-bytes.ts';
@@ -150,26 +150,27 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     const dropRecords = this.#recorder?.begin();
     try {
       const result = this.#keyValue.transact((plain) => {
-        const writer = this.#checksum.over(plain);
+        const writer = this.#checksum.begin(plain);
         this.#keys = writer;
         const done = work(this);
         assert(!isThenable(done), 'a transaction of the store is synchronous');
-        this.#state.flush(writer);
-        this.#checksum.save(plain);
-        this.#blocks.flush(writer);
-        this.#undo.save(plain);
+        // The checksum covers the state, so the state comes first. Blocks, index entries and undo records are no state.
+        this.#state.write(writer);
+        this.#checksum.write(plain);
+        this.#blocks.write(writer);
+        this.#undo.write(plain);
         return done;
       });
-      this.#checksum.keep();
+      this.#checksum.commit();
       return result;
     } catch (error) {
       this.#overlay = undefined;
       this.#tip = tip;
       this.#headers.clear();
-      this.#state.forget(ledger);
-      this.#undo.drop();
-      this.#blocks.forget();
-      this.#checksum.forget();
+      this.#state.rollback(ledger);
+      this.#undo.rollback();
+      this.#blocks.rollback();
+      this.#checksum.rollback();
       dropRecords?.();
       throw error;
     } finally {

@@ -3,11 +3,10 @@
  * may be reverted. No other data in the store would reveal a wrong note.
  */
 
-import type { NoteName } from '../../ports/notes.ts';
+import { FINALIZED_NOTE } from '../../ports/notes.ts';
 import { TABLES } from '../tables/layout.ts';
 import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 
-export const FINALIZED_NOTE: NoteName = 'chain/finalized';
 const KEY = TABLES.notes.key(FINALIZED_NOTE);
 /** Size in bytes of the note in earlier versions, which stored the height without a checksum. */
 const NO_CHECKSUM_BYTES = 4;

@@ -130,8 +130,8 @@ export function readChainStore(
   if (first === undefined) {
     throw new ProtocolError('STORE_MISSING', { directory }, `The chain store in ${directory} holds no chain yet.`);
   }
-  claim(keyValue, options.params, directory);
-  return claimedStore(isOlder(keyValue) ? upgradedView(keyValue) : keyValue, options, directory);
+  checkIdentity(keyValue, options.params, directory);
+  return openedStore(isOlder(keyValue) ? upgradedView(keyValue) : keyValue, options, directory);
 }
 
 /**
@@ -169,18 +169,18 @@ export function chainStoreOver(
   onUpgrade?: (layout: string) => void,
   onUpgradeStep?: OnUpgradeStep,
 ): StoredChain {
-  claim(keyValue, options.params, directory);
+  checkIdentity(keyValue, options.params, directory);
   if (isOlder(keyValue)) {
     onUpgrade?.(layoutOf(metaOf(keyValue, META_LAYOUT) ?? '').layout);
     upgradeStore(keyValue, onUpgradeStep);
   }
-  return claimedStore(keyValue, options, directory);
+  return openedStore(keyValue, options, directory);
 }
 
 /**
  * Creates a chain store over keys of this network and layout. The caller must check the network and the layout before.
  */
-export function claimedStore(
+export function openedStore(
   keyValue: KeyValue,
   { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
   directory: string,
@@ -189,10 +189,10 @@ export function claimedStore(
 }
 
 /**
- * Writes the marks of this network (generation, network and parameters) into an empty store, and refuses a store with
- * other marks.
+ * Writes the identity of this network (generation, network and parameters) into an empty store, and refuses a store with
+ * another identity.
  */
-function claim(keyValue: KeyValue, params: ChainParams, directory: string): void {
+function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);
   if (text === undefined) {
     const isForeign = keyValue.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) > 0;
@@ -206,7 +206,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     keyValue.transact((writer) => {
       const zero = Buffer.alloc(8);
       writer.put(TABLES.meta.key(META_LAYOUT), Buffer.from(String(LAYOUT_VERSION)));
-      putMarks(writer, params);
+      putIdentity(writer, params);
       writer.put(TABLES.meta.key(META_ACCOUNTS), zero);
     });
     return;
@@ -247,10 +247,10 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
  * network.
  */
 export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
-  keyValue.transact((writer) => putMarks(writer, params));
+  keyValue.transact((writer) => putIdentity(writer, params));
 }
 
-function putMarks(writer: KeyValueWriter, params: ChainParams): void {
+function putIdentity(writer: KeyValueWriter, params: ChainParams): void {
   writer.put(TABLES.meta.key(META_GENERATION), Buffer.from(String(params.generation)));
   writer.put(TABLES.meta.key(META_NETWORK), Buffer.from(networkOf(params)));
   writer.put(TABLES.meta.key(META_PARAMS), Buffer.from(paramsPin(params)));

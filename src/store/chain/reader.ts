@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 import { openLmdbReader, type LmdbReader } from '../disk/lmdb.ts';
 import type { StoredChain } from './stored-chain.ts';
-import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
+import { openedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
  * Longest time for which an old snapshot stays open for the queries that began in that snapshot. After this time, these
@@ -53,7 +53,7 @@ export class ChainReader {
    */
   move(isWanted: (store: StoredChain) => boolean = () => true): boolean {
     const before = this.#current;
-    const store = claimedStore(this.#disk.snapshot(), this.#options, this.#options.directory);
+    const store = openedStore(this.#disk.snapshot(), this.#options, this.#options.directory);
     let isTaken = false;
     try {
       isTaken = isWanted(store);

@@ -113,7 +113,7 @@ export class StateTables implements StateReader {
   /**
    * Drops the cached values after a failed transaction, and restores the ledger to its value before the transaction.
    */
-  forget(ledger: Uint8Array | undefined): void {
+  rollback(ledger: Uint8Array | undefined): void {
     this.#accounts.clear();
     this.#delegates.clear();
     this.#roundLists.clear();
@@ -123,7 +123,7 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Stores the changes of a block in memory, and returns the values that they overwrite. `flush` writes these changes
+   * Stores the changes of a block in memory, and returns the values that they overwrite. `write` writes these changes
    * to the tables.
    */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
@@ -153,7 +153,7 @@ export class StateTables implements StateReader {
   }
 
   /** Writes the changes of all blocks of a transaction. */
-  flush(keys: StateKeys): void {
+  write(keys: StateKeys): void {
     let newAccounts = 0;
     const balances: Buffer[] = [];
     for (const [address, { value, stored }] of this.#accounts.takeChanged()) {
@@ -178,7 +178,7 @@ export class StateTables implements StateReader {
 
   /** Writes the values of an undo record back, with their index entries. */
   restore(keys: StateKeys, overwritten: readonly Overwritten[]): void {
-    this.flush(keys);
+    this.write(keys);
     const accounts = new Map<Address, Account | undefined>();
     for (const { key } of overwritten) {
       const table = [TABLES.accounts, TABLES.votes].find(({ number }) => number === key[0]);

@@ -37,7 +37,7 @@ export class StoredStateChecksum {
   readonly #checksum: StateChecksum;
   #saved: Buffer | undefined;
   /** Resets the checksum to its value before the running transaction. */
-  #undo: (() => void) | undefined;
+  #reset: (() => void) | undefined;
 
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
@@ -47,11 +47,11 @@ export class StoredStateChecksum {
   }
 
   /** Returns a writer for the running transaction that updates the checksum with each write to the state. */
-  over(writer: CountedWriter): StateKeys {
+  begin(writer: CountedWriter): StateKeys {
     const [checksum, saved] = [this.#checksum, this.#saved];
-    const undo = checksum.mark();
-    this.#undo = () => {
-      undo();
+    const resetChecksum = checksum.mark();
+    this.#reset = () => {
+      resetChecksum();
       this.#saved = saved;
     };
     return {
@@ -73,7 +73,7 @@ export class StoredStateChecksum {
   }
 
   /** Writes the checksum at the end of the running transaction. */
-  save(writer: CountedWriter): void {
+  write(writer: CountedWriter): void {
     const bytes = this.#checksum.bytes();
     if ((this.#saved ?? NO_STATE).equals(bytes)) return;
     writer.put(CHECKSUM_KEY, bytes);
@@ -81,16 +81,16 @@ export class StoredStateChecksum {
   }
 
   /** Accepts the new checksum after the running transaction was committed. */
-  keep(): void {
-    this.#undo = undefined;
+  commit(): void {
+    this.#reset = undefined;
   }
 
   /**
-   * Resets the checksum after a failed transaction. Does nothing if the transaction failed before `over` was called.
+   * Resets the checksum after a failed transaction. Does nothing if the transaction failed before `begin` was called.
    */
-  forget(): void {
-    this.#undo?.();
-    this.#undo = undefined;
+  rollback(): void {
+    this.#reset?.();
+    this.#reset = undefined;
   }
 
   /** Begins a check, and cancels an earlier check that is still running. */

@@ -52,7 +52,7 @@ export class UndoRecords {
   }
 
   /** Writes the records of the running transaction at its end. */
-  save(writer: KeyValueWriter): void {
+  write(writer: KeyValueWriter): void {
     for (const [height, overwritten] of this.#unsaved) {
       const key = TABLES.undo.key(height);
       writer.put(key, withChecksum(key, encodeUndo(overwritten)));
@@ -61,7 +61,7 @@ export class UndoRecords {
   }
 
   /** Drops the records of a failed transaction. */
-  drop(): void {
+  rollback(): void {
     this.#unsaved.clear();
   }
 

@@ -100,7 +100,7 @@ export function setUpForging({
     observer,
     waitThresholdMs: 1000,
     riskDoubleForging: true,
-    witnesses: () => ({ tips: [], named: 0, namedHeard: 0, areExpected: false }),
+    peerTips: () => ({ tips: [], fixed: 0, fixedHeard: 0, areExpected: false }),
     notReady: () => (notReady === undefined ? chain.disk.checkWritable() : { reason: notReady }),
   });
   const own = network.delegates.filter((_, index) => index % 3 === 0);

@@ -3,14 +3,14 @@
  */
 
 import test from 'ava';
-import { TipCheck, type Witnesses } from '../../../src/engine/forge/tip-check.ts';
+import { TipCheck, type PeerTips } from '../../../src/engine/forge/tip-check.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
 import { ChainMaker } from '../../support/chain-maker.ts';
 
-const NOBODY: Witnesses = { tips: [], named: 0, namedHeard: 0, areExpected: true };
+const NOBODY: PeerTips = { tips: [], fixed: 0, fixedHeard: 0, areExpected: true };
 
 /** A node after a start. A delegate of the node has signed the given number of blocks above the tip. */
-function node(witnesses: Witnesses, signedBeyond: number) {
+function node(peerTips: PeerTips, signedBeyond: number) {
   const maker = new ChainMaker();
   maker.forge();
   maker.forge();
@@ -28,7 +28,7 @@ function node(witnesses: Witnesses, signedBeyond: number) {
     journal: { ...NO_JOURNAL, last: (key) => (signedBeyond > 0 && key === publicKey ? last : undefined) },
     clock: { nowMs: () => epochMs + now.s * 1000 },
     isEnabled: (key) => key === publicKey,
-    witnesses: () => witnesses,
+    peerTips: () => peerTips,
   });
   const waitARound = (): void => {
     for (let second = 0; second <= (activeDelegates + 1) * blockTimeS; second += 1) {
@@ -39,7 +39,7 @@ function node(witnesses: Witnesses, signedBeyond: number) {
   return { tipCheck, waitARound };
 }
 
-for (const [what, witnesses, signedBeyond, safe] of [
+for (const [what, peerTips, signedBeyond, safe] of [
   ['without a peer', NOBODY, 0, /see `bloomery peers` and connect a peer/],
   [
     'that has lost blocks',
@@ -49,7 +49,7 @@ for (const [what, witnesses, signedBeyond, safe] of [
   ],
 ] as const) {
   test(`the log of a node ${what} names the safe remedy first, and the unsafe flag only after a round`, (t) => {
-    const { tipCheck, waitARound } = node(witnesses, signedBeyond);
+    const { tipCheck, waitARound } = node(peerTips, signedBeyond);
     const reason = tipCheck.doubt()?.reason ?? '';
     t.regex(reason, safe);
     t.notRegex(reason, /risk-double-forging/);
