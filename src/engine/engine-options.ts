@@ -72,7 +72,7 @@ export interface EngineDependencies {
    * If this function returns true, delegates forge only when `forgeNow` is called. By default, delegates forge in all
    * their slots.
    */
-  readonly isForgingHeld?: (() => boolean) | undefined;
+  readonly isForgingSuspended?: (() => boolean) | undefined;
   /**
    * The budget of main-thread time for answers to peers. Other parts of the node can use the same budget. By default,
    * the engine creates its own budget.

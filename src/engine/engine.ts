@@ -184,7 +184,7 @@ export class Engine {
       profile: this.#profile,
       broadhash: () => this.networkView.broadhash(),
       netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
-      ended: () => {
+      onSyncEnd: () => {
         this.#tipAnnouncer.announce();
         this.forging.check();
       },
@@ -214,6 +214,7 @@ export class Engine {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
       },
       noteBlockTime: (peerId, { timestamp }, receivedMs) => {
+        // Difference of the chain clock from the process clock.
         const aheadMs = this.#chainClock.nowMs() - clock.nowMs();
         this.clockOffset.addSample(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
       },
@@ -234,9 +235,9 @@ export class Engine {
       clock: this.#chainClock,
       processClock: clock,
       times,
-      isHeld: () => this.#isForgingHeld(),
-      clockSet: (byMs) => this.clockOffset.wasSet(byMs),
-      looked: (slot) => this.slotHistory.looked(slot),
+      isForgingSuspended: () => this.#isForgingSuspended(),
+      onClockSet: (byMs) => this.clockOffset.wasSet(byMs),
+      onSlotChecked: (slot) => this.slotHistory.slotChecked(slot),
       observer,
       waitThresholdMs,
       riskDoubleForging,
@@ -253,7 +254,7 @@ export class Engine {
       rules,
       state: () => store,
       isOwn: (publicKey) => ownDelegates.has(publicKey) || this.forging.isEnabled(publicKey),
-      isHeld: () => this.#isForgingHeld(),
+      isForgingSuspended: () => this.#isForgingSuspended(),
       observer: this.#observer.module('forge'),
     });
   }
@@ -368,8 +369,8 @@ export class Engine {
     return !this.synchronizer.syncing && this.chain.currentSlot() - tipSlot <= CAUGHT_UP_SLOTS_MAX;
   }
 
-  #isForgingHeld(): boolean {
-    return this.#dependencies.isForgingHeld?.() ?? false;
+  #isForgingSuspended(): boolean {
+    return this.#dependencies.isForgingSuspended?.() ?? false;
   }
 
   get #expectsPeers(): boolean {

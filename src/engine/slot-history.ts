@@ -70,7 +70,7 @@ export class SlotHistory {
   }
 
   /** Records that the node checked in a slot whether it should forge. */
-  looked(slot: number): void {
+  slotChecked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;
     // If the clock was set back, the scheduler runs in the same slots a second time.

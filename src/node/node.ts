@@ -70,7 +70,7 @@ export interface NodeControl {
   /** Clock for slots and timestamps, instead of the machine's clock. */
   readonly chainClock: Clock;
   /** True while delegates forge only on command and leave all other slots empty. */
-  isForgingHeld(): boolean;
+  isForgingSuspended(): boolean;
   /** Ed25519 implementation for the rules, instead of the process's backend. */
   readonly ed25519: Ed25519;
   /** Wraps the verifier of signatures. */
@@ -203,7 +203,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         clock: systemClock,
         times: systemTimes,
         chainClock: control?.chainClock,
-        isForgingHeld: control === undefined ? undefined : () => control.isForgingHeld(),
+        isForgingSuspended: control === undefined ? undefined : () => control.isForgingSuspended(),
         workShare,
         random: systemRandom,
         journal,

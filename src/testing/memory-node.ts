@@ -81,7 +81,7 @@ export class MemoryNode implements AgentLink {
     const control: NodeControl = {
       chainClock: agent.chainClock,
       ed25519: agent.ed25519,
-      isForgingHeld: () => agent.isForgingHeld(),
+      isForgingSuspended: () => agent.isForgingSuspended(),
       verifier: (over) => agent.verifier(over),
       built: (parts) => {
         this.#parts = parts;

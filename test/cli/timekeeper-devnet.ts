@@ -95,7 +95,7 @@ export async function inProcessDevnet({
       {
         ...{ store, rules, verifier, clock: systemClock, chainClock: agent.chainClock, random: systemRandom, observer },
         genesis: network.genesis,
-        isForgingHeld: () => agent.isForgingHeld(),
+        isForgingSuspended: () => agent.isForgingSuspended(),
         transport: createOfflineTransport(),
         journal: new MemoryJournal(),
       },

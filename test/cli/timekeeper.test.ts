@@ -242,9 +242,9 @@ test('in the mode interval the first block comes at once and nodes fill their sl
   await devnet.timekeeper.begin(undefined);
   t.false(devnet.timekeeper.isHeld);
   t.is(tips(devnet)[0]!.height, 2);
-  for (const { agent } of devnet.nodes) t.false(agent.isForgingHeld());
+  for (const { agent } of devnet.nodes) t.false(agent.isForgingSuspended());
   await devnet.timekeeper.setMode('on-demand');
-  for (const { agent } of devnet.nodes) t.true(agent.isForgingHeld());
+  for (const { agent } of devnet.nodes) t.true(agent.isForgingSuspended());
 });
 
 test('a resumed devnet continues with its last clock, and never before its newest block', async (t) => {

@@ -79,12 +79,12 @@ test('a slot that was paused and then used is no longer a diagnostic', (t) => {
 
 test('slots that the node observed are kept as ranges; a sleep or a clock change leaves a gap', (t) => {
   const { slots } = records();
-  for (const slot of [3, 3, 4, 5, 9, 9, 10, 4, 5]) slots.looked(slot);
+  for (const slot of [3, 3, 4, 5, 9, 9, 10, 4, 5]) slots.slotChecked(slot);
   t.deepEqual(slots.report(0, 1).looks, [
     { fromSlot: 3, toSlot: 5 },
     { fromSlot: 9, toSlot: 10 },
     { fromSlot: 4, toSlot: 5 },
   ]);
-  for (let slot = 100; slot < 3000; slot += 2) slots.looked(slot);
+  for (let slot = 100; slot < 3000; slot += 2) slots.slotChecked(slot);
   t.is(slots.report(0, 1).looks.length, 500);
 });

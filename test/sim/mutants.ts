@@ -313,7 +313,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no listener is notified of downloaded blocks',
     file: 'engine/sync/synchronizer.js',
-    from: 'this.#ended();',
+    from: 'this.#onSyncEnd();',
     to: ';',
   },
   {

@@ -85,7 +85,7 @@ export class NodeAgent implements NodeControl {
     return this.#isChainChecked;
   }
 
-  isForgingHeld(): boolean {
+  isForgingSuspended(): boolean {
     return this.#isHeld;
   }
 

@@ -32,7 +32,7 @@ export interface ClockWatchDependencies {
    * Called when the clock was set. `byMs` is undefined if the node cannot determine whether the clock was set or the
    * machine slept.
    */
-  readonly clockSet?: ((byMs: number | undefined) => void) | undefined;
+  readonly onClockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
 }
 
@@ -115,7 +115,7 @@ export class ClockWatch {
       observer.log('warn', 'MACHINE_SLEPT', 'the machine was asleep', { seconds: seconds(sleptMs) });
     if (Math.abs(setMs) < SET_MS_MIN) return;
     const isUnclear = sleptMs === undefined && setMs > 0;
-    this.#dependencies.clockSet?.(isUnclear ? undefined : setMs);
+    this.#dependencies.onClockSet?.(isUnclear ? undefined : setMs);
     const message = isUnclear
       ? 'the clock was set forward, or the machine was asleep'
       : `the clock was set ${way(setMs)}`;

@@ -29,7 +29,7 @@ export interface OwnSlotOutcomesDependencies {
   readonly state: () => StateReader;
   readonly isOwn: (publicKey: PublicKey) => boolean;
   /** Whether slots are empty on purpose, as in a devnet that forges blocks only on request. */
-  readonly isHeld: () => boolean;
+  readonly isForgingSuspended: () => boolean;
   readonly observer: Observer;
 }
 
@@ -86,9 +86,9 @@ export class OwnSlotOutcomes implements ChainListener {
 
   /** Slots of our delegates between a block and its parent. */
   #emptyBefore({ height, timestamp }: BlockHeader): readonly { readonly slot: number; readonly delegate: PublicKey }[] {
-    const { rules, state, isOwn, isHeld } = this.#dependencies;
+    const { rules, state, isOwn, isForgingSuspended } = this.#dependencies;
     const { params } = rules;
-    if (isHeld()) return [];
+    if (isForgingSuspended()) return [];
     const parent = state().header(height - 1);
     // The network had not begun before the first forged block, so no earlier slot was missed.
     if (parent === undefined || parent.height === 1) return [];

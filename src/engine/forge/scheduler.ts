@@ -43,11 +43,11 @@ export interface ForgingDependencies {
    */
   readonly times?: ProcessTimes | undefined;
   /** Whether slots are left empty until `forgeNow` asks for a block; false by default. */
-  readonly isHeld?: () => boolean;
+  readonly isForgingSuspended?: () => boolean;
   /** Called when the clock was set; `byMs` is undefined if the difference is unknown. */
-  readonly clockSet?: (byMs: number | undefined) => void;
+  readonly onClockSet?: (byMs: number | undefined) => void;
   /** Called in each slot in which the scheduler runs. */
-  readonly looked?: (slot: number) => void;
+  readonly onSlotChecked?: (slot: number) => void;
   readonly observer: Observer;
   /**
    * Time in milliseconds for which the scheduler waits for the late block of an earlier slot, from the start of the
@@ -161,8 +161,8 @@ export class ForgingScheduler {
 
   /**
    * Forges in the current slot at once if the slot is ours. This method does not wait for the late block of an earlier
-   * slot. This method ignores `isHeld` and `notReady`, for example missing peers. This method still respects the
-   * signing journal and the state of the disk.
+   * slot. This method ignores `isForgingSuspended` and `notReady`, for example missing peers. This method still respects
+   * the signing journal and the state of the disk.
    *
    * @returns the block; undefined if the slot is not ours or has a block already, or if the delegate may not sign
    * @throws BlockRejected if the rules refuse the block
@@ -230,10 +230,10 @@ export class ForgingScheduler {
   async #tryToForge(): Promise<void> {
     const { chain, clock, notReady, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
-    this.#dependencies.looked?.(chain.currentSlot());
+    this.#dependencies.onSlotChecked?.(chain.currentSlot());
     this.#missedSlots.logIfOver();
     const passage = this.#clockWatch.read();
-    if (this.#dependencies.isHeld?.() === true) {
+    if (this.#dependencies.isForgingSuspended?.() === true) {
       this.#sleptSlots.pass();
       return;
     }

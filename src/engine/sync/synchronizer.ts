@@ -75,7 +75,7 @@ export interface SynchronizerDependencies {
   /** Reports a lying peer to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /** Called when a run has ended, whether it succeeded or failed. */
-  readonly ended: () => void;
+  readonly onSyncEnd: () => void;
 }
 
 /** The tip that a peer sent as proof of its claim. */
@@ -87,7 +87,7 @@ export class Synchronizer {
   readonly #clock: Clock;
   readonly #chainClock: Pick<Clock, 'nowMs'>;
   readonly #observer: Observer;
-  readonly #ended: SynchronizerDependencies['ended'];
+  readonly #onSyncEnd: SynchronizerDependencies['onSyncEnd'];
   readonly #backoff: Backoff;
   readonly #claims: Claims;
   readonly #failures: SyncFailures;
@@ -120,7 +120,7 @@ export class Synchronizer {
     this.#clock = dependencies.clock;
     this.#chainClock = dependencies.chainClock ?? dependencies.clock;
     this.#observer = dependencies.observer;
-    this.#ended = dependencies.ended;
+    this.#onSyncEnd = dependencies.onSyncEnd;
     this.#backoff = new Backoff(dependencies.clock);
     this.#failures = new SyncFailures({
       observer: dependencies.observer,
@@ -228,7 +228,7 @@ export class Synchronizer {
       })
       .finally(() => {
         this.#run = undefined;
-        this.#ended();
+        this.#onSyncEnd();
       });
   }
 

@@ -96,7 +96,7 @@ export function setUpForging({
       bootMs: () => (isBootKnown ? time.nowMs + beyond.ranMs + beyond.bootMs : undefined),
       processorMs: () => beyond.processorMs,
     },
-    isHeld: () => isHeld,
+    isForgingSuspended: () => isHeld,
     observer,
     waitThresholdMs: 1000,
     riskDoubleForging: true,

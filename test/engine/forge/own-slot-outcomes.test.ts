@@ -19,7 +19,7 @@ function watched(isHeld = (): boolean => false) {
     rules: made.chain.rules,
     state: () => made.chain.state,
     isOwn: (publicKey) => made.scheduler.isEnabled(publicKey),
-    isHeld,
+    isForgingSuspended: isHeld,
     observer: {
       ...SILENT,
       count: (_metric, by = 1, labels = {}) =>

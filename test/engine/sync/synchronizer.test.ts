@@ -68,7 +68,7 @@ class Bench {
       broadhash: () => '',
       netgroupOf: (peerId) => Number(peerId.length),
       penalise: (peerId, code) => this.penalties.push(`${peerId} ${code}`),
-      ended: () => {
+      onSyncEnd: () => {
         this.endings += 1;
       },
     });
