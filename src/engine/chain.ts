@@ -13,6 +13,7 @@ import type { Rules, TipView } from '../protocol/rules.ts';
 import { epochTimeS, slotAt } from '../protocol/slots.ts';
 import type { Block, BlockHeader, SignatureOracle } from '../protocol/types.ts';
 import { BlockValidator } from './block-validator.ts';
+import { ChangeLogger } from './change-logger.ts';
 import { ChainListeners, type BlockOrigin, type ChainListener } from './chain-listeners.ts';
 import { BranchRejected, commitBlocks, finalizedHeightOf, type BlockBatch } from './commit.ts';
 import { DiskWatch } from './disk-watch.ts';
@@ -66,7 +67,8 @@ export class Chain {
     this.rules = rules;
     this.#store = store;
     this.#clock = clock;
-    this.#listeners = new ChainListeners({ params: rules.params, state: store, clock, observer });
+    const logger = new ChangeLogger({ params: rules.params, state: store, clock, observer });
+    this.#listeners = new ChainListeners({ logger, observer });
     this.disk = new DiskWatch({ store, clock: diskClock, observer });
     this.validator = new BlockValidator({ rules, verifier, state: store });
     this.#finalizedHeight = finalizedHeightOf(store, rules);

@@ -1,0 +1,109 @@
+/**
+ * Writes the log lines about a change of the chain: one line for the operator, and the lines from which
+ * `slot-history.ts` derives the events of each slot.
+ */
+
+import type { Clock } from '../ports/clock.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { ChainReader } from '../ports/store.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import { epochTimeS, slotAt } from '../protocol/slots.ts';
+import type { BlockHeader } from '../protocol/types.ts';
+import type { CommittedBatch } from './chain-listeners.ts';
+import { isOrderCertain } from './slot-owners.ts';
+
+export interface ChangeLoggerDependencies {
+  readonly params: ChainParams;
+  /** The chain as it is after the change. */
+  readonly state: Pick<ChainReader, 'header'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly observer: Pick<Observer, 'log'>;
+}
+
+export class ChangeLogger {
+  readonly #dependencies: ChangeLoggerDependencies;
+  /** Slot in which the current block became the tip of this process. */
+  #tipSinceSlot: number;
+
+  constructor(dependencies: ChangeLoggerDependencies) {
+    this.#dependencies = dependencies;
+    this.#tipSinceSlot = this.#currentSlot();
+  }
+
+  log(batch: CommittedBatch): void {
+    this.#logForOperator(batch);
+    this.#logForSlotHistory(batch);
+  }
+
+  /**
+   * Logs one line for the operator. The scheduler logs forged blocks, and the synchronizer logs the end of a download.
+   */
+  #logForOperator({ revertAbove, reverted, blocks, origin }: CommittedBatch): void {
+    const { observer } = this.#dependencies;
+    const tip = blocks.at(-1);
+    if (tip === undefined) return;
+    const { height, id: blockId } = tip;
+    if (origin === 'synced' && revertAbove !== undefined) {
+      observer.log('info', 'CHAIN_SWITCHED', 'changed to a better branch', {
+        commonHeight: revertAbove,
+        revertedBlocks: reverted.length,
+        appliedBlocks: blocks.length,
+        height,
+        blockId,
+      });
+    }
+    if (origin !== 'received') return;
+    const [replaced] = reverted;
+    if (replaced === undefined) {
+      const fields = { height, blockId, transactions: tip.numberOfTransactions };
+      observer.log('info', 'BLOCK_APPLIED', 'applied a block', fields);
+    } else {
+      const fields = { height, blockId, replacedId: replaced.id };
+      observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that arrived in its own slot', fields);
+    }
+  }
+
+  /** Logs the lines from which `slot-history.ts` derives the events of each slot. */
+  #logForSlotHistory({ reverted, blocks: [first] }: CommittedBatch): void {
+    const { params, state, observer } = this.#dependencies;
+    const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };
+    for (const block of reverted) {
+      observer.log('debug', 'BLOCK_REVERTED', 'reverted a block', {
+        slot: slotAt(block.timestamp, params),
+        height: block.height,
+        blockId: block.id,
+        delegate: block.generatorPublicKey,
+        ...forBlock,
+      });
+    }
+    this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
+    const lowest = reverted.at(-1);
+    if (lowest === undefined) return;
+    // In the slots after the parent, the node used the order of delegates of the old branch. The old branch may have
+    // been in another round than the new branch.
+    const parent = state.header(lowest.height - 1) ?? lowest;
+    const fromSlot = slotAt(parent.timestamp, params) + 1;
+    const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
+    observer.log('debug', 'BRANCH_LEFT', 'left a branch', fields);
+  }
+
+  /**
+   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. In the slots after the
+   * arrival of the old tip, other nodes may have begun another round. This node did not know the order of delegates in
+   * the other round.
+   */
+  #logOldOrder(oldTip: BlockHeader | undefined): void {
+    const { params, observer } = this.#dependencies;
+    const fromSlot = this.#tipSinceSlot;
+    const toSlot = this.#currentSlot();
+    this.#tipSinceSlot = toSlot;
+    if (oldTip === undefined || isOrderCertain(oldTip, toSlot, params)) return;
+    const fields = { fromSlot, toSlot, height: oldTip.height + 1 };
+    observer.log('debug', 'ORDER_OLD', 'was before a round that other nodes may have begun', fields);
+  }
+
+  #currentSlot(): number {
+    const { clock, params } = this.#dependencies;
+    return slotAt(epochTimeS(clock.nowMs(), params), params);
+  }
+}
