@@ -8,5 +8,13 @@ import { FAKE_CODEC } from './fake-codec.ts';
 const GROWTH_BYTES = 250_000_000;
 const grown: Buffer[] = [];
 
-process.on('SIGUSR2', () => grown.push(Buffer.alloc(GROWTH_BYTES, 1)));
+/** The memory grows in steps, because a busy machine needs seconds for all of it, and a reader must answer pings. */
+const STEP_BYTES = 5_000_000;
+
+process.on('SIGUSR2', grow);
 runReader((params) => ({ ...createRules(params), codec: FAKE_CODEC }));
+
+function grow(): void {
+  grown.push(Buffer.alloc(STEP_BYTES, 1));
+  if (grown.length * STEP_BYTES < GROWTH_BYTES) setImmediate(grow);
+}
