@@ -257,7 +257,7 @@ export class PeerManager {
   }
 
   /**
-   * Gives a peer the penalty for an offence in its message. Fixed, seed and whitelisted peers lose no points.
+   * Gives a peer the penalty for an offence in a message of the peer. Fixed, seed and whitelisted peers lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
