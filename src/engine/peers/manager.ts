@@ -186,8 +186,7 @@ export class PeerManager {
     if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
 
-  // ---- queries
-  // ---------------------------------------------------------------------------------------------------------
+  // ---- queries ------------------------------------------------------------------------------------------------------
 
   connectedPeers(): readonly Connection[] {
     return this.#transport.connections();
@@ -295,8 +294,7 @@ export class PeerManager {
     this.#savedBook.save();
   }
 
-  // ---- events of the transport
-  // -------------------------------------------------------------------------------------------
+  // ---- events of the transport --------------------------------------------------------------------------------------
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
