@@ -120,7 +120,7 @@ function isFailedDownload(diagnostic: DiagnosticState): boolean {
   return module === 'sync' && isFailure && !isUnwritten(diagnostic);
 }
 
-/** Codes of refused blocks. A node that is behind gets refused blocks when it downloads. */
+/** True for a diagnostic of a refused block, except a block of double forging. */
 function isRefusedBlock({ module, code }: DiagnosticState): boolean {
   return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
 }
