@@ -22,7 +22,8 @@ export interface NodeAsker {
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Opens a stream of text, which lasts until the node ends it. Only the beginning of a stream has a time limit.
+   * Opens a stream of text. The stream lasts until the node closes the stream. Only the beginning of a stream has a
+   * time limit.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`
@@ -105,7 +106,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });
-      // The node stops to wait for a request that comes late, for example from a process without processor time.
+      // The node stops waiting for a request that comes late, for example from a process without processor time.
       const isLate = answer.response.status === REQUEST_TIMEOUT && init.method === undefined;
       return isLate ? await once() : answer;
     } catch (error) {

@@ -54,8 +54,8 @@ export function addHelpCommand(program: Command): void {
 
 /**
  * Switches off the error output of Commander, which has several lines. `main` prints errors in one line instead. The
- * function also makes options belong to the command that they follow. This keeps a parent command from taking the
- * options of its subcommand.
+ * function also makes options belong to the command that they follow. Without this rule, a parent command would take
+ * the options of its subcommand.
  */
 export function quiet(program: Command): Command {
   return program

@@ -2,8 +2,8 @@
  * Makes stack traces name source files. The programs are bundled into a few files, and a position in a bundle does not
  * help to find a fault.
  *
- * Node can read source maps itself, but it does so for each file that it loads, which costs a tenth of the start time.
- * This file reads a map only when the `stack` of an error is read, and only for the positions in that trace.
+ * Node can read source maps itself. But Node reads the map of each file that it loads, which takes a tenth of the start
+ * time. This file reads a map only when the `stack` of an error is read, and only for the positions in that trace.
  */
 
 import { readFileSync } from 'node:fs';

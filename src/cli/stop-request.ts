@@ -72,7 +72,10 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
   });
 }
 
-/** For commands with drafts. At a signal, the function removes the drafts, reports that, and ends the process. */
+/**
+ * For commands with temporary files. At a signal, the function removes the temporary files, reports the removal, and
+ * ends the process.
+ */
 export function removeDraftsAtStop(): void {
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => {

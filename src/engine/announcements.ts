@@ -142,7 +142,7 @@ export class Announcements<T> {
     for (const key of keys) known.set(key, true);
   }
 
-  /** Called when a connection opens, so that its peer gets the current items. */
+  /** Called when a connection opens. The connected peer then gets the current items. */
   connected(): void {
     this.#arm(GATHER_MS);
   }

@@ -148,7 +148,7 @@ export class BlockImporter {
       chain.validator.validate(block, this.#placeAtTip());
       chain.commit(received);
     } else {
-      // The block takes the place of the tip, so its own place is not above the tip.
+      // The block replaces the tip, so the parent of the block is the parent of the tip, not the tip itself.
       chain.validator.validate(block);
       chain.commit({ ...received, revertAbove: chain.tip.header.height - 1 });
     }

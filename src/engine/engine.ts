@@ -34,7 +34,10 @@ import { SlotHistory } from './slot-history.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 import { TipAnnouncer } from './tip-announcer.ts';
 
-/** Height of the first block that a delegate forges. Its id distinguishes chains with the same genesis block. */
+/**
+ * Height of the first block that a delegate forges. The id of this block distinguishes chains with the same genesis
+ * block.
+ */
 const FIRST_FORGED_HEIGHT = 2;
 
 /** Maximum age of the tip, in slots, at which the node counts as caught up with the network. */

@@ -36,8 +36,8 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 }
 
 /**
- * Creates the check for every path, known or unknown. It checks that the interface is enabled, the address is listed,
- * and the method is allowed.
+ * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, the
+ * address is listed, and the method is allowed.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */

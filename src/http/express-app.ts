@@ -278,7 +278,7 @@ function methodNotAllowed(): Problem {
   return new Problem(405, { message: 'Method not allowed' });
 }
 
-/** Clients that cannot send other methods name them in a header of a POST. */
+/** A client that cannot send a method such as PUT sends a POST, and names the method in a header. */
 function overrideMethod(request: Request, response: Response, next: NextFunction): void {
   if (request.method === 'POST') {
     response.vary('X-HTTP-Method-Override');

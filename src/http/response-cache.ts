@@ -26,7 +26,7 @@ export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** Size in bytes of the memory of an entry, without its body and its target. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
-/** This threshold is the same as in the compression of the slow path. */
+/** Minimum size in bytes of a body that is compressed. The slow path compresses bodies from the same size on. */
 const COMPRESSED_FROM_BYTES = 1024;
 
 /** @param isOn false for a cache that stores nothing */

@@ -21,7 +21,7 @@ import { systemClock } from './system.ts';
 import { verifyChain } from './verify-chain.ts';
 import { copyWithProgress, sizeOf, type CopyProgress } from './copy-progress.ts';
 
-/** Facts of the chain in a copy. */
+/** Describes the chain in a copy. */
 export interface CopiedChain {
   readonly height: number;
   readonly blockId: string;
@@ -42,7 +42,7 @@ const MANIFEST_BYTES_MAX = 4_000;
 const READ_BYTES = 256 * 1024;
 /**
  * Maximum size of an unpacked snapshot, as a multiple of its compressed size. Ids and signatures do not compress, so
- * even a chain of empty blocks has less than ten times its compressed size.
+ * unpacking multiplies the size of a chain by less than ten, even if all blocks are empty.
  */
 const UNPACKED_TIMES_MAX = 100;
 /**

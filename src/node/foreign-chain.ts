@@ -9,7 +9,7 @@ import type { Block } from '../protocol/types.ts';
 /** A genesis block with the values in a file, which were not verified. */
 export interface ClaimedGenesis {
   readonly id: string;
-  /** The nethash of its network. */
+  /** The nethash of the network that the genesis block belongs to. */
   readonly payloadHash: string;
 }
 
@@ -28,7 +28,7 @@ export interface NetworkNames {
  *
  * @param first the block of the first line; the line itself if no valid block of this network can be read from it
  * @returns the genesis block of another network; undefined for any other line. A line with the id or payload hash of
- *   this network's genesis block is a damaged line of this network, so its result is undefined
+ *   this network's genesis block is a damaged line of this network, so the result for such a line is undefined
  */
 export function foreignGenesis(
   first: Block | Buffer,

@@ -115,7 +115,7 @@ class Search {
   readonly #bare: Transaction;
   readonly #unclaimed: Signature[];
   readonly #hasSigned: boolean[] = [];
-  /** Index of the next signature for the present member. */
+  /** Index of the next signature to try with the key of the present member. */
   #at = 0;
 
   constructor(transaction: Transaction, group: Group) {

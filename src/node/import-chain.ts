@@ -65,7 +65,7 @@ interface TakenBlock {
   readonly block: Block;
 }
 
-/** The facts of a refused line that could be read, for the error. */
+/** The data that could be read from a refused line, for the error message. */
 interface RefusedLine {
   readonly number: number;
   readonly id: string | undefined;

@@ -1,6 +1,6 @@
 /**
  * Stores the signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns,
- * so after a restart the node knows the header of every block that left it. There are three kinds of lines for a
+ * so after a restart the node knows the header of each block that it has sent. There are three kinds of lines for a
  * delegate. The first kind holds a signed header. The second kind holds a moment before which the delegate's signatures
  * are unknown. The third kind records that the delegate moved to another node; the next line of the delegate ends the
  * move. A fourth kind of line identifies the file itself. In a copy of the file, this line is wrong, so the node

@@ -1,8 +1,9 @@
 /**
- * Reads and writes the marker of a signing journal. The marker is a small file beside the journal. Each new line
- * replaces the file. The marker identifies itself and the newest line of the journal. Copying a backup over existing
- * files keeps the inodes and birth times of these files, so the restored journal looks genuine. However, the restored
- * marker reveals the backup if the node renewed its marker after the backup.
+ * Reads and writes the marker of a signing journal. The marker is a small file beside the journal. Each new line of the
+ * journal leads to a new marker. The marker contains its own file identity and the checksum of the newest line of the
+ * journal. Copying a backup over existing files keeps the inodes and birth times of these files, so the restored
+ * journal looks genuine. However, the restored marker reveals the backup if the node renewed its marker after the
+ * backup.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

@@ -118,9 +118,9 @@ export function checkNetwork(
 }
 
 /**
- * Takes a record over into a journal. The journal keeps all its facts. If both records have a header of a delegate, the
- * result is the later header with the highest heights of both headers. A copied record may lack later signatures. After
- * taking over a copy, the delegate waits as if no signature before `nowS` were known.
+ * Adds the content of a record to a journal. The journal loses no data. If the record and the journal both have a
+ * header of a delegate, the result is the later header with the highest heights of both headers. A copied record may
+ * lack later signatures. After taking over a copy, the delegate waits as if no signature before `nowS` were known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork`

@@ -8,8 +8,8 @@ import { rmSync } from 'node:fs';
 const temporary = new Set<string>();
 
 /**
- * Registers a temporary file or folder. The returned function removes it. To keep the content, rename the file or
- * folder before this call.
+ * Registers a temporary file or folder. The returned function removes the file or folder. To keep the content, rename
+ * the file or folder before this call.
  */
 export function registerTemporary(path: string): () => void {
   temporary.add(path);

@@ -3,7 +3,8 @@
  * signature, or the ids of transactions that are no longer needed. Appending does not block the node. Lines that arrive
  * while the disk is busy are written together with one flush. The content of the file is not trusted, so the engine
  * checks all transactions again. If the journal file was removed or replaced while the node runs, the node writes it
- * again before a client gets an answer. Without this, closing the removed file would lose its content.
+ * again before a client gets an answer. Without this rewrite, the content would be lost when the removed file is
+ * closed.
  */
 
 import { renameSync } from 'node:fs';
@@ -158,7 +159,7 @@ class TransactionJournalFile implements TransactionJournal {
   flush(): Promise<void> {
     if (this.#lines.length === 0 && this.#writing === undefined && !this.#isRewriteDue) return Promise.resolve();
     this.#next ??= (this.#writing ?? Promise.resolve())
-      // The callers of the earlier flush get its error.
+      // The callers of the earlier flush get the error of that flush.
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined;

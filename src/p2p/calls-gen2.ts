@@ -152,8 +152,7 @@ function unsupported(kind: string): ProtocolError {
   return new ProtocolError('REQUEST_UNSUPPORTED', { kind }, `generation 2 peers have no answer to ${kind}`);
 }
 
-// ---- requests of the peer
-// ------------------------------------------------------------------------------------------------
+// ---- requests of the peer -------------------------------------------------------------------------------------------
 
 export function readCall(data: unknown): IncomingCall {
   const asked = parseCall(data);

@@ -205,7 +205,7 @@ export class PeerConnection implements Connection {
     if (outgoing !== undefined) this.#link?.emit(outgoing);
   }
 
-  /** Starts measuring the round trip. Only the node that accepted the connection measures it. */
+  /** Starts measuring the round trip. Only the node that accepted the connection measures the round trip. */
   startProbe(): void {
     this.#probe = this.#context.clock.after(PROBE_MIN_MS + this.#context.random.below(PROBE_SPREAD_MS), () => {
       void this.#measure();
@@ -255,7 +255,7 @@ export class PeerConnection implements Connection {
     }
   }
 
-  /** Stores the info that the peer sends about itself, if it is compatible. */
+  /** Stores the info that the peer sends about itself, if the info shows a compatible peer. */
   #believe(value: unknown, answered: boolean): void {
     const verdict = this.#context.dialect.readInfo(value, this.#info);
     if (verdict.kind === 'accepted') {

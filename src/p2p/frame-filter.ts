@@ -186,7 +186,7 @@ export class FrameFilter {
   #goodbye(data: unknown): null {
     const code = isRecord(data) ? infoCount(own(data, 'code')) : undefined;
     const payload = isRecord(data) ? own(data, 'data') : undefined;
-    // With one of its close codes, the reference sends an object with a name instead of a text.
+    // For one close code, the reference sends an object with a name instead of a text.
     const reason = infoText(isRecord(payload) ? own(payload, 'name') : payload) ?? '';
     if (code !== undefined && this.#farewell === undefined) this.#farewell = { code, reason };
     return null;

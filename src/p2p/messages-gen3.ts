@@ -23,7 +23,8 @@ export interface Gen3DialectOptions {
   /** Identifier of the network, 64 hexadecimal digits. */
   readonly networkIdentifier: string;
   /**
-   * Oldest application version that the info of this node names. In generation 3, no node checks it. Default `1.0.0`.
+   * Oldest application version that the info of this node names. In generation 3, no node checks this version. Default
+   * `1.0.0`.
    */
   readonly minVersion?: string;
   /** Version as `major.minor`; the peer's major number must be the same. */

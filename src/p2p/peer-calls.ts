@@ -11,7 +11,7 @@ import type { Answer } from './link.ts';
 
 /** Maximum number of requests of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
-/** Time without a request after which both counts are reset. */
+/** Time without a request after which the number of requests and the number of answers are reset to 0. */
 const REQUESTS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {

@@ -68,7 +68,9 @@ export interface ByteRate {
   readonly debtMax?: number;
 }
 
-/** A token bucket of bytes. The bucket can be overdrawn. The bytes that it gains over time then reduce its debt. */
+/**
+ * A token bucket of bytes. The bucket can be overdrawn. The bytes that the bucket gains over time then reduce the debt.
+ */
 export class ByteBucket {
   readonly #rate: ByteRate;
   #level: number;

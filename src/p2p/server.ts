@@ -52,8 +52,8 @@ interface ListenerEvents {
   /** Whether the operator named a peer at an IP. */
   isNamed(ip: string): boolean;
   /**
-   * Takes the link of a compatible peer, or closes it. If the link is still open when `accept` returns, the handshake
-   * is answered.
+   * Takes the link of a compatible peer, or closes the link. If the link is still open when `accept` returns, the
+   * handshake is answered.
    *
    * @returns a function to call when the handshake is answered; undefined if the link was closed
    */
@@ -192,7 +192,8 @@ class Lines implements ServerEvents {
         else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // A prepended listener counts the bytes before the WebSocket's own listener emits the messages that they complete.
+    // A prepended listener counts the bytes before the WebSocket's own listener emits the messages that end with these
+    // bytes.
     socket.prependListener('data', (bytes: Buffer) => {
       this.#unfinished.arrived(webSocket, bytes.length, control);
     });

@@ -1,4 +1,6 @@
-/** Implements the transport of a real node. It keeps all open connections, inbound and outbound, by peer id. */
+/**
+ * Implements the transport of a real node. The transport stores all open connections, inbound and outbound, by peer id.
+ */
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock, Random } from '../ports/clock.ts';

@@ -1,6 +1,6 @@
 /**
  * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. Without
- * this check, the parser would handle thousands of requests in one packet before the node could stop it.
+ * this check, the parser would handle thousands of requests in one packet before the node could stop the parser.
  */
 
 import type { Socket } from 'node:net';

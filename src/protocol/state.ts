@@ -17,8 +17,8 @@ export interface MultisignatureGroup {
 export interface Account {
   readonly address: Address;
   /**
-   * The first outgoing transaction of the account sets its public key, and so does joining a group. Once set, the
-   * public key of an account never changes.
+   * The public key is set by the first outgoing transaction of the account, or when the account joins a group. Once
+   * set, the public key of an account never changes.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;

@@ -97,7 +97,8 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // The number of a slot is the time since the epoch divided by the block time. The block time follows from it.
+  // The number of a slot is the time since the epoch divided by the block time. Therefore the block time is the time
+  // since the epoch divided by the number of the slot.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight

@@ -1,6 +1,7 @@
 /**
  * The controls of a devnet that its nodes offer to the dashboard: operations of the control port, with the same names,
- * parameters and results. A node passes them to the supervisor over the channel between parent and child.
+ * parameters and results. A node passes each request of the dashboard to the supervisor over the channel between parent
+ * and child.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';

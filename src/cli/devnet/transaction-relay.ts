@@ -45,7 +45,7 @@ export class TransactionRelay {
     this.#known.clear();
   }
 
-  /** Adds a transaction for the next call of `take`. @returns true if it is the only one */
+  /** Adds a transaction for the next call of `take`. @returns true if no other added transaction waits */
   add(arrived: Arrived): boolean {
     this.#arrived.push(arrived);
     return this.#arrived.length === 1;

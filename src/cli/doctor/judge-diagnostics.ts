@@ -18,8 +18,8 @@ const TIMES_MIN = 3;
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 /**
- * Codes of slots that passed without a check of the clock. The doctor does not count these slots as missed slots. It
- * reports the cause of such slots as a separate fault.
+ * Codes of slots that passed without a check of the clock. The doctor does not count these slots as missed slots. The
+ * doctor reports the cause of such slots as a separate fault.
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 /** Codes of a delegate that waits, because another node may sign for it. */
@@ -120,7 +120,7 @@ function isFailedDownload(diagnostic: DiagnosticState): boolean {
   return module === 'sync' && isFailure && !isUnwritten(diagnostic);
 }
 
-/** Codes of refused blocks. A node that is behind gets refused blocks when it downloads. */
+/** True for a diagnostic of a refused block, except a block of double forging. */
 function isRefusedBlock({ module, code }: DiagnosticState): boolean {
   return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
 }

@@ -60,7 +60,7 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
 /** The fault that an unexpected answer shows. */
 function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
-  // The processes that answer HTTP live, and the process with the chain does not answer them.
+  // The processes that answer HTTP are running, but the process with the chain does not answer their requests.
   return data['reason'] === 'NODE_SILENT' ? 'NODE_SILENT' : 'NODE_REFUSES';
 }
 
@@ -124,7 +124,7 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
   return failed === undefined ? none : `${none}; ${failed.ip}:${failed.wsPort ?? '?'}: ${failed.reason}`;
 }
 
-/** A reader that was replaced is missing at the first read, and up at the second. */
+/** A reader that was replaced is missing at the first read, and runs at the second read. */
 function judgeReaders({ samples }: NodeAnswers): readonly Finding[] {
   const missing = samples.map(({ readers }) => {
     const up = readers?.each.filter(({ state }) => state === 'up').length ?? 0;

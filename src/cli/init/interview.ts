@@ -32,7 +32,7 @@ export class Interview {
 
   constructor({ input, output }: Terminal) {
     this.#output = output;
-    // The line editor writes typed text to this stream, which can hide it.
+    // The line editor writes typed text to this stream. The stream can hide the text.
     const echo = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         if (!this.#isHidden) output.write(chunk);

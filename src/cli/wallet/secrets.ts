@@ -66,7 +66,8 @@ export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSou
 }
 
 /**
- * Like `readSecret`, but removes white space around the text, because no BIP-39 passphrase begins or ends with it.
+ * Like `readSecret`, but removes white space around the text, because no BIP-39 passphrase begins or ends with white
+ * space.
  *
  * @throws ProtocolError `PASSPHRASE_MISSPELT` when misspelt passphrases are refused
  */

@@ -68,7 +68,8 @@ async function passphraseOf(flags: TransactionFlags, network: WalletNetwork): Pr
 }
 
 /**
- * Shows the transactions and asks for confirmation. With `--yes`, it does not ask. @throws ProtocolError `CANCELLED`
+ * Shows the transactions and asks for confirmation. With `--yes`, the function does not ask. @throws ProtocolError
+ * `CANCELLED`
  */
 export async function askFirst(
   flags: SendingFlags,

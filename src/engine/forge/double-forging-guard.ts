@@ -238,8 +238,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the delegate's newest block on the chain if the journal lacks its header. The age of this block does not
-   * matter, because a new header that names an older block would contradict the header of this block.
+   * Returns the delegate's newest block on the chain if the journal lacks the header of this block. The age of this
+   * block does not matter, because a new header that names an older block would contradict the header of this block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

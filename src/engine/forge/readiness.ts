@@ -1,6 +1,7 @@
 /**
  * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail, or
- * while its clock is wrong. It is also not ready if it has no peers, or if too few peers have its tip.
+ * while its clock is wrong. The node is also not ready if it has no peers, or if too few peers have the tip of the
+ * node.
  */
 
 import type { Clock } from '../../ports/clock.ts';

@@ -189,9 +189,9 @@ export class TipCheck {
   }
 
   /**
-   * Returns a Unix time in milliseconds. Only peers that connected after this time count as peerTips. After a
-   * stall of the process, connections may be dead, and announced tips are out of date. A connection counts again
-   * if it is still open after `HEARTBEATS_MS`.
+   * Returns a Unix time in milliseconds. The announced tip of a peer counts only if the peer connected after this time.
+   * After a stall of the process, connections may be dead, and announced tips are out of date. A connection counts
+   * again if it is still open after `HEARTBEATS_MS`.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;

@@ -85,7 +85,8 @@ export function netgroupOf(secret: Uint8Array, ip: string): number {
 
 /**
  * The netgroup of an address as in `netgroupOf`; undefined for addresses of this machine, of a private network, or of
- * special purpose. Addresses of private networks have no different netgroups to choose from.
+ * special purpose. The peers of a private network may all have one netgroup, so the node cannot choose between
+ * netgroups.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

@@ -145,8 +145,7 @@ export class PeerBook {
     this.#buckets[entry.list].get(entry.bucket)?.delete(peerId);
   }
 
-  // ---- bans
-  // ----------------------------------------------------------------------------------------------------------
+  // ---- bans ---------------------------------------------------------------------------------------------------------
 
   ban(ip: string, untilMs: number, reason: string): void {
     this.#bans.delete(ip);
@@ -178,8 +177,7 @@ export class PeerBook {
     for (const ban of [...this.#bans.values()]) if (ban.untilMs <= this.#options.nowMs()) this.#bans.delete(ban.ip);
   }
 
-  // ---- between runs
-  // ----------------------------------------------------------------------------------------------------
+  // ---- between runs -------------------------------------------------------------------------------------------------
 
   /** Writes the whole book as a note: JSON with the secret, both lists and the bans. */
   toNote(): Uint8Array {

@@ -104,7 +104,10 @@ export class Dialler {
     this.#timers.clear();
   }
 
-  /** Called when an outbound connection has opened. The dialler then asks its peer for other peers. */
+  /**
+   * Called when an outbound connection has opened. The dialler then asks the connected peer for the addresses of other
+   * peers.
+   */
   connected({ peerId }: Connection): void {
     void this.#discover(peerId);
   }

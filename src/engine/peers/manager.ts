@@ -186,8 +186,7 @@ export class PeerManager {
     if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
 
-  // ---- queries
-  // ---------------------------------------------------------------------------------------------------------
+  // ---- queries ------------------------------------------------------------------------------------------------------
 
   connectedPeers(): readonly Connection[] {
     return this.#transport.connections();
@@ -257,7 +256,7 @@ export class PeerManager {
   }
 
   /**
-   * Gives a peer the penalty for an offence in its message. Fixed, seed and whitelisted peers lose no points.
+   * Gives a peer the penalty for an offence in a message of the peer. Fixed, seed and whitelisted peers lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -295,8 +294,7 @@ export class PeerManager {
     this.#savedBook.save();
   }
 
-  // ---- events of the transport
-  // -------------------------------------------------------------------------------------------
+  // ---- events of the transport --------------------------------------------------------------------------------------
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;

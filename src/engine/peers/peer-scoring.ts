@@ -64,8 +64,8 @@ export class PeerScoring {
   }
 
   /**
-   * Gives a peer the penalty for an offence that the engine found in its message. Peers that the operator named lose no
-   * points.
+   * Gives a peer the penalty for an offence that the engine found in a message of the peer. Peers that the operator
+   * named lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */

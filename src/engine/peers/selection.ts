@@ -17,8 +17,8 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup. */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. The same share is safe because
- * this node could answer most requests of these peers.
+ * Share of inbound connections that are safe from eviction because of short round trips. The same share is safe for
+ * another reason: this node could answer most requests of their peers.
  */
 const LATENCY_SHARE = 0.068;
 

@@ -7,9 +7,9 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * For each queue, the queue to which transactions move that the pool must verify again. The row for `validated` must be
- * first. If an earlier row moved a transaction to `validated`, the row for `validated` would move the transaction on to
- * `received` at once.
+ * For each queue, the queue to which a transaction moves if the pool must verify the transaction again. The row for
+ * `validated` must be first. If an earlier row moved a transaction to `validated`, the row for `validated` would move
+ * the transaction on to `received` at once.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],

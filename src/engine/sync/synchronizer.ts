@@ -1,6 +1,6 @@
 /**
  * Brings our chain up to date with the network. A run of the synchronizer syncs from the peers that claim a better
- * chain, one peer at a time. The present one of these peers is the sync peer.
+ * chain, one peer at a time. The sync peer is the peer from which the run syncs at present.
  *
  * A run starts when a received block does not follow our tip. A run also starts when a peer has announced a better tip
  * for a while, because on a quiet network the node may receive no block for a long time.

@@ -150,7 +150,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Runs a step of a request. An error in it closes this connection, because input of a client must not end the node.
+   * Runs a step of a request. An error in the step closes this connection, because input of a client must not end the
+   * node.
    */
   contain(work: () => void): void {
     try {
@@ -307,7 +308,7 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** Passes the wanted bytes of one request that have arrived to the parser. */
+  /** Passes bytes of one request to the parser: the bytes that have arrived and that the parser should read now. */
   #letThrough(): void {
     this.#isPassing = true;
     this.contain(() => this.#passOn());

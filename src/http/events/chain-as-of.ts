@@ -53,7 +53,7 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
 }
 
 /**
- * Returns the place where a stream starts that sends all blocks from a height on, and then the following events.
+ * Returns the start of a stream that sends all blocks from a height on, and then the following events.
  *
  * @returns undefined when the block below the height does not exist yet, or is not final
  */

@@ -48,7 +48,7 @@ export interface EventHub {
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
-   * Returns the place where a stream starts that sends all blocks from a height on, and then the following events.
+   * Returns the start of a stream that sends all blocks from a height on, and then the following events.
    *
    * @returns undefined when the block below the height does not exist yet, or is not final
    */
@@ -215,8 +215,8 @@ class Hub implements EventHub {
   #serveSubscribers(key: string): void {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
-    // The iteration also visits subscribers that are added at its end. So a subscriber with more events is served again
-    // after all other subscribers.
+    // The loop also visits subscribers that are added to the set during the loop. A subscriber with more events is
+    // therefore served again after all other subscribers.
     for (const subscriber of served) {
       served.delete(subscriber);
       if (!subscriber.isFull && this.#feed(subscriber, untilMs)) served.add(subscriber);

@@ -1,7 +1,7 @@
 /**
  * Declares the route that registers a second signature by passphrase, as the oldest clients expect it. The answer has
- * status 200 for a success and for a refusal. The member `success` shows which of the two it is. The request is never
- * logged, kept or repeated.
+ * status 200 for a success and for a refusal. The member `success` distinguishes a success from a refusal. The request
+ * is never logged, kept or repeated.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';

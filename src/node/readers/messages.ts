@@ -63,7 +63,7 @@ export const LIMIT_ASKS_AT_ONCE = 500;
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
  * Milliseconds after which a limit check fails because the node is busy. The client then gets an error. The reader must
- * not count by itself instead, because each reader would grant the full limit while the node is overloaded.
+ * not count requests itself, because each reader would grant the full limit while the node is overloaded.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read fails. For the largest reads, a busy node needs a second. */

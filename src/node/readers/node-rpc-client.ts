@@ -1,7 +1,7 @@
 /**
  * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has.
  * The number of unanswered reads and writes is limited. A read fails if no answer comes in time. A write fails only if
- * the node answers that it failed, because only the node knows whether the write was done.
+ * the node answers that the write failed, because only the node knows whether the write was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

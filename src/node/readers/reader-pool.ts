@@ -43,8 +43,8 @@ const DRAIN_MS_MAX = 20_000;
 /** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;
 /**
- * Memory of a reader beyond which another reader is started, and the first one ends after its open answers. A reader
- * needs less than 200 MB.
+ * If a reader uses more memory than this, the pool starts another reader. The first reader then answers its open
+ * requests and ends. A reader needs less than 200 MB.
  */
 const MEMORY_BYTES_MAX = 500_000_000;
 /** Maximum heap of a reader. A reader whose heap grows too fast for the check above ends at once, and is replaced. */

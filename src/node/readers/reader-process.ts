@@ -25,7 +25,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   // The reader ignores signals to the process group, because the node ends its readers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
-  // If the node ended while this program was loaded, no event reports its end.
+  // If the node ended while this program was loaded, no event reports the end of the node.
   if (!process.connected) process.exit(0);
 
   const send = (message: FromReader, socket?: ListeningSocket): void => {

@@ -63,8 +63,8 @@ const HEAP_FULL_MS = 2000;
 /** Share of the time in garbage collection above which the node cannot work. */
 const GC_SHARE_MAX = 0.8;
 /**
- * Processor time as a share of the passed time, below which other programs use the machine. A collection then takes long
- * because it waits for a processor, and the next process would wait as long.
+ * If the processor time is below this share of the passed time, other programs use the machine. A collection then takes
+ * long because it waits for a processor, and the next process would wait as long.
  */
 const PROCESSOR_SHARE_MIN = 0.5;
 

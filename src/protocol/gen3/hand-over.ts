@@ -137,7 +137,7 @@ function ownHeaders(
 
 /**
  * A header that represents all unknown headers. The height of this header is 0. The member `maxHeightPreviouslyForged`
- * of this header is the highest that any unknown header can have.
+ * of this header is the highest height that any unknown header can have.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

@@ -14,7 +14,8 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
  * false signatures to a copy of a transaction. The function removes the false signatures that it finds, and duplicate
  * signatures of one member. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
  *
- * @param added its hexadecimal texts may be in upper or lower case; their form was checked before
+ * @param added the signature to add; its hexadecimal texts may be in upper or lower case, and the caller has checked
+ *   them
  * @returns the transaction with the signature and whether its signatures are complete. If the signature is refused, the
  *   result is the list of errors
  */

@@ -25,7 +25,7 @@ import {
 } from '../tables/stored-transactions.ts';
 
 /**
- * Maximum number of delegates for which the length of the list is cached. A round has fewer delegates than this number.
+ * Maximum number of delegates whose number of forged blocks is cached. A round has fewer delegates than this number.
  */
 const GENERATORS_CACHED_MAX = 512;
 /** Length of a generator's list, updated with each block. */

@@ -104,8 +104,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // The chain no longer has the block, so the record of a revert has its content. The search begins with the
-      // present record.
+      // The chain no longer has the block, so the record of the revert has the content of the block. The search begins
+      // with the present record.
       const found = firstRevert(height, sequence);
       return found?.blockId === blockId ? blockOf(store, found.content) : undefined;
     },

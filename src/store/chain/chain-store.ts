@@ -37,8 +37,8 @@ import { undoChanged, UndoRecords } from './undo-records.ts';
 export type { StoredChain } from './stored-chain.ts';
 
 /**
- * Maximum number of cached headers. The consensus rules need fewer recent headers than this number, so they seldom read
- * headers from the disk.
+ * Maximum number of cached headers. The consensus rules need fewer recent headers than this number, so the rules seldom
+ * read headers from the disk.
  */
 export const HEADERS_CACHED_MAX = 1024;
 
@@ -154,7 +154,8 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
         this.#keys = writer;
         const done = work(this);
         assert(!isThenable(done), 'a transaction of the store is synchronous');
-        // The checksum covers the state, so the state comes first. Blocks, index entries and undo records are no state.
+        // The checksum covers the state, so the state comes first. Blocks, index entries and undo records are not part
+        // of the state.
         this.#state.write(writer);
         this.#checksum.write(plain);
         this.#blocks.write(writer);

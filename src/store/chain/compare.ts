@@ -28,7 +28,7 @@ export interface Comparison {
 }
 
 /**
- * Walks through both stores and compares their keys and values. Notes are not compared, because they belong to one
+ * Walks through both stores and compares their keys and values. Notes are not compared, because notes belong to one
  * node. Leaf blocks are compared by their keys, because their borders depend on the order in which the keys were added.
  * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
  * difference only above the finalized height.
@@ -68,7 +68,10 @@ export function compareStores(
   return { difference, keys };
 }
 
-/** The tables that are compared. Undo records come last, because they matter only if all other tables agree. */
+/**
+ * The tables that are compared. Undo records come last, because a different undo record matters only if all other
+ * tables agree.
+ */
 const NAMES: readonly TableName[] = [
   ...(Object.keys(TABLES) as TableName[])
     .filter((name) => name !== 'meta' && name !== 'notes' && name !== 'innerBlocks' && name !== 'undo')

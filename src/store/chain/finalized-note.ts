@@ -1,6 +1,6 @@
 /**
- * Reads and writes the stored note of the finalized height. The note has a checksum, because it decides which blocks
- * may be reverted. No other data in the store would reveal a wrong note.
+ * Reads and writes the stored note of the finalized height. The note decides which blocks may be reverted, so the note
+ * has a checksum. No other data in the store would reveal a wrong note.
  */
 
 import { FINALIZED_NOTE } from '../../ports/notes.ts';

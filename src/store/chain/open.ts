@@ -242,9 +242,9 @@ function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: strin
 }
 
 /**
- * Overwrites the marks of a store with the marks of a network. This function is only for a copy of a chain that
- * continues under another network identifier (a forked devnet). Never use this function on the store of a running
- * network.
+ * Overwrites the identity of a store (generation, network and parameters) with the identity of a network. This function
+ * is only for a copy of a chain that continues under another network identifier (a forked devnet). Never use this
+ * function on the store of a running network.
  */
 export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putIdentity(writer, params));

@@ -1,6 +1,6 @@
 /**
  * Opens the chain store of a folder read-only, for a process beside the node. All reads use one read transaction of the
- * database, so they see the chain at one moment. The process moves to a newer snapshot on request.
+ * database, so all reads see the chain at the same moment. The process moves to a newer snapshot on request.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -11,8 +11,8 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Limits that are larger than each key and value of the layout. The largest value is the genesis block. The size of the
- * genesis block is bounded by the largest allowed file of a network folder.
+ * Largest sizes of keys and values that the reader accepts. No key or value of the layout is as large. The largest
+ * value is the genesis block. The size of the genesis block is bounded by the largest allowed file of a network folder.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;

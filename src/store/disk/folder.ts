@@ -1,4 +1,4 @@
-/** Creates folders, and checks that they have free space. */
+/** Creates folders, and checks that a folder has free space. */
 
 import {
   closeSync,

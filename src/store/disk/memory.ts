@@ -15,7 +15,10 @@ type KeyText = string;
 
 export class MemoryKeyValue implements KeyValue {
   readonly #values = new Map<KeyText, Buffer>();
-  /** Chunks in the order of their keys. The keys in each chunk are sorted, too. Only a single chunk may be empty. */
+  /**
+   * Chunks in the order of their keys. The keys in each chunk are sorted, too. A chunk is empty only if there is no
+   * other chunk.
+   */
   readonly #chunks: KeyText[][] = [[]];
   /** Entries that the running transaction overwrote, oldest first; undefined if no transaction is running. */
   #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;

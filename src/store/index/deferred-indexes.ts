@@ -49,8 +49,8 @@ export class DeferredIndexes {
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
   /**
-   * The index watermark. Transactions above its height are in no index; the height is undefined if all transactions are
-   * indexed. The member is undefined before the first use.
+   * The index watermark; undefined before the first use. Transactions above `height` are in no index. If `height` is
+   * undefined, all transactions are indexed.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
   /** True if the transactions above the watermark, or a first part of these transactions, are in memory. */

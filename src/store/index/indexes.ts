@@ -1,6 +1,6 @@
 /**
  * Computes the index entries of blocks, transactions and accounts, with one function for each kind of object. The store
- * calls the same function when it adds an object and when it removes it, so index and content always agree.
+ * calls the same function to add and to remove an object, so index and content always agree.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -175,7 +175,10 @@ export class PendingIndexBatch {
     this.#slots[this.#slotOf(idHigh[row] ?? 0, idLow[row] ?? 0)] = row;
   }
 
-  /** Position of an id in the hash table: the position of its row or, if there is no row, the free position for it. */
+  /**
+   * Finds the position of the row with an id in the hash table. If no row has the id, the result is the free position
+   * at which such a row is added.
+   */
   #slotOf(high: number, low: number): number {
     const { idHigh, idLow } = this.#columns;
     const last = this.#slots.length - 1;

@@ -56,8 +56,8 @@ const IDS_PER_PAGE = 64;
 const PAGES_PER_LEAF = 3;
 
 /**
- * Writes a part of the pending batch, and returns the approximate number of disk pages that it changed. Running the
- * chunk again changes nothing.
+ * Writes a part of the pending batch, and returns the approximate number of changed disk pages. Running the chunk again
+ * changes nothing.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
 

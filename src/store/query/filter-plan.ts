@@ -29,8 +29,7 @@ export function listFiltersOf(store: StoredChain, query: TransactionQuery): read
 }
 
 /**
- * The list that has exactly the transactions that the filters without value ranges select; undefined if no list has
- * exactly these transactions.
+ * The list of exactly the transactions that match all filters except value ranges; undefined if there is no such list.
  */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const withoutRange = filtersInUse(store, query).filter(({ valueRange }) => valueRange === undefined);

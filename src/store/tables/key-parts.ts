@@ -23,8 +23,8 @@ import {
 } from './ordered-bytes.ts';
 
 /**
- * A kind of key part. The bytes of a part may not show where the part ends. All later parts must then have a fixed
- * size, and the part ends where the later parts begin.
+ * A kind of key part. For some kinds, the bytes of a part do not show where the part ends. All later parts of the key
+ * then have a fixed size, so the end follows from the length of the key.
  */
 export interface KeyPart<T> {
   /** Description for the published table of keys. */

@@ -33,7 +33,8 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly number: number;
   readonly role: TableRole;
   /**
-   * The parts of a key in their order. At most one part does not show its own end. This part extends to the next part.
+   * The parts of a key in their order. For at most one part, the bytes do not show where the part ends. This part
+   * extends to the next part.
    */
   readonly key: P;
   /** Content of a value, in a sentence; empty if the keys have no values. */

@@ -10,7 +10,10 @@ import { bytesOfHex } from '../../../primitives/bytes.ts';
 import type { Verifier } from '../../../ports/verifier.ts';
 import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types.ts';
 
-/** The passphrase is public, like all keys of a devnet. It never changes: existing forks have signatures of its key. */
+/**
+ * The passphrase is public, like all keys of a devnet. The passphrase never changes, because existing forks have
+ * signatures of the key of this passphrase.
+ */
 const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 
 /** Returns the key that signs for an account, in a forked devnet only. */
