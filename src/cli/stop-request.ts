@@ -76,7 +76,7 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
  * For commands with temporary files. At a signal, the function removes the temporary files, reports the removal, and
  * ends the process.
  */
-export function removeDraftsAtStop(): void {
+export function removeTemporaryFilesAtStop(): void {
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => {
       const what = removeTemporaryPaths() > 0 ? 'its incomplete output was removed' : 'it had written nothing';

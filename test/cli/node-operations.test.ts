@@ -5,7 +5,7 @@ import test from 'ava';
 import { nodeClient } from '../../src/cli/node-client.ts';
 import { type LinkedProcess, ProcessLink } from '../../src/cli/devnet/agent-link.ts';
 import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
-import type { NodeRpcServer } from '../../src/cli/devnet/node-process.ts';
+import type { ProcessEnd } from '../../src/cli/devnet/node-process.ts';
 import { operationsOf, type OperationParts } from '../../src/cli/devnet/operations.ts';
 import { planDevnet } from '../../src/cli/devnet/plan.ts';
 import { SupervisedNode } from '../../src/cli/devnet/supervised-node.ts';
@@ -40,7 +40,7 @@ class FakeChild extends EventEmitter implements LinkedProcess {
 
 function devnet() {
   const children: FakeChild[] = [];
-  const ends: ((end: NodeRpcServer) => void)[] = [];
+  const ends: ((end: ProcessEnd) => void)[] = [];
   const [plan] = planDevnet({ nodes: 1, httpPort: 4000, wsPort: 5000, directory: '/d', network });
   const node = new SupervisedNode({
     node: plan!,
@@ -50,7 +50,7 @@ function devnet() {
     start: (planned) => {
       const child = new FakeChild();
       children.push(child);
-      const ended = new Promise<NodeRpcServer>((resolve) => ends.push(resolve));
+      const ended = new Promise<ProcessEnd>((resolve) => ends.push(resolve));
       const end = (reason: string): void => {
         child.isRunning = false;
         ends.at(-1)?.({ reason, exitCode: 0 });

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import type { NodeClient } from '../../src/cli/node-client.ts';
-import type { NodeRpcServer, NodeProcess } from '../../src/cli/devnet/node-process.ts';
+import type { ProcessEnd, NodeProcess } from '../../src/cli/devnet/node-process.ts';
 import { planDevnet, STARTUP_MS } from '../../src/cli/devnet/plan.ts';
 import {
   ENDS_IN_A_ROW_MAX,
@@ -17,7 +17,7 @@ import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.
 import { ProtocolError } from '../../src/primitives/errors.ts';
 
 const network = loadNetwork(packagedNetworkDirectory('devnet'));
-const KILLED: NodeRpcServer = { reason: 'ended by SIGKILL', exitCode: null };
+const KILLED: ProcessEnd = { reason: 'ended by SIGKILL', exitCode: null };
 
 test('the start deadline ends when all nodes have answered', async (t) => {
   const world = new FakeDevnet(2);
@@ -113,8 +113,8 @@ class FakeDevnet {
   readonly #stop = new AbortController();
   readonly #events: { readonly atMs: number; readonly work: () => void }[] = [];
   readonly #silent = new Set<number>();
-  readonly #endings = new Map<number, (end: NodeRpcServer) => void>();
-  readonly #doomed = new Map<number, NodeRpcServer>();
+  readonly #endings = new Map<number, (end: ProcessEnd) => void>();
+  readonly #doomed = new Map<number, ProcessEnd>();
 
   constructor(nodes: number, restart: RestartMode = 'always') {
     this.#plans = planDevnet({ nodes, httpPort: 4000, wsPort: 5000, directory: '/d', network });
@@ -128,10 +128,10 @@ class FakeDevnet {
   silence = (index: number): void => void this.#silent.add(index);
   answerAgain = (index: number): void => void this.#silent.delete(index);
   stop = (): void => this.#stop.abort();
-  end = (index: number, end: NodeRpcServer): void => this.#endings.get(index)?.(end);
+  end = (index: number, end: ProcessEnd): void => this.#endings.get(index)?.(end);
 
   /** Ends the node now, and again at once after every restart. */
-  endAtOnce(index: number, end: NodeRpcServer): void {
+  endAtOnce(index: number, end: ProcessEnd): void {
     this.#doomed.set(index, end);
     this.end(index, end);
   }
@@ -170,7 +170,7 @@ class FakeDevnet {
   #process(index: number): NodeProcess {
     this.starts[index] = (this.starts[index] ?? 0) + 1;
     let isRunning = true;
-    const ended = new Promise<NodeRpcServer>((resolve) => {
+    const ended = new Promise<ProcessEnd>((resolve) => {
       this.#endings.set(index, (end) => {
         isRunning = false;
         resolve(end);

@@ -6,13 +6,13 @@ import { locationOfData } from '../chain-location.ts';
 import type { BackupFlags } from '../flags.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { createStepProgress } from '../progress.ts';
-import { removeDraftsAtStop } from '../stop-request.ts';
+import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
 /**
  * @throws ProtocolError like `locationOfData` and `backUp`
  */
 export async function backup(folder: string, flags: BackupFlags): Promise<void> {
-  removeDraftsAtStop();
+  removeTemporaryFilesAtStop();
   const location = locationOfData(flags);
   const progress = createStepProgress({ isQuiet: flags.json === true });
   const copied = backUp(location, resolve(folder), ({ step, fraction }) => progress.show(step, fraction));

@@ -7,13 +7,13 @@ import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
 import { checkNotOverwritten } from '../overwrite-check.ts';
 import { createProgress, createStepProgress } from '../progress.ts';
 import { printJson, printLine, report } from '../output.ts';
-import { removeDraftsAtStop } from '../stop-request.ts';
+import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
 /**
  * @throws ProtocolError like `locationOfData` and `createSnapshot`
  */
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
-  removeDraftsAtStop();
+  removeTemporaryFilesAtStop();
   const location = locationOfData(flags);
   checkNotOverwritten(file, flags);
   const progress = createStepProgress({ isQuiet: flags.json === true });
@@ -30,7 +30,7 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
  * @throws ProtocolError like `locationOfNetwork` and `restoreSnapshot`
  */
 export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags): Promise<void> {
-  removeDraftsAtStop();
+  removeTemporaryFilesAtStop();
   const location = locationOfNetwork(flags);
   const progress = createProgress({ what: 'verifying', fromHeight: 1, isQuiet: flags.json === true });
   try {

@@ -7,14 +7,14 @@ import { locationOfData, type ChainLocation } from '../chain-location.ts';
 import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
 import { printJson, printLine } from '../output.ts';
-import { removeDraftsAtStop } from '../stop-request.ts';
+import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 import { withDamageReport } from '../damage-report.ts';
 
 /**
  * @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import runs
  */
 export function verify(flags: VerifyFlags): Promise<void> {
-  removeDraftsAtStop();
+  removeTemporaryFilesAtStop();
   const location = locationOfData(flags);
   return withDamageReport(chainDirectory(location), () => verifyAt(location, flags));
 }

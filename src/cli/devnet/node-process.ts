@@ -10,7 +10,7 @@ import { agentArguments, startArguments, type PlannedNode } from './plan.ts';
 const AGENT_PROGRAM = fileURLToPath(programBeside(import.meta.url, 'agent-program'));
 
 /** The way in which a process ended. */
-export interface NodeRpcServer {
+export interface ProcessEnd {
   /** Short text of the reason. */
   readonly reason: string;
   /** Null when a signal ended the process, or when it could not be started. */
@@ -21,7 +21,7 @@ export interface NodeProcess {
   readonly node: PlannedNode;
   readonly pid: number | undefined;
   /** Resolves when the process has ended. */
-  readonly ended: Promise<NodeRpcServer>;
+  readonly ended: Promise<ProcessEnd>;
   isRunning(): boolean;
   /** Asks the process to stop. */
   stop(): void;
@@ -71,7 +71,7 @@ function forkNode(
   } finally {
     closeSync(log);
   }
-  const ended = new Promise<NodeRpcServer>((resolve) => {
+  const ended = new Promise<ProcessEnd>((resolve) => {
     child.once('error', (error) => resolve({ reason: error.message, exitCode: null }));
     child.once('exit', (exitCode, signal) => {
       resolve({ reason: reasonOf(node.logFile, logStart, exitCode, signal), exitCode });

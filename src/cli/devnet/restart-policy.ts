@@ -4,7 +4,7 @@
  */
 
 import { EXIT } from '../problems.ts';
-import type { NodeRpcServer } from './node-process.ts';
+import type { ProcessEnd } from './node-process.ts';
 
 export const RESTART_MODES = ['always', 'never'] as const;
 export type RestartMode = (typeof RESTART_MODES)[number];
@@ -33,7 +33,7 @@ export class RestartPolicy {
   /**
    * @param ranMs running time of the node when it ended
    */
-  ended({ exitCode }: Pick<NodeRpcServer, 'exitCode'>, ranMs: number): RestartDecision {
+  ended({ exitCode }: Pick<ProcessEnd, 'exitCode'>, ranMs: number): RestartDecision {
     if (this.#mode === 'never') return { kind: 'giveUp', reason: 'as --restart never asks' };
     // The node refused its configuration. The configuration would be the same after a restart.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };

@@ -2,7 +2,7 @@
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeClient } from '../node-client.ts';
-import type { NodeRpcServer, NodeProcess } from './node-process.ts';
+import type { ProcessEnd, NodeProcess } from './node-process.ts';
 import type { PlannedNode } from './plan.ts';
 import { RestartPolicy, type RestartMode } from './restart-policy.ts';
 
@@ -92,7 +92,7 @@ export class SupervisedNode {
   }
 
   /** The way in which the process ended; undefined if the process runs, or if its end was already handled. */
-  async end(): Promise<NodeRpcServer | undefined> {
+  async end(): Promise<ProcessEnd | undefined> {
     const { process } = this;
     return process === undefined || process.isRunning() ? undefined : process.ended;
   }
