@@ -1,12 +1,15 @@
 /**
- * Runs the fast checks at the same time: `npm run check`. Prints only errors. The exit code is 1 if a check fails.
+ * Runs checks at the same time. `npm run check` runs the fast checks of types, import layers, and lint rules of the
+ * sources, for every save. `npm run check:all` also runs the slow checks. Prints only errors. The exit code is 1 if a check fails.
  */
 
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** Scripts of package.json, so that each check can also run alone. The longest checks come first. */
-const CHECKS = ['check:lint', 'check:types', 'check:exports', 'check:format', 'check:layers'];
+const FAST = ['check:types', 'check:lint', 'check:types-page', 'check:layers'];
+const SLOW = ['check:lint-types', 'check:lint-tests', 'check:format', 'check:exports'];
+const CHECKS = process.argv.includes('--all') ? [...SLOW, ...FAST] : FAST;
 /** Number of checks that run at the same time. On two cores, more checks would only delay each other. */
 const AT_A_TIME = 2;
 

@@ -1,4 +1,4 @@
-/** Rules of the linter: `eslint --config test/eslint.config.js src test bin`. */
+/** Rules of the linter that need no types: `eslint --config test/eslint.config.js src test bin`. */
 
 import tseslint from 'typescript-eslint';
 
@@ -49,43 +49,8 @@ export default tseslint.config(
     },
   },
   {
-    // The product alone: reading the types of all tests as well would take the check over its half minute.
-    name: 'rules that read types',
-    files: ['src/**/*.ts', 'src/**/*.tsx'],
-    languageOptions: {
-      parserOptions: {
-        project: ['./test/tsconfig.lint.json', './src/dashboard/page/tsconfig.json'],
-        tsconfigRootDir: new URL('..', import.meta.url).pathname,
-      },
-    },
-    rules: {
-      '@typescript-eslint/await-thenable': 'error',
-      '@typescript-eslint/consistent-type-exports': 'error',
-      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
-      '@typescript-eslint/no-array-delete': 'error',
-      '@typescript-eslint/no-deprecated': 'error',
-      '@typescript-eslint/no-explicit-any': 'error',
-      '@typescript-eslint/no-floating-promises': 'error',
-      '@typescript-eslint/no-for-in-array': 'error',
-      '@typescript-eslint/no-misused-promises': 'error',
-      '@typescript-eslint/no-unnecessary-type-assertion': 'error',
-      '@typescript-eslint/no-unsafe-argument': 'error',
-      '@typescript-eslint/no-unsafe-assignment': 'error',
-      '@typescript-eslint/no-unsafe-call': 'error',
-      '@typescript-eslint/no-unsafe-member-access': 'error',
-      '@typescript-eslint/no-unsafe-return': 'error',
-      '@typescript-eslint/no-unused-vars': 'off', // the compiler reports it (noUnusedLocals, noUnusedParameters)
-      '@typescript-eslint/only-throw-error': 'error',
-      '@typescript-eslint/prefer-promise-reject-errors': 'error',
-      '@typescript-eslint/require-array-sort-compare': ['error', { ignoreStringArrays: true }],
-      '@typescript-eslint/restrict-plus-operands': 'error',
-      '@typescript-eslint/return-await': ['error', 'in-try-catch'],
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
-    },
-  },
-  {
-    name: 'tests',
-    files: ['test/**/*.ts'],
+    name: 'what the compiler reports better',
+    files: ['src/**/*.ts', 'src/**/*.tsx', 'test/**/*.ts'],
     rules: {
       // The compiler reports it (noUnusedLocals, noUnusedParameters).
       '@typescript-eslint/no-unused-vars': 'off',
