@@ -30,7 +30,7 @@ import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { rateHeaders } from './rate-limit.ts';
 import { EXPOSED_HEADERS } from './read-consistency.ts';
-import { bringsBody } from './request-checks.ts';
+import { bringsBody } from './admission/request-gate.ts';
 import { checkRequest, ignoredIn, type CheckedRequest, type EnvelopeRoute } from './route.ts';
 import { pathBelow, served } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';

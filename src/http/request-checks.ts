@@ -10,6 +10,7 @@ import type { Allowance } from './admission/allowance.ts';
 import type { Admission } from './admission/admission.ts';
 import { BODY_BYTES_MAX, BODY_BYTES_PER_REQUEST } from './admission/limits.ts';
 import type { RefusalReason } from './admission/refusals.ts';
+import { bringsBody } from './admission/request-gate.ts';
 import type { HttpDialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
 import type { Live } from '../ports/node-api.ts';
@@ -99,12 +100,8 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
       const known = table.find(path);
       if (known === undefined && !isOtherPath(path)) return void refuse(request, response, PAGE_NOT_FOUND);
       if (!bringsBody(request)) return WITHOUT_BODY;
-      if (known?.takesBody(methodOf(request)) !== true) {
-        // The request is answered as if it had no body, but the body is not read, so the connection ends with the
-        // answer.
-        response.setHeader('Connection', 'close');
-        return WITHOUT_BODY;
-      }
+      // The request is answered as if it had no body, but the body is not read, so the connection ends with the answer.
+      if (known?.takesBody(methodOf(request)) !== true) return WITHOUT_BODY;
       const encoding = headers['content-encoding'];
       if (encoding && encoding.toLowerCase() !== 'identity') {
         return void refuse(request, response, COMPRESSED);
@@ -128,10 +125,6 @@ export function methodOf({ method = '', headers }: IncomingMessage): string {
   const [first = ''] = override.split(',', 1);
   const announced = first.trim().toUpperCase();
   return METHODS.includes(announced) ? announced : method;
-}
-
-export function bringsBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
 /**

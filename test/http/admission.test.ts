@@ -125,6 +125,38 @@ test('a refusal comes before the body, and the body is not read', async (t) => {
   }
 });
 
+test('an answer that ends the connection says so, and no other answer does', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, strangerMax: 12 } });
+  const denied = await serveBytes(t, fakeNode(3), { access: { public: false, whiteList: ['127.0.0.1'] } });
+  const chunked = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
+  const tooMuch = 'x'.repeat(BODY_BYTES_MAX + 1);
+  const large = `${requestBytes('POST /api/transactions', undefined, chunked)}${tooMuch.length.toString(16)}\r\n${tooMuch}\r\n0\r\n\r\n`;
+  for (const [open, from, bytes, status, isLast] of [
+    [dial, STRANGER, requestBytes('GET /api/nothing'), 404, false],
+    [dial, STRANGER, requestBytes('POST /api/nothing', '{}'), 404, true],
+    [dial, STRANGER, requestBytes('POST /api/accounts', '{}'), 405, true],
+    [dial, STRANGER, requestBytes('GET /api/accounts', '{}'), 200, true],
+    [dial, STRANGER, requestBytes('POST /api/signatures', '{}'), 400, false],
+    [dial, STRANGER, `${requestBytes('POST /api/signatures', undefined, chunked)}2\r\n{}\r\n0\r\n\r\n`, 429, true],
+    [dial, '127.0.0.1', `${requestBytes('POST /api/signatures', undefined, chunked)}2\r\n{}\r\n0\r\n\r\n`, 400, false],
+    [dial, '127.0.0.1', large, 413, false],
+    [denied, STRANGER, requestBytes('POST /api/nothing', '{}'), 403, true],
+    [denied, STRANGER, requestBytes('GET /healthz'), 403, true],
+  ] as const) {
+    const client = await open(from);
+    const name = `${status} to ${bytes.slice(0, 40)}`;
+    client.write(bytes);
+    await client.until(({ statuses }) => statuses.length === 1);
+    t.deepEqual(client.statuses, [status], name);
+    t.is(/\r\nConnection: close\r\n/.test(client.received), isLast, name);
+    if (isLast) await client.ended();
+    else {
+      client.write(requestBytes('GET /healthz'));
+      await client.until(({ statuses }) => statuses.length === 2);
+    }
+  }
+});
+
 test('a client with Expect: 100-continue is told to continue only where the body is needed', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), PUBLIC);
   const headers = ['Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue'];

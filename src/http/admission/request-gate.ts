@@ -152,7 +152,12 @@ export class RequestGate {
   }
 }
 
-function isChunked({ headers }: GatedRequest): boolean {
+/** True when a body follows the head of a request. */
+export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
+  return isChunked(request) || (request.headers['content-length'] ?? '0') !== '0';
+}
+
+function isChunked({ headers }: Pick<GatedRequest, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined;
 }
 
