@@ -32,7 +32,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       /^accepted here, refused there: (Invalid time value|Cannot convert object to primitive value|'\.receivedAt' should match format "date-time")$/,
     target: /transactions|headers|blocks/,
     reference:
-      'The reference refuses a transaction whose `receivedAt` is not a valid time, because the constructor throws an error.',
+      'The reference refuses a transaction whose `receivedAt` is not a valid time, because the constructor of the transaction throws an error.',
     here: 'This node does not read `receivedAt`.',
     reason:
       'Each node sets `receivedAt` itself, no node stores it, and the valid time formats depend on the runtime. A reference node never passes on a transaction with an invalid `receivedAt`. This node passes the transaction on without `receivedAt`.',
@@ -43,29 +43,29 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     target: /headers/,
     reference:
       'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
-    here: 'This node does not check the form of the listed members. This node computes the id, and reads null as a length of 0.',
+    here: 'This node does not check the form of these members. This node computes the id itself, and reads a `payloadLength` of null as 0.',
     reason:
-      'The signature does not cover the listed members. No node stores the listed members or passes them on. A reference node never passes on a block with a listed member in a wrong form. This node passes the block on without the listed members.',
+      'The signature of the block does not cover these members. No node stores these members or passes them on. A reference node never passes on a block with one of these members in a wrong form. This node passes the block on without these members.',
   },
   {
     reference:
-      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store at most 1,780 levels of nesting. A process that has run for a long time can store up to 3,141 levels.',
+      'When the reference stores an asset of generation 3, the call stack of the process limits the depth of nested objects and lists in the asset. A new process can store at most 1,780 levels of nesting. A process that has run for a long time can store up to 3,141 levels.',
     here: 'This node accepts blocks with up to 3,400 levels. Assets in the pool of this node, and in the blocks that it forges, have at most 256 levels.',
     reason:
-      'A block with more levels than some nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store the block.',
+      'If some real nodes can store a block and others cannot, the block splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store this block.',
   },
   {
     reference: 'The reference keeps a member of an asset with the name `__proto__`.',
     here: 'This node drops the member `__proto__` of an asset from a peer.',
     reason:
-      'The signature does not cover a member `__proto__`, and the member has no effect. Code that copies objects with a member `__proto__` is at risk.',
+      'The signature does not cover a member `__proto__`, and the member has no effect. Code that copies an object with such a member may change the prototype of the copy.',
   },
   {
     reference:
-      'The pool of the reference accepts transactions with unknown members up to the size of a message, and any amount in an unknown member.',
-    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. The pool accepts an amount in an unknown member from 0 to 200 million LSK. Blocks may exceed the limits of the pool.',
+      'The pool of the reference accepts unknown members of an asset up to the size of a message. The pool of the reference also accepts any value of an unknown member `amount`.',
+    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. If `amount` is an unknown member, the pool of this node accepts only values from 0 to 200 million LSK. Blocks may exceed both limits.',
     reason:
-      'Up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use, because such an amount only changes vote weights.',
+      'Up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction and an amount above the supply have no honest use, because such an amount only changes vote weights.',
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,
@@ -83,7 +83,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       "The reference keeps the capitals in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, the reference also keeps the capitals in `recipientPublicKey`.",
     here: 'This node converts these members to lower case when it reads the transaction.',
     reason:
-      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes. A block from its database therefore also has signatures in lower case.',
+      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes. A block that the reference reads from its database therefore also has signatures in lower case.',
   },
   {
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,
@@ -91,7 +91,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
     here: 'This node uses the sum of the transactions as the total if the sum, rounded to a double, equals the received number.',
     reason:
-      'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split such nodes from this node. This node passes the block on with the total as a string.',
+      'The signature of the block covers the sum. Some nodes write totals as numbers. A total of ten million LSK has 16 digits. A block with this total must not split the nodes that write numbers from this node. This node passes the block on with the total as a string.',
   },
   {
     matches: /^both accept, another result at \.asset\.dapp\./,
@@ -107,15 +107,15 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
-      'Types 6 and 7 (only in old blocks) pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
+      'Types 6 and 7 (only in old blocks) pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes these checks with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
     here: 'This node refuses an amount beyond 64 bits, a fraction in the recipient and such an application id when it reads the transaction.',
     reason:
-      'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
+      'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a height that all nodes have passed, so nobody can add such a transaction any more.',
   },
   {
     reference:
       'The reference cannot register two applications (type 5, only in old blocks) without a link in one block.',
-    here: 'This node can register two applications without a link, because two missing links do not conflict.',
+    here: 'This node can register two applications without a link in one block, because two missing links do not conflict.',
     reason: 'Nobody can add a transaction of type 5 any more.',
   },
 ];
