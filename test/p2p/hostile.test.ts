@@ -1,4 +1,7 @@
-/** Tests which messages of a stranger cause no harm. */
+/**
+ * Tests which messages of a stranger cause no harm. The tests run one after another: some of them flood their node, and
+ * on a slow machine a flood would delay the heartbeats of all other tests in this process by more than 20 s.
+ */
 
 import { connect } from 'node:net';
 
@@ -41,7 +44,7 @@ function message(event: unknown, data?: unknown): object {
   return { event: 'remote-message', data: { event, data } };
 }
 
-test('frames of unknown form are skipped', async (t) => {
+test.serial('frames of unknown form are skipped', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const before = peer.frames.length;
@@ -106,7 +109,7 @@ test('frames of unknown form are skipped', async (t) => {
   await node.transport.close();
 });
 
-test('invalid calls get the errors of the reference', async (t) => {
+test.serial('invalid calls get the errors of the reference', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const nameless = { message: 'Request procedure name is not a string', name: 'InvalidRPCRequestError' };
@@ -132,7 +135,7 @@ test('invalid calls get the errors of the reference', async (t) => {
   await node.transport.close();
 });
 
-test('a chain request or message of the wrong shape gets a penalty', async (t) => {
+test.serial('a chain request or message of the wrong shape gets a penalty', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
@@ -183,7 +186,7 @@ test('a chain request or message of the wrong shape gets a penalty', async (t) =
   await node.transport.close();
 });
 
-test('more than 25 ids in one request are refused with a penalty', async (t) => {
+test.serial('more than 25 ids in one request are refused with a penalty', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const transactionIds = Array.from({ length: 26 }, (_, index) => String(index));
@@ -193,32 +196,35 @@ test('more than 25 ids in one request are refused with a penalty', async (t) => 
   await node.transport.close();
 });
 
-test('peer lists are answered at the rate of honest nodes; more are dropped, far more get a penalty', async (t) => {
-  const clock = handClock();
-  const node = await startNode({}, { clock });
-  const peer = await greetedPeer(node.address.wsPort);
-  const { takenMax, penalisedAbove } = limitsOf(rateOf(3, 'peersRequest'));
-  const ask = (count: number): void => {
-    for (let asked = 0; asked < count; asked += 1) {
-      peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 7 });
-    }
-  };
-  ask(penalisedAbove);
-  t.true(await works(peer));
-  t.is(peer.frames.filter((frame) => frame.startsWith('{"rid":7')).length, takenMax);
-  t.deepEqual(node.seen.offences, []);
-  ask(5);
-  await until(() => node.seen.offences.length === 1, 'what no honest node does costs');
-  t.like(node.seen.offences[0], { offence: 'PROCEDURE_RATE' });
-  clock.pass(RATE_WINDOW_MS);
-  const place = peer.frames.length;
-  peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 8 });
-  t.like(await peer.frame(place), { rid: 8 });
-  t.is(node.seen.offences.length, 1);
-  await node.transport.close();
-});
+test.serial(
+  'peer lists are answered at the rate of honest nodes; more are dropped, far more get a penalty',
+  async (t) => {
+    const clock = handClock();
+    const node = await startNode({}, { clock });
+    const peer = await greetedPeer(node.address.wsPort);
+    const { takenMax, penalisedAbove } = limitsOf(rateOf(3, 'peersRequest'));
+    const ask = (count: number): void => {
+      for (let asked = 0; asked < count; asked += 1) {
+        peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 7 });
+      }
+    };
+    ask(penalisedAbove);
+    t.true(await works(peer));
+    t.is(peer.frames.filter((frame) => frame.startsWith('{"rid":7')).length, takenMax);
+    t.deepEqual(node.seen.offences, []);
+    ask(5);
+    await until(() => node.seen.offences.length === 1, 'what no honest node does costs');
+    t.like(node.seen.offences[0], { offence: 'PROCEDURE_RATE' });
+    clock.pass(RATE_WINDOW_MS);
+    const place = peer.frames.length;
+    peer.sendFrame({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 8 });
+    t.like(await peer.frame(place), { rid: 8 });
+    t.is(node.seen.offences.length, 1);
+    await node.transport.close();
+  },
+);
 
-test('blocks above the rate of honest peers are ignored without a penalty', async (t) => {
+test.serial('blocks above the rate of honest peers are ignored without a penalty', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const { takenMax } = limitsOf(rateOf(3, 'block'));
@@ -248,46 +254,52 @@ test("announcements at the reference's highest rate cause no penalty, even when 
   await node.transport.close();
 });
 
-test('announcements above the honest rate are dropped, and cause one penalty per window above twice the rate', async (t) => {
-  const node = await startNode({}, { clock: handClock() });
-  const peer = await greetedPeer(node.address.wsPort);
-  const { takenMax, penalisedAbove } = limitsOf(rateOf(3, 'transactionIds'));
-  const announce = (count: number): void => {
-    for (let sent = 0; sent < count; sent += 1) {
-      peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
+test.serial(
+  'announcements above the honest rate are dropped, and cause one penalty per window above twice the rate',
+  async (t) => {
+    const node = await startNode({}, { clock: handClock() });
+    const peer = await greetedPeer(node.address.wsPort);
+    const { takenMax, penalisedAbove } = limitsOf(rateOf(3, 'transactionIds'));
+    const announce = (count: number): void => {
+      for (let sent = 0; sent < count; sent += 1) {
+        peer.sendFrame(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
+      }
+    };
+    announce(penalisedAbove);
+    t.true(await works(peer));
+    t.is(node.seen.messages.length, takenMax);
+    t.deepEqual(node.seen.offences, []);
+    announce(20);
+    t.true(await works(peer));
+    t.deepEqual(
+      node.seen.offences.map(({ offence }) => offence),
+      ['PROCEDURE_RATE'],
+    );
+    await node.transport.close();
+  },
+);
+
+test.serial(
+  'frames are read at the rate of honest nodes, further ones are dropped, and hundreds cause a penalty',
+  async (t) => {
+    const node = await startNode({}, { clock: handClock() });
+    const peer = await greetedPeer(node.address.wsPort);
+    // The handshake already sent a few frames.
+    for (let sent = 10; sent < framesAtOnceMax(3); sent += 1) peer.sendFrame({ event: 'nosuch' });
+    t.true(await works(peer));
+    t.deepEqual(node.seen.offences, []);
+    // Each message of a batch counts as a frame.
+    for (let sent = 0; sent < 1.5 * FRAMES_DROPPED_PER_CHARGE; sent += 100) {
+      peer.sendFrame(Array.from({ length: 100 }, () => ({ event: 'nosuch' })));
     }
-  };
-  announce(penalisedAbove);
-  t.true(await works(peer));
-  t.is(node.seen.messages.length, takenMax);
-  t.deepEqual(node.seen.offences, []);
-  announce(20);
-  t.true(await works(peer));
-  t.deepEqual(
-    node.seen.offences.map(({ offence }) => offence),
-    ['PROCEDURE_RATE'],
-  );
-  await node.transport.close();
-});
+    await until(() => node.seen.offences.length === 1, 'an offence');
+    t.like(node.seen.offences[0], { peerId: '127.0.0.1:5301', offence: 'MESSAGE_RATE' });
+    t.is(peer.closed(), undefined);
+    await node.transport.close();
+  },
+);
 
-test('frames are read at the rate of honest nodes, further ones are dropped, and hundreds cause a penalty', async (t) => {
-  const node = await startNode({}, { clock: handClock() });
-  const peer = await greetedPeer(node.address.wsPort);
-  // The handshake already sent a few frames.
-  for (let sent = 10; sent < framesAtOnceMax(3); sent += 1) peer.sendFrame({ event: 'nosuch' });
-  t.true(await works(peer));
-  t.deepEqual(node.seen.offences, []);
-  // Each message of a batch counts as a frame.
-  for (let sent = 0; sent < 1.5 * FRAMES_DROPPED_PER_CHARGE; sent += 100) {
-    peer.sendFrame(Array.from({ length: 100 }, () => ({ event: 'nosuch' })));
-  }
-  await until(() => node.seen.offences.length === 1, 'an offence');
-  t.like(node.seen.offences[0], { peerId: '127.0.0.1:5301', offence: 'MESSAGE_RATE' });
-  t.is(peer.closed(), undefined);
-  await node.transport.close();
-});
-
-test('a batch of frames is read, one of more than 100 frames is not', async (t) => {
+test.serial('a batch of frames is read, one of more than 100 frames is not', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
@@ -300,7 +312,7 @@ test('a batch of frames is read, one of more than 100 frames is not', async (t) 
   await node.transport.close();
 });
 
-test('a flood closes the connection', async (t) => {
+test.serial('a flood closes the connection', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 0; index < FRAMES_PER_SECOND_CUT + 50; index += 1) peer.sendFrame('#2');
@@ -316,7 +328,7 @@ function large(bytes: number): string {
   return JSON.stringify(message('nosuch', 'x'.repeat(bytes)));
 }
 
-test('large unsolicited frames cause no penalty and hide no other frames of their sender', async (t) => {
+test.serial('large unsolicited frames cause no penalty and hide no other frames of their sender', async (t) => {
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
@@ -330,7 +342,7 @@ test('large unsolicited frames cause no penalty and hide no other frames of thei
   await node.transport.close();
 });
 
-test('a peer that sends bytes without end is paused without a penalty, and is read afterwards', async (t) => {
+test.serial('a peer that sends bytes without end is paused without a penalty, and is read afterwards', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const frames = Math.ceil((2 * ARRIVING_OF_PEER.capacity) / 2_500_000);
@@ -345,7 +357,7 @@ test('a peer that sends bytes without end is paused without a penalty, and is re
   await node.transport.close();
 });
 
-test('a connection that floods small frames is closed, without a penalty for its address', async (t) => {
+test.serial('a connection that floods small frames is closed, without a penalty for its address', async (t) => {
   const time = handClock();
   const node = await startNode({}, { clock: time });
   const peer = await greetedPeer(node.address.wsPort);
@@ -361,7 +373,7 @@ test('a connection that floods small frames is closed, without a penalty for its
   await node.transport.close();
 });
 
-test('answers to our requests may be as large as messages, in any number', async (t) => {
+test.serial('answers to our requests may be as large as messages, in any number', async (t) => {
   const answer = (): Promise<unknown> => Promise.resolve([{ blocks: 'x'.repeat(2_800_000) }]);
   const [asker, answerer] = await pair([{ answer }]);
   let bytes = 0;
@@ -373,7 +385,7 @@ test('answers to our requests may be as large as messages, in any number', async
   await closeAll(asker, answerer);
 });
 
-test('control frames end a connection, as in the reference', async (t) => {
+test.serial('control frames end a connection, as in the reference', async (t) => {
   const node = await startNode();
   for (const send of ['ping', 'pong'] as const) {
     const peer = await greetedPeer(node.address.wsPort);
@@ -386,7 +398,7 @@ test('control frames end a connection, as in the reference', async (t) => {
   await node.transport.close();
 });
 
-test('a message above the size limit closes the connection without an offence', async (t) => {
+test.serial('a message above the size limit closes the connection without an offence', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   peer.sendFrame(JSON.stringify('x'.repeat(3_048_576)));
@@ -396,7 +408,7 @@ test('a message above the size limit closes the connection without an offence', 
   await node.transport.close();
 });
 
-test('a message may have some fragments, as proxies make them, but not thousands', async (t) => {
+test.serial('a message may have some fragments, as proxies make them, but not thousands', async (t) => {
   const node = await startNode();
   const sendInFragments = (peer: RawPeer, text: string, fragments: number): void => {
     for (let fragment = 1; fragment < fragments; fragment += 1) peer.webSocket.send('', { fin: false });
@@ -414,7 +426,7 @@ test('a message may have some fragments, as proxies make them, but not thousands
   await node.transport.close();
 });
 
-test('a dialled peer that splits messages into thousands of fragments is dropped', async (t) => {
+test.serial('a dialled peer that splits messages into thousands of fragments is dropped', async (t) => {
   const { WebSocketServer } = await import('ws');
   const server = new WebSocketServer({ host: HOST, port: 0 });
   await new Promise((settle) => server.once('listening', settle));
@@ -430,7 +442,7 @@ test('a dialled peer that splits messages into thousands of fragments is dropped
   await node.transport.close();
 });
 
-test('few unfinished messages are held at a time, and surplus ones are dropped when others wait', async (t) => {
+test.serial('few unfinished messages are held at a time, and surplus ones are dropped when others wait', async (t) => {
   // A peer in the middle of a message cannot answer a heartbeat.
   const node = await startNode({}, { timeouts: { pongMs: 600_000 } });
   const text = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] })).padEnd(2_900_000);
@@ -460,7 +472,7 @@ test('few unfinished messages are held at a time, and surplus ones are dropped w
   await node.transport.close();
 });
 
-test('members named __proto__ are removed, and the depth is limited', async (t) => {
+test.serial('members named __proto__ are removed, and the depth is limited', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   peer.sendFrame(
@@ -480,7 +492,7 @@ test('members named __proto__ are removed, and the depth is limited', async (t) 
   await node.transport.close();
 });
 
-test('an info push is accepted only when it is complete and of this network', async (t) => {
+test.serial('an info push is accepted only when it is complete and of this network', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
   const base = { networkId: NETWORK, protocolVersion: '2.1', version: '3.0.2' };
@@ -506,7 +518,7 @@ test('an info push is accepted only when it is complete and of this network', as
   await node.transport.close();
 });
 
-test('a frame before the handshake, or a missing handshake, ends the connection', async (t) => {
+test.serial('a frame before the handshake, or a missing handshake, ends the connection', async (t) => {
   const node = await startNode();
   const hasty = await startNode({}, { timeouts: { handshakeMs: 200 } });
   for (const frame of ['#2', 'nonsense', { event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 1 }, '[]']) {
@@ -523,7 +535,7 @@ test('a frame before the handshake, or a missing handshake, ends the connection'
   await node.transport.close();
 });
 
-test('the number of connections without a handshake is limited', async (t) => {
+test.serial('the number of connections without a handshake is limited', async (t) => {
   const node = await startNode({}, { timeouts: { pongMs: 600_000 } });
   const strangers = await Promise.all(Array.from({ length: 80 }, () => rawPeer(node.address.wsPort)));
   await until(() => strangers.filter((peer) => peer.closed() !== undefined).length === 16, 'the surplus is cut');
@@ -534,7 +546,7 @@ test('the number of connections without a handshake is limited', async (t) => {
   await node.transport.close();
 });
 
-test('garbage on a raw TCP connection has no effect', async (t) => {
+test.serial('garbage on a raw TCP connection has no effect', async (t) => {
   const node = await startNode();
   for (const bytes of [
     '\0\0\0\0',
@@ -556,7 +568,7 @@ test('garbage on a raw TCP connection has no effect', async (t) => {
   await node.transport.close();
 });
 
-test('an error in a message handler ends neither the connection nor the node', async (t) => {
+test.serial('an error in a message handler ends neither the connection nor the node', async (t) => {
   const node = await startNode({
     message: (_peerId, { kind }) => {
       if (kind === 'block') throw new PeerOffence('MALFORMED_MESSAGE', 'no block');
@@ -574,7 +586,7 @@ test('an error in a message handler ends neither the connection nor the node', a
   await node.transport.close();
 });
 
-test('the requests of a peer wait in a queue of limited length', async (t) => {
+test.serial('the requests of a peer wait in a queue of limited length', async (t) => {
   const node = await startNode({ answer: () => new Promise(() => undefined) });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 1; index <= 40; index += 1) {
@@ -589,7 +601,7 @@ test('the requests of a peer wait in a queue of limited length', async (t) => {
   await node.transport.close();
 });
 
-test('peers that read nothing are disconnected before their unread data fills the memory', async (t) => {
+test.serial('peers that read nothing are disconnected before their unread data fills the memory', async (t) => {
   const blocks = Array.from({ length: 34 }, (_, index) => ({ id: String(index), filler: 'x'.repeat(60_000) }));
   const node = await startNode({ answer: () => Promise.resolve(blocks) });
   const peers = await Promise.all(
@@ -615,7 +627,7 @@ test('peers that read nothing are disconnected before their unread data fills th
   await node.transport.close();
 });
 
-test('a node survives a dialled peer that lies', async (t) => {
+test.serial('a node survives a dialled peer that lies', async (t) => {
   const { WebSocketServer } = await import('ws');
   const lies: ((data: string) => string[])[] = [
     () => ['{"rid":1,"data":{}}'],
