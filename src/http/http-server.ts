@@ -212,7 +212,7 @@ export function createHttpServer(
     if (!tryFastPath(request, response, allowance, takeSlowPath)) takeSlowPath();
   };
   const parser = createParser(receive);
-  parser.setTimeout(limits.idleTimeoutMs);
+  parser.setTimeout(limits.socketTimeoutMs);
   if (limits.keepAliveTimeoutMs !== undefined) parser.keepAliveTimeout = limits.keepAliveTimeoutMs;
 
   const listed = readAddressList(settings.access.whiteList, SILENT);

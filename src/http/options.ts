@@ -96,8 +96,11 @@ export interface HttpLimits {
   readonly windowMs: number;
   /** Time to receive all headers, in milliseconds; at most 40,000. */
   readonly headersTimeoutMs: number;
-  /** Time after which an idle connection is closed, in milliseconds. */
-  readonly idleTimeoutMs: number;
+  /**
+   * Time without progress after which the node closes the connection of a request, in milliseconds. The node closes an
+   * idle connection after `keepAliveTimeoutMs`.
+   */
+  readonly socketTimeoutMs: number;
   /**
    * Time in milliseconds for which a connection may wait for its next request; 0 for no limit. Default: the default of
    * node:http.
@@ -129,7 +132,7 @@ export const HTTP_DEFAULTS: HttpOptions = {
     delayMs: 0,
     windowMs: 60_000,
     headersTimeoutMs: 5_000,
-    idleTimeoutMs: 20_000,
+    socketTimeoutMs: 20_000,
   },
   cors: { origin: '*', methods: ['GET', 'POST', 'PUT'] },
   strictDialect: false,

@@ -41,7 +41,7 @@ export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer
       delayMs: 0,
       windowMs: http.rateLimitWindowMs,
       headersTimeoutMs: http.headersTimeoutMs,
-      idleTimeoutMs: http.socketTimeoutMs,
+      socketTimeoutMs: http.socketTimeoutMs,
       ...(keepsConnections ? { keepAliveTimeoutMs: 0 } : {}),
     },
     metrics: http.metrics,

@@ -2,7 +2,7 @@
 
 import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
-import type { PeerAnswers, PeerId, PeerInfo, PeerRequest } from '../ports/transport.ts';
+import type { ChainRequest, PeerAnswers, PeerId, PeerInfo, PeerRequest } from '../ports/transport.ts';
 import type { AnsweredCall, AnswerVerdict, Conversation, IncomingCall, Outgoing } from './dialect.ts';
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
 import {
@@ -97,17 +97,29 @@ export function readCall(data: unknown): IncomingCall {
   }
 }
 
+/** Packs the result of each kind of request in the form of release 3.0.2. */
+const PACK_RESULT: Readonly<Record<ChainRequest['kind'], (result: unknown) => unknown>> = {
+  tip: (block) => block,
+  blocksAfter: (blocks) => blocks,
+  highestCommonBlock: (block) => block,
+  transactions: (transactions) => ({ transactions }),
+  signatures: (signatures) => ({ signatures }),
+};
+
 export function packAnswer(call: AnsweredCall, result: unknown, peerId: PeerId): object {
   return { data: packResult(call, result), peerId };
 }
 
 function packResult(call: AnsweredCall, result: unknown): unknown {
-  if (call.kind === 'peers') {
-    return { success: true, peers: (result as readonly PeerInfo[]).slice(0, PEER_LIST_MAX).map(packPeer) };
+  switch (call.kind) {
+    case 'peers':
+      return { success: true, peers: (result as readonly PeerInfo[]).slice(0, PEER_LIST_MAX).map(packPeer) };
+    case 'info':
+    case 'push':
+      return result;
+    case 'request':
+      return PACK_RESULT[call.request.kind](result);
   }
-  if (call.kind === 'request' && call.request.kind === 'transactions') return { transactions: result };
-  if (call.kind === 'request' && call.request.kind === 'signatures') return { signatures: result };
-  return result;
 }
 
 /**

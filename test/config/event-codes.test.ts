@@ -1,4 +1,7 @@
-/** Checks that `notify.events` accepts exactly the codes that occur in the sources. */
+/**
+ * Checks that `notify.events` accepts exactly the codes that the node can send. The node sends diagnostics, so the test
+ * looks at each log call of the modules that have diagnostics.
+ */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,42 +11,144 @@ import { loadConfig } from '../../src/config/load.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { packageDirectory } from '../../src/config/package.ts';
 import { OPTIONS } from '../../src/config/schema.ts';
+import { Diagnostics } from '../../src/engine/diagnostics.ts';
+import { SLOT_CODES } from '../../src/engine/forge/own-slot-outcomes.ts';
+import { SILENT, type LogLevel } from '../../src/ports/observer.ts';
 
-const FILE = join(packageDirectory(), 'src', 'config', 'event-codes.ts');
-/** Folders below `src` whose sources contain codes. */
-const MODULES = ['engine', 'protocol', 'store', 'node'];
+const SOURCES = join(packageDirectory(), 'src');
+const FILE = join(SOURCES, 'config', 'event-codes.ts');
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
+/** The name under which the files of a folder log. */
+const MODULES: Readonly<Record<string, string>> = {
+  engine: 'chain',
+  'engine/forge': 'forge',
+  'engine/peers': 'peers',
+  'engine/pool': 'pool',
+  'engine/sync': 'sync',
+  'node/notify': 'notify',
+};
+/** Files of these folders that log under another name, that only pass on log lines, or that cause no diagnostics. */
+const OTHER_FILES = new Set([
+  'engine/diagnostics.ts',
+  // `node/node.ts` gives these delegates an observer that records no diagnostics.
+  'engine/forge/delegates.ts',
+  'engine/gossip.ts',
+  'engine/slot-history.ts',
+]);
+
 const CODE = /'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g;
+/** A log call; the groups are the level and the code. */
+const LOG_CALL = /\.#?log\(\s*([^,(){}]+),\s*([^,(){}]+),/g;
 
-function codesInSources(): readonly string[] {
-  const codes = new Set<string>();
-  for (const module of MODULES) {
-    const folder = join(packageDirectory(), 'src', module);
-    for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-      if (!file.endsWith('.ts')) continue;
-      for (const [, code = ''] of readFileSync(join(folder, file), 'utf8').matchAll(CODE)) codes.add(code);
-    }
-  }
-  return [...codes].sort();
+/** The codes of log calls that compute the code, by file. An empty list: another log call in the file has the codes. */
+const COMPUTED: Readonly<Record<string, () => readonly string[]>> = {
+  'engine/block-importer.ts': blockRejectionCodes,
+  'engine/disk-watch.ts': () => ['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER'],
+  'engine/forge/missed-slot-log.ts': () => [
+    ...['FORGING_PAUSED', 'FORGING_FAILED', 'SIGNED_ELSEWHERE', 'JOURNAL_TAKEN_OVER', 'JOURNAL_WRITE_FAILED'],
+    ...['STORE_DAMAGED', 'STORE_TAKEN_OVER', 'STORE_WRITE_FAILED'],
+    ...codesIn('engine/forge/double-forging-guard.ts'),
+    ...codesIn('protocol/block/build.ts').filter((code) => !code.startsWith('BLOCK_')),
+    ...thrownIn('protocol/gen2/forge.ts', 'protocol/gen3/forge.ts', 'protocol/gen3/bft-state.ts'),
+  ],
+  'engine/forge/own-slot-outcomes.ts': () => Object.values(SLOT_CODES),
+  'engine/forge/scheduler.ts': () => codesIn('engine/forge/double-forging-guard.ts'),
+  'engine/forge/slept-slots.ts': () => codesIn('engine/forge/slept-slots.ts'),
+  'engine/peers/clock-offset.ts': () => [],
+  'engine/pool/pool.ts': () => [],
+  'engine/sync/sync-failures.ts': () => [
+    ...['REQUEST_FAILED', 'SWITCH_BELOW_FINALITY', 'SWITCH_NOT_BETTER', 'TIP_MOVED', 'UNDO_RECORD_MISSING'],
+    ...blockRejectionCodes(),
+    ...thrownIn(...filesIn('engine/sync'), 'protocol/gen3/bft-state.ts'),
+  ],
+};
+
+function read(file: string): string {
+  return readFileSync(join(SOURCES, file), 'utf8');
 }
 
-test('the list of codes has each code in the sources, and no other', (t) => {
-  const codes = codesInSources();
-  t.true(codes.length > 100);
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(join(SOURCES, folder)).flatMap((name) => (name.endsWith('.ts') ? [`${folder}/${name}`] : []));
+}
+
+function codesOf(text: string): readonly string[] {
+  return [...text.matchAll(CODE)].map(([, code = '']) => code);
+}
+
+function codesIn(file: string): readonly string[] {
+  return codesOf(read(file));
+}
+
+/** The codes of the errors that the files throw. */
+function thrownIn(...files: readonly string[]): readonly string[] {
+  return files.flatMap((file) =>
+    [...read(file).matchAll(/ProtocolError\(\s*('[A-Z0-9_]+')/g)].flatMap(([text]) => codesOf(text)),
+  );
+}
+
+function blockRejectionCodes(): readonly string[] {
+  const [, union = ''] = /export type BlockRejectionCode =([^;]+);/.exec(read('protocol/verdict.ts')) ?? [];
+  return codesOf(union);
+}
+
+function isDiagnostic(module: string, level: LogLevel, code: string): boolean {
+  const diagnostics = new Diagnostics({ nowMs: () => 0 });
+  diagnostics.listenIn(SILENT).module(module).log(level, code, '');
+  return diagnostics.latest(1).length > 0;
+}
+
+/** @returns the codes that the node can send, and the files whose computed codes the test does not know */
+function codesToSend(): { readonly codes: readonly string[]; readonly unknown: readonly string[] } {
+  // The node sends NODE_STARTED without a diagnostic.
+  const codes = new Set(['NODE_STARTED']);
+  const unknown = new Set<string>();
+  for (const [folder, module] of Object.entries(MODULES)) {
+    for (const file of filesIn(folder)) {
+      if (OTHER_FILES.has(file)) continue;
+      for (const [, levelText = '', codeText = ''] of read(file).matchAll(LOG_CALL)) {
+        const named = LEVELS.filter((level) => levelText.includes(`'${level}'`));
+        const literal = codesOf(codeText);
+        if (literal.length === 0 && COMPUTED[file] === undefined) unknown.add(file);
+        for (const code of literal.length > 0 ? literal : (COMPUTED[file]?.() ?? [])) {
+          const levels = named.length > 0 ? named : LEVELS.filter((level) => level !== 'debug');
+          if (levels.some((level) => isDiagnostic(module, level, code))) codes.add(code);
+        }
+      }
+    }
+  }
+  return { codes: [...codes].sort(), unknown: [...unknown] };
+}
+
+test('the list of codes has each code that the node can send, and no other', (t) => {
+  const { codes, unknown } = codesToSend();
+  t.deepEqual(unknown, [], 'say in COMPUTED which codes the log calls of these files can have');
+  t.true(codes.length > 50);
   const lines = codes.map((code) => `  ${code}`).join('\n');
   const text =
-    '/**\n * Lists the codes of all events that a node can report. `test/config/event-codes.test.ts` with `UPDATE_DOCS=1`\n' +
-    ' * generates the list.\n */\n' +
+    '/**\n * Lists the codes of the events that a node can send (`notify.events`). `test/config/event-codes.test.ts` with\n' +
+    ' * `UPDATE_DOCS=1` generates the list.\n */\n' +
     `\nexport const EVENT_CODES: ReadonlySet<string> = new Set(\n  \`\n${lines}\n\`\n    .trim()\n    .split(/\\s+/),\n);\n`;
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(FILE, text);
   t.is(readFileSync(FILE, 'utf8'), text, 'run the test with UPDATE_DOCS=1, then build');
 });
 
+const network = loadNetwork(packagedNetworkDirectory('devnet'));
+
+function load(events: string) {
+  return loadConfig({ network, environment: { BLOOMERY_NOTIFY_EVENTS: events }, flags: new Map() }).notify.events;
+}
+
 test('an unknown code is refused, and the defaults are all known', (t) => {
-  const network = loadNetwork(packagedNetworkDirectory('devnet'));
-  const load = (events: string) =>
-    loadConfig({ network, environment: { BLOOMERY_NOTIFY_EVENTS: events }, flags: new Map() }).notify.events;
   t.deepEqual(load('OWN_SLOTS_MISSED'), ['OWN_SLOTS_MISSED']);
   t.deepEqual(load('all'), ['all']);
   t.throws(() => load('OWN_SLOT_MISSED'), { message: /notify\.events|BLOOMERY_NOTIFY_EVENTS/ });
   for (const code of OPTIONS.notify.events.default) t.true(EVENT_CODES.has(String(code)), String(code));
+});
+
+test('a code that the node never sends is refused', (t) => {
+  // Environment variables, errors of commands, a log line that is no diagnostic, and a log line of another module.
+  for (const code of ['NOTIFY_SOCKET', 'XDG_STATE_HOME', 'BACKUP_EXISTS', 'BLOCK_APPLIED', 'HTTP_READER_LOST']) {
+    t.throws(() => load(code), { message: /notify\.events|BLOOMERY_NOTIFY_EVENTS/ }, code);
+  }
 });
