@@ -32,7 +32,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   chain_syncing: gauge('1 while blocks are downloaded, else 0.'),
   blocks_applied_total: counter('Blocks added to the chain.', ['origin']),
   blocks_reverted_total: counter('Blocks reverted.'),
-  branch_changes_total: counter('Times that blocks were reverted, whatever their number.'),
+  reorgs_total: counter('Reorgs: times that one or more blocks were reverted together.'),
   block_delay_seconds: histogram('Time from the beginning of a slot until its block was applied here.'),
 
   consensus_ratio: gauge('Share of connected peers that have this tip, 0 to 1; 0 without peers.'),
