@@ -89,7 +89,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   http_reader_restarts_total: counter('Times that a new reading process replaced another reading process.'),
   http_reader_memory_bytes: gauge('Memory of a reading process, without pages of the store.', ['reader']),
   http_reader_requests_total: counter('Requests that arrived at a reading process.', ['reader']),
-  http_event_readers: gauge('Subscribers of the event stream.'),
+  http_event_subscribers: gauge('Subscribers of the event stream.'),
 };
 
 function counter(help: string, labels: readonly string[] = []): MetricDeclaration {

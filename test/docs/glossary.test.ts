@@ -49,7 +49,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['network view', /\bclass Standing\b|\bnew Standing\b|\bengine\.standing\b|\bengine\/standing\b/],
   ['generation profile', /\bCustoms\b|\bengine\/customs\b|\bDEFAULT_CUSTOMS\b/],
   ['validated block', /\bvouchFor\b/],
-  ['subscriber', /\breadersMax\b|\bEventReader\b|\breaders of events\b|\bevent readers\b/],
+  ['subscriber', /\breadersMax\b|\bEventReader\b|\breaders of events\b|\bevent readers\b|http_event_readers/],
   ['fair queue', /\bQUESTIONS_WAITING_MAX\b|\bTOO_MANY_QUESTIONS\b|\bChainQuestion\b/],
   ['unsolicited-bytes budget', /\bOpenQuestion\b/],
   ['substitute key', /\bStandIn\b|\bstandInFor\b|\bfork\/stand-in\b|\bstand-in key\b/],
