@@ -45,7 +45,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['diagnostic', /\bnode\/decisions\b|\bDecisionState\b|\bnew Decisions\b|\bengine\/decisions\b|\bDECISION_SHAPE\b/],
   ['slot history, outcomes', /\bOwnSlots\b|\bown-slots\b|\bSlotRecords\b|\bslot-records\b/],
   ['serial queue', /\b(?:new )?Lane\b|\bengine\/lane\b/],
-  ['block importer', /\bReception\b|\bReceptionDependencies\b|\bengine\/reception\b/],
+  ['block importer', /#decide\b|\bReception\b|\bReceptionDependencies\b|\bengine\/reception\b/],
   ['network view', /\bclass Standing\b|\bnew Standing\b|\bengine\.standing\b|\bengine\/standing\b/],
   ['generation profile', /\bCustoms\b|\bengine\/customs\b|\bDEFAULT_CUSTOMS\b/],
   ['validated block', /\bvouchFor\b/],
