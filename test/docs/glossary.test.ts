@@ -82,6 +82,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['consensus', /\b[Cc]onsent\b|\bconsentPercent\b/],
   ['yield', /\bturns? of the event loop\b/],
   ['peer scoring', /\bPeerFault(?:Code)?\b|\bSyncFaultCode\b|\b(?:PASSING|TRANSIENT)_REFUSALS\b|\bp2p_faults_total\b/],
+  ['peer book', /\bsnapshotPeers\b/],
   ['reorg', /\b[Bb]ranch[-_ ]?[Cc]hanges?\b|\bbranch_changes_total\b|\bCHAIN_SWITCHED\b|\b[Cc]hanges? of (?:the )?branch\b/],
   ['use', /\bchargedAbove\b|\bpiledMax\b/],
 ];
