@@ -43,8 +43,8 @@ function addWhy(program: Command): void {
     .addHelpText(
       'after',
       `
-Lists refused blocks, dropped peers, started and abandoned changes of branch, and missed slots of the node's own delegates; times
-are UTC. A node keeps the latest 200 of each kind since its start.
+Lists refused blocks, dropped peers, started and abandoned reorgs, and missed slots of the node's own
+delegates; times are UTC. A node keeps the latest 200 of each kind since its start.
 ${EXIT_CODES}`,
     )
     .action(async (options: WhyFlags) => (await import('./commands/why.ts')).why(options));

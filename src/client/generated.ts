@@ -180,7 +180,7 @@ export interface Components2 {
     };
     readonly clockOffsetMs?: number;
     readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-    readonly branchChanges?: {
+    readonly reorgs?: {
       readonly count: number;
       readonly latest: readonly {
         readonly time: string;
@@ -1046,7 +1046,7 @@ export interface Components3 {
     };
     readonly clockOffsetMs?: number;
     readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-    readonly branchChanges?: {
+    readonly reorgs?: {
       readonly count: number;
       readonly latest: readonly {
         readonly time: string;

@@ -30,7 +30,7 @@ export interface Status {
   };
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
   /** Reorgs since the start of the node; absent if there was none. */
-  readonly branchChanges?: { readonly count: number; readonly latest: readonly BranchChange[] };
+  readonly reorgs?: { readonly count: number; readonly latest: readonly Reorg[] };
 }
 
 /** A reading process, which answers HTTP beside the node's main process. */
@@ -44,7 +44,7 @@ export interface Reader {
 }
 
 /** A reorg: blocks that were reverted together. */
-export interface BranchChange {
+export interface Reorg {
   /** ISO 8601. */
   readonly time: string;
   /** Height of the newest block that was not reverted. */

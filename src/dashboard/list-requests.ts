@@ -10,14 +10,14 @@ const SECOND_TYPES_FROM = 8;
 /** An order of a list: the value of the parameter `sort`, and the label on the page. */
 export type Order = readonly [sort: string, title: string];
 
-export const BLOCK_ORDERS: readonly Order[] = [
+export const BLOCK_SORT_OPTIONS: readonly Order[] = [
   ['height:desc', 'newest first'],
   ['height:asc', 'oldest first'],
   ['totalAmount:desc', 'largest amount first'],
   ['totalFee:desc', 'largest fees first'],
 ];
 
-export const TRANSACTION_ORDERS: readonly Order[] = [
+export const TRANSACTION_SORT_OPTIONS: readonly Order[] = [
   ['timestamp:desc', 'newest first'],
   ['timestamp:asc', 'oldest first'],
   ['amount:desc', 'largest amount first'],
@@ -77,7 +77,7 @@ export interface PageOfList {
 
 /** @param hasSecondTypes true if the network numbers the kinds of transactions from 8, like generation 3 */
 export function transactionsRequest(filters: Filters, page: PageOfList, hasSecondTypes: boolean): ListRequest {
-  const query = queryFor(page, orderOf(filters, TRANSACTION_ORDERS));
+  const query = queryFor(page, orderOf(filters, TRANSACTION_SORT_OPTIONS));
   const { kind, from, to, min, max, text } = filters;
   if (TRANSACTION_TYPES.some((known) => String(known) === kind))
     query.set('type', String(Number(kind) + (hasSecondTypes ? SECOND_TYPES_FROM : 0)));
@@ -111,7 +111,7 @@ export function blocksRequest(
   page: PageOfList,
   keyOf: (name: string) => string | undefined,
 ): ListRequest {
-  const query = queryFor(page, orderOf(filters, BLOCK_ORDERS));
+  const query = queryFor(page, orderOf(filters, BLOCK_SORT_OPTIONS));
   const { delegate } = filters;
   if (delegate !== undefined) {
     const publicKey = /^[0-9a-f]{64}$/i.test(delegate) ? delegate.toLowerCase() : keyOf(delegate.toLowerCase());

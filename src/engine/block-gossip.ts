@@ -23,10 +23,10 @@ import type { Chain } from './chain.ts';
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
- * Codes of refusals that a wrong clock of this node can cause. If the clock is slow, a refused block becomes valid a
+ * Codes of rejections that a wrong clock of this node can cause. If the clock is slow, a refused block becomes valid a
  * moment later.
  */
-const TRANSIENT_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
+const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
   'BLOCK_TRANSACTION_INVALID',
 ]);
@@ -108,7 +108,7 @@ export class BlockGossip {
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':
-        if (!TRANSIENT_REFUSALS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);
+        if (!CLOCK_DEPENDENT_REJECTIONS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);
         if (outcome.rejection.code === 'BLOCK_TIMESTAMP_INVALID') noteBlockTime(peerId, block, receivedMs);
         penalise(peerId, outcome.rejection.code, outcome.rejection.message);
         return;

@@ -4,7 +4,7 @@
  * 1. screen: apply fork choice, then check header, payload, slot owner and time. Step 1 verifies only one signature:
  *    the signature of the block;
  * 2. verify the signatures of the transactions on other threads, while the main thread does other work;
- * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
+ * 3. validate: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and notify the listeners: `Chain.commit`.
  *
  * No other change of the chain can run during steps 1, 3 and 4. Other changes can run during step 2. Step 1 costs one
@@ -72,7 +72,7 @@ export class BlockImporter {
       const screened = await chain.runExclusive(() => this.#screen(block, receivedAtS));
       if (screened.kind !== 'fits') return screened;
       await chain.validator.precheckSignatures([block]);
-      return await chain.runExclusive(() => this.#commit(block, receivedAtS));
+      return await chain.runExclusive(() => this.#validateAndCommit(block, receivedAtS));
     } catch (error) {
       return this.#refused(block, error);
     }
@@ -86,7 +86,7 @@ export class BlockImporter {
    */
   #screen(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state } = this.#chain;
-    const decision = this.#decide(block, receivedAtS);
+    const decision = this.#applyForkChoice(block, receivedAtS);
     if (decision.kind !== 'fits') return decision;
     rules.screenBlock(block, verify, decision.status === 'extends' ? this.#placeAtTip() : undefined);
     rules.verifySlotOwner(state, block);
@@ -101,7 +101,7 @@ export class BlockImporter {
    * @throws BlockRejected if the tip of a better chain, or a doubly forged block, has a wrong header, signature or
    *   payload
    */
-  #decide(block: Block, receivedAtS: number): Decision {
+  #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
     const status = rules.forkStatus(tip, { header: block, receivedAtS });
     switch (status) {
@@ -139,9 +139,9 @@ export class BlockImporter {
    *
    * @throws BranchRejected
    */
-  #commit(block: Block, receivedAtS: number): ImportOutcome {
+  #validateAndCommit(block: Block, receivedAtS: number): ImportOutcome {
     const chain = this.#chain;
-    const decision = this.#decide(block, receivedAtS);
+    const decision = this.#applyForkChoice(block, receivedAtS);
     if (decision.kind !== 'fits') return decision;
     const received = { blocks: [block], origin: 'received', receivedAtS } as const;
     if (decision.status === 'extends') {

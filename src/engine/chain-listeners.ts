@@ -53,7 +53,7 @@ export class ChainListeners {
     if (blocks.length > 0) observer.count('blocks_applied_total', blocks.length, { origin });
     if (reverted.length > 0) {
       observer.count('blocks_reverted_total', reverted.length);
-      observer.count('branch_changes_total');
+      observer.count('reorgs_total');
     }
     for (const listener of this.#listeners) {
       if (reverted.length > 0) listener.reverted?.(reverted);

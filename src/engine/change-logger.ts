@@ -44,7 +44,7 @@ export class ChangeLogger {
     if (tip === undefined) return;
     const { height, id: blockId } = tip;
     if (origin === 'synced' && revertAbove !== undefined) {
-      observer.log('info', 'CHAIN_SWITCHED', 'changed to a better branch', {
+      observer.log('info', 'CHAIN_REORG', 'reorg to a better branch', {
         commonHeight: revertAbove,
         revertedBlocks: reverted.length,
         appliedBlocks: blocks.length,

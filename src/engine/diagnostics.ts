@@ -1,6 +1,6 @@
 /**
  * Stores the latest diagnostics of the node with their reasons, for queries. Diagnostics record refused blocks, dropped
- * peers, changes of branch, missed slots of the node's delegates, and accepted transactions that were dropped. Each
+ * peers, reorgs, missed slots of the node's delegates, and accepted transactions that were dropped. Each
  * module logs its refusals and faults. This class takes the diagnostics from the log, so a module need not report an
  * event twice.
  */

@@ -9,7 +9,6 @@ import type { Clock, Timer } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PeerId } from '../ports/transport.ts';
 import { BlockImporter } from './block-importer.ts';
-import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
 import { Closers } from './closers.ts';
 import { Diagnostics } from './diagnostics.ts';
@@ -30,6 +29,7 @@ import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createRequestAnswerer } from './answer-requests.ts';
+import { Reorgs } from './reorgs.ts';
 import { SlotHistory } from './slot-history.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 import { TipAnnouncer } from './tip-announcer.ts';
@@ -62,7 +62,7 @@ export class Engine {
   readonly slotHistory: SlotHistory;
   readonly clockOffset: ClockOffset;
   readonly networkView: NetworkView;
-  readonly branchChanges: BranchChanges;
+  readonly reorgs: Reorgs;
   readonly verificationBudget: VerificationBudget;
   readonly #gossip: Gossip;
   readonly #readiness: ForgingReadiness;
@@ -96,7 +96,7 @@ export class Engine {
     this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer });
     const peersObserver = this.#observer.module('peers');
     this.clockOffset = new ClockOffset(chainClock, peersObserver);
-    this.branchChanges = new BranchChanges(clock);
+    this.reorgs = new Reorgs(clock);
     this.peers = new PeerManager(
       { transport, store, clock, random, observer: peersObserver, workShare },
       options.peers,
@@ -270,7 +270,7 @@ export class Engine {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({
       reverted: (blocks) => {
-        this.branchChanges.record(blocks);
+        this.reorgs.record(blocks);
         this.pool.blocksReverted(blocks);
         this.accepted.blocksReverted(blocks);
         // Nodes on the new branch may lack the transactions of the reverted blocks.

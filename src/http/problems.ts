@@ -4,7 +4,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../protocol/verdict.ts';
 import type { Generation } from '../protocol/params.ts';
 import type { SubmitResult } from '../ports/node-api.ts';
-import type { Fault } from './schema.ts';
+import type { SchemaError } from './schema.ts';
 
 /** Thrown to refuse a request; `express-app.ts` sends it. */
 export class Problem extends Error {
@@ -28,7 +28,7 @@ export interface ParameterError {
   readonly message: string;
   readonly in: Place;
   readonly name: string;
-  readonly errors: readonly Fault[];
+  readonly errors: readonly SchemaError[];
 }
 
 /** Element of a 400 answer for a body with an unsupported content type. */
@@ -52,11 +52,11 @@ export type RequestError = ParameterError | ContentTypeError | MeaningError;
 export function parameterError(
   place: Place,
   name: string,
-  faults: readonly Fault[],
+  errors: readonly SchemaError[],
   reason = 'Value failed JSON Schema validation',
 ): ParameterError {
   const message = `Invalid parameter (${name}): ${reason}`;
-  return { code: 'INVALID_REQUEST_PARAMETER', message, in: place, name, errors: faults };
+  return { code: 'INVALID_REQUEST_PARAMETER', message, in: place, name, errors };
 }
 
 export function unknownParameter(name: string): MeaningError {

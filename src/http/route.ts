@@ -16,7 +16,7 @@ import {
   type RequestError,
 } from './problems.ts';
 import { convert, type Query } from './query.ts';
-import { faultsOf, typeMismatch, type Schema } from './schema.ts';
+import { schemaErrorsOf, typeMismatch, type Schema } from './schema.ts';
 
 /** A route answers in the envelope of the interface, in another form, or with an event stream. */
 export type Route = EnvelopeRoute | PlainRoute | StreamRoute;
@@ -196,8 +196,8 @@ export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
   }
   const body = route.body && !wrongType ? (raw.body ?? {}) : {};
   if (route.body) {
-    const faults = faultsOf(route.body.schema, body);
-    if (faults.length > 0) errors.push(parameterError('body', route.body.name, faults));
+    const schemaErrors = schemaErrorsOf(route.body.schema, body);
+    if (schemaErrors.length > 0) errors.push(parameterError('body', route.body.name, schemaErrors));
   }
   if (errors.length === 0 && route.unknownParameters === 'refused') errors.push(...unknownIn(route, raw.query));
   if (errors.length > 0) throw invalidRequest(errors);
@@ -217,16 +217,16 @@ function checkQueryValue(parameter: Parameter, raw: RawRequest): ValueOrError {
     const message = typeMismatch(schema.type, converted.found);
     return parameterError('query', name, [{ code: 'INVALID_TYPE', message, path: [] }], message);
   }
-  const faults = faultsOf(schema, converted.value);
-  return faults.length > 0 ? parameterError('query', name, faults) : converted.value;
+  const schemaErrors = schemaErrorsOf(schema, converted.value);
+  return schemaErrors.length > 0 ? parameterError('query', name, schemaErrors) : converted.value;
 }
 
 function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   const { name, schema } = parameter;
   const value = raw.path[name];
   if (value === undefined) return schema.default;
-  const faults = faultsOf(schema, value);
-  return faults.length > 0 ? parameterError('path', name, faults) : value;
+  const schemaErrors = schemaErrorsOf(schema, value);
+  return schemaErrors.length > 0 ? parameterError('path', name, schemaErrors) : value;
 }
 
 /** Finds undeclared query parameters. A value without a name has no effect and is ignored everywhere. */

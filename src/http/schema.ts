@@ -26,7 +26,7 @@ export interface Schema {
   readonly additionalProperties?: boolean;
 }
 
-type FaultCode =
+type SchemaErrorCode =
   | 'INVALID_TYPE'
   | 'INVALID_FORMAT'
   | 'ENUM_MISMATCH'
@@ -38,22 +38,22 @@ type FaultCode =
   | 'OBJECT_ADDITIONAL_PROPERTIES';
 
 /**
- * A fault in a value. `path` has the names of the members that lead from the value to the fault. `path` is empty if the
- * value itself has the fault.
+ * An error in a value. `path` has the names of the members that lead from the value to the error. `path` is empty if
+ * the value itself has the error.
  */
-export interface Fault {
-  readonly code: FaultCode;
+export interface SchemaError {
+  readonly code: SchemaErrorCode;
   readonly message: string;
   readonly path: readonly string[];
 }
 
 /**
- * Returns all faults in a value. Faults of the type come first, then missing properties (last in the list first),
- * enumeration, format, lengths and bounds. Faults in members follow, beginning with the last member.
+ * Returns all errors in a value. Errors of the type come first, then missing properties (last in the list first),
+ * enumeration, format, lengths and bounds. Errors in members follow, beginning with the last member.
  */
-export function faultsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly Fault[] {
-  const faults: Fault[] = [];
-  const report = (code: FaultCode, message: string) => faults.push({ code, message, path });
+export function schemaErrorsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly SchemaError[] {
+  const errors: SchemaError[] = [];
+  const report = (code: SchemaErrorCode, message: string) => errors.push({ code, message, path });
   const types: readonly SchemaType[] = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   const found = typeNameOf(value);
   if (types.length > 0 && !types.some((type) => type === found || (type === 'number' && found === 'integer')))
@@ -66,8 +66,8 @@ export function faultsOf(schema: Schema, value: unknown, path: readonly string[]
   if (typeof value === 'string') reportLength(schema, value, report);
   if (typeof value === 'number') reportBounds(schema, value, report);
   for (const [key, memberSchema, member] of membersLastFirst(schema, value))
-    faults.push(...faultsOf(memberSchema, member, [...path, key]));
-  return faults;
+    errors.push(...schemaErrorsOf(memberSchema, member, [...path, key]));
+  return errors;
 }
 
 /** Makes the text `Expected type <expected> but found type <found>`. */
@@ -75,7 +75,7 @@ export function typeMismatch(expected: string, found: string): string {
   return `Expected type ${expected} but found type ${found}`;
 }
 
-type Report = (code: FaultCode, message: string) => void;
+type Report = (code: SchemaErrorCode, message: string) => void;
 
 function reportKeys(schema: Schema, value: object, report: Report): void {
   for (const key of [...(schema.required ?? [])].reverse())

@@ -9,7 +9,7 @@ import type { Observer } from '../ports/observer.ts';
 
 export interface HousekeepingJobs {
   /** Saves the peer book. */
-  snapshotPeers(): void;
+  savePeerBook(): void;
   /** Lifts bans that have expired. */
   expireBans(): void;
   /** Drops transactions that have waited too long. */
@@ -24,7 +24,7 @@ export interface Housekeeping {
 type HousekeepingTimes = Readonly<Record<keyof HousekeepingJobs, string>>;
 
 const TIMES: HousekeepingTimes = {
-  snapshotPeers: '15 */10 * * * *',
+  savePeerBook: '15 */10 * * * *',
   expireBans: '45 * * * * *',
   expirePool: '0,30 * * * * *',
 };
@@ -63,7 +63,7 @@ export function startHousekeeping(
     );
   let tasks: readonly ScheduledTask[] = [];
   const timer = setTimeout(() => {
-    tasks = [start('snapshotPeers'), start('expireBans'), start('expirePool')];
+    tasks = [start('savePeerBook'), start('expireBans'), start('expirePool')];
   }, beginsAfterMs).unref();
   return {
     async stop() {

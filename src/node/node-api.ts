@@ -103,7 +103,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
         consensusPercent: engine.networkView.consensusPercent(),
         networkHeight: engine.networkView.networkHeight(),
         pool: engine.pool.sizes(),
-        branchChanges: { count: engine.branchChanges.count, latest: [...engine.branchChanges.latest] },
+        reorgs: { count: engine.reorgs.count, latest: [...engine.reorgs.latest] },
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         ...(clocks?.kind === 'unclear' ? { clocksDiffer: { peer: clocks.peerId, offsetMs: clocks.offsetMs } } : {}),
         ...(sync === undefined ? {} : { sync }),

@@ -292,8 +292,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => seeds.stop());
     const housekeeping = startHousekeeping(
       {
-        snapshotPeers: () => {
-          engine.peers.snapshot();
+        savePeerBook: () => {
+          engine.peers.savePeerBook();
         },
         expireBans: () => {
           engine.peers.expireBans();

@@ -55,7 +55,7 @@ export async function openStoppedNode(
       consensusPercent: 0,
       networkHeight: 0,
       pool: { received: waiting.length, validated: 0, verified: 0, pending: 0, ready: 0 },
-      branchChanges: { count: 0, latest: [] },
+      reorgs: { count: 0, latest: [] },
     }),
     transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
     poolEntries: (state: PoolState) => (state === 'received' ? waiting : []),

@@ -288,7 +288,7 @@ export class PeerConnection implements Connection {
   }
 
   #offence(offence: PeerOffenceCode, detail: string): void {
-    this.#context.observer.count('p2p_faults_total', 1, { code: offence });
+    this.#context.observer.count('p2p_offences_total', 1, { code: offence });
     this.#context.handlers.offence(this.peerId, offence, detail);
   }
 }

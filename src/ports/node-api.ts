@@ -57,8 +57,8 @@ export interface NodeStatus {
   readonly sync?: SyncProgress;
   /** True if the node has no peers and needs no peers. */
   readonly isAlone?: true;
-  /** Number of changes of branch since the start of the node, and the latest changes, newest first. */
-  readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
+  /** Number of reorgs since the start of the node, and the latest reorgs, newest first. */
+  readonly reorgs: { readonly count: number; readonly latest: readonly Reorg[] };
   /** The processes that answer HTTP for the node; undefined if the node itself answers. */
   readonly readers?: ReadersStatus;
 }
@@ -87,8 +87,8 @@ interface ReaderStatus {
   readonly requests: number;
 }
 
-/** Blocks that were reverted together, usually for a better branch. */
-export interface BranchChange {
+/** A reorg: blocks that were reverted together, usually for a better branch. */
+export interface Reorg {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
   /** Height of the last block that was not reverted. */

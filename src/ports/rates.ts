@@ -114,8 +114,8 @@ const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 
 /** Rate of a request that a node sends once after connecting, and repeats a few times at most. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
- * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s. A tie or a change of branch
- * adds a few changes.
+ * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s. A tie or a reorg adds
+ * a few changes.
  */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
 /**

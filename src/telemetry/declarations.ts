@@ -32,7 +32,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   chain_syncing: gauge('1 while blocks are downloaded, else 0.'),
   blocks_applied_total: counter('Blocks added to the chain.', ['origin']),
   blocks_reverted_total: counter('Blocks reverted.'),
-  branch_changes_total: counter('Times that blocks were reverted, whatever their number.'),
+  reorgs_total: counter('Reorgs: times that one or more blocks were reverted together.'),
   block_delay_seconds: histogram('Time from the beginning of a slot until its block was applied here.'),
 
   consensus_ratio: gauge('Share of connected peers that have this tip, 0 to 1; 0 without peers.'),
@@ -42,7 +42,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   p2p_connections_total: counter('Connections to peers that were made.', ['direction']),
   p2p_disconnections_total: counter('Connections to peers that ended, by close code.', ['code']),
   p2p_refused_total: counter('Connections that were refused in the handshake, by close code.', ['code']),
-  p2p_faults_total: counter('Faults of peers on the wire.', ['code']),
+  p2p_offences_total: counter('Offences of peers on the wire.', ['code']),
   p2p_dropped_uses_total: counter('Messages and calls of peers dropped above their rate, by name.', ['name']),
 
   pool_transactions: gauge('Transactions that wait, by queue.', ['state']),
@@ -89,7 +89,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   http_reader_restarts_total: counter('Times that a new reading process replaced another reading process.'),
   http_reader_memory_bytes: gauge('Memory of a reading process, without pages of the store.', ['reader']),
   http_reader_requests_total: counter('Requests that arrived at a reading process.', ['reader']),
-  http_event_readers: gauge('Subscribers of the event stream.'),
+  http_event_subscribers: gauge('Subscribers of the event stream.'),
 };
 
 function counter(help: string, labels: readonly string[] = []): MetricDeclaration {

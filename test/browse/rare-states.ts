@@ -34,7 +34,7 @@ const RARE_STATES: Readonly<Record<string, RareState>> = {
       'node/status': (status) => ({
         ...status,
         consensus: 33,
-        branchChanges: {
+        reorgs: {
           count: 3,
           latest: [
             { time: at(40), commonHeight: 7, revertedBlocks: 2 },

@@ -7,7 +7,7 @@ import {
   nextOrder,
   orderOf,
   transactionsRequest,
-  TRANSACTION_ORDERS,
+  TRANSACTION_SORT_OPTIONS,
   type ListRequest,
 } from '../../src/dashboard/list-requests.ts';
 
@@ -71,15 +71,15 @@ test('a request that cannot be sent names the wrong field', (t) => {
 });
 
 test('an unknown sort order becomes the first order of the list', (t) => {
-  t.is(orderOf({ sort: 'fee:desc' }, TRANSACTION_ORDERS), 'fee:desc');
-  t.is(orderOf({ sort: 'odd' }, TRANSACTION_ORDERS), 'timestamp:desc');
+  t.is(orderOf({ sort: 'fee:desc' }, TRANSACTION_SORT_OPTIONS), 'fee:desc');
+  t.is(orderOf({ sort: 'odd' }, TRANSACTION_SORT_OPTIONS), 'timestamp:desc');
 });
 
 test('the first click on a column selects its first order, later clicks its others', (t) => {
-  t.is(nextOrder('amount', 'timestamp:desc', TRANSACTION_ORDERS), 'amount:desc');
-  t.is(nextOrder('amount', 'amount:desc', TRANSACTION_ORDERS), 'amount:asc');
-  t.is(nextOrder('amount', 'amount:asc', TRANSACTION_ORDERS), 'amount:desc');
-  t.is(nextOrder('odd', 'amount:asc', TRANSACTION_ORDERS), undefined);
+  t.is(nextOrder('amount', 'timestamp:desc', TRANSACTION_SORT_OPTIONS), 'amount:desc');
+  t.is(nextOrder('amount', 'amount:desc', TRANSACTION_SORT_OPTIONS), 'amount:asc');
+  t.is(nextOrder('amount', 'amount:asc', TRANSACTION_SORT_OPTIONS), 'amount:desc');
+  t.is(nextOrder('odd', 'amount:asc', TRANSACTION_SORT_OPTIONS), undefined);
 });
 
 test('blocks are searched by the key of a delegate, delegates by a part of their name', (t) => {

@@ -88,7 +88,7 @@ test('a line that is not a diagnostic is dropped', (t) => {
 test('reorgs, dropped peers and failed downloads are kept', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
   const lines = [
-    ['chain', 'info', 'CHAIN_SWITCHED'],
+    ['chain', 'info', 'CHAIN_REORG'],
     ['sync', 'info', 'SYNC_STARTED'],
     ['sync', 'warn', 'SYNC_BRANCH_NOT_BETTER'],
     ['peers', 'warn', 'PEER_BANNED'],

@@ -23,7 +23,7 @@ test('facts are kept by slot, from the modules that report slots, with a limit p
   forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 7, reason: 'x' });
   for (let times = 0; times < 20; times += 1) chain.log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused', { slot: 8 });
   sync.log('info', 'SYNC_STARTED', 'began', { slot: 7 });
-  chain.log('info', 'CHAIN_SWITCHED', 'switched');
+  chain.log('info', 'CHAIN_REORG', 'reorg');
   const { slots: [seven, eight, nine] = [], sinceMs } = slots.report(7, 3);
   t.is(sinceMs, 1000);
   t.deepEqual(seven?.facts, [

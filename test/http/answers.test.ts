@@ -256,9 +256,9 @@ test('the status shows reverted branches, and no such member when there were non
   for (const generation of [2, 3] as const) {
     const node = fakeNode(generation);
     const ask = await serve(t, node);
-    t.false('branchChanges' in firstOf((await ask('/node/status')).body));
-    node.branchChanges = { count: 25, latest: [{ timeMs: 1_500_000_000_000, commonHeight: 7, revertedBlocks: 2 }] };
-    t.deepEqual(firstOf((await ask('/node/status')).body)['branchChanges'], {
+    t.false('reorgs' in firstOf((await ask('/node/status')).body));
+    node.reorgs = { count: 25, latest: [{ timeMs: 1_500_000_000_000, commonHeight: 7, revertedBlocks: 2 }] };
+    t.deepEqual(firstOf((await ask('/node/status')).body)['reorgs'], {
       count: 25,
       latest: [{ time: '2017-07-14T02:40:00.000Z', commonHeight: 7, revertedBlocks: 2 }],
     });

@@ -7,7 +7,7 @@ import SwaggerParser from '@apidevtools/swagger-parser';
 import test, { type ExecutionContext } from 'ava';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { packageDirectory } from '../../src/config/package.ts';
-import { faultsOf, type Schema } from '../../src/http/schema.ts';
+import { schemaErrorsOf, type Schema } from '../../src/http/schema.ts';
 import { fakeNode, serve } from './fake-node.ts';
 import { refusalsOfTypes } from './type-check.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -74,7 +74,7 @@ for (const generation of [2, 3] as const) {
         if (WITHOUT_EXAMPLE.includes(path)) continue;
         for (const { schema, example } of answers) {
           t.not(example, undefined, title);
-          t.deepEqual(faultsOf(schema, example), [], title);
+          t.deepEqual(schemaErrorsOf(schema, example), [], title);
         }
         for (const media of Object.values(requestBody?.content ?? {})) t.not(media.example, undefined, title);
       }

@@ -213,7 +213,7 @@ export interface Fake {
   readyOf: NodeApi['readyOf'];
   readonly receivedAtMs: Map<string, number>;
   readonly signers: Map<string, GroupSigners>;
-  branchChanges: NodeStatus['branchChanges'];
+  reorgs: NodeStatus['reorgs'];
   /** Error that every query for accounts throws, if set. */
   failure: Error | undefined;
 }
@@ -288,7 +288,7 @@ export function fakeNode(generation: Generation): Fake {
         consensusPercent: 67,
         networkHeight: 3,
         pool: { ready: 1, verified: 2, pending: 3, validated: 4, received: 5 },
-        branchChanges: fake.branchChanges,
+        reorgs: fake.reorgs,
       }),
       transactionJson: (transaction) => ({ id: transaction.id, asset: { submitted: true } }),
       poolEntries: (state) => fake.pool[state] ?? [],
@@ -341,7 +341,7 @@ export function fakeNode(generation: Generation): Fake {
     readyOf: () => undefined,
     receivedAtMs: new Map(),
     signers: new Map(),
-    branchChanges: { count: 0, latest: [] },
+    reorgs: { count: 0, latest: [] },
     failure: undefined,
   };
   return fake;

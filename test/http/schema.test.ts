@@ -1,7 +1,7 @@
 import test from 'ava';
 import { hasFormat, type Format } from '../../src/http/formats.ts';
 import { convert, parseQuery, queryTextOf } from '../../src/http/query.ts';
-import { faultsOf, type Schema } from '../../src/http/schema.ts';
+import { schemaErrorsOf, type Schema } from '../../src/http/schema.ts';
 
 const FORMATS: Readonly<Record<string, { accepted: unknown[]; refused: unknown[] }>> = {
   address: {
@@ -46,14 +46,14 @@ const PERSON: Schema = {
   },
 };
 
-test('a valid value has no faults, and undeclared members are ignored', (t) => {
-  t.deepEqual(faultsOf(PERSON, { id: '1', name: '1L', age: 3, keys: ['ab'], home: { street: 'x' }, other: 1 }), []);
+test('a valid value has no errors, and undeclared members are ignored', (t) => {
+  t.deepEqual(schemaErrorsOf(PERSON, { id: '1', name: '1L', age: 3, keys: ['ab'], home: { street: 'x' }, other: 1 }), []);
 });
 
 test('missing members come first, last-declared first, then present members in reverse order of the body', (t) => {
-  const faults = faultsOf(PERSON, { id: 'abcdef', home: { street: 5 }, age: 100 });
+  const errors = schemaErrorsOf(PERSON, { id: 'abcdef', home: { street: 5 }, age: 100 });
   t.deepEqual(
-    faults.map(({ code, message, path }) => [code, message, path]),
+    errors.map(({ code, message, path }) => [code, message, path]),
     [
       ['OBJECT_MISSING_REQUIRED_PROPERTY', 'Missing required property: keys', []],
       ['OBJECT_MISSING_REQUIRED_PROPERTY', 'Missing required property: name', []],
@@ -67,7 +67,7 @@ test('missing members come first, last-declared first, then present members in r
 
 test('null breaks both its type and its format', (t) => {
   t.deepEqual(
-    faultsOf(PERSON, { id: '1', name: null, keys: [] }).map(({ code, message }) => [code, message]),
+    schemaErrorsOf(PERSON, { id: '1', name: null, keys: [] }).map(({ code, message }) => [code, message]),
     [
       ['INVALID_TYPE', 'Expected type string but found type null'],
       ['INVALID_FORMAT', "Object didn't pass validation for format address: null"],
@@ -75,9 +75,9 @@ test('null breaks both its type and its format', (t) => {
   );
 });
 
-test('faults in a list name the index of their element, last first', (t) => {
+test('errors in a list name the index of their element, last first', (t) => {
   t.deepEqual(
-    faultsOf(PERSON, { id: '1', name: '1L', keys: ['x', 'ab', 'y'] }).map(({ path }) => path),
+    schemaErrorsOf(PERSON, { id: '1', name: '1L', keys: ['x', 'ab', 'y'] }).map(({ path }) => path),
     [
       ['keys', '2'],
       ['keys', '0'],
@@ -86,17 +86,17 @@ test('faults in a list name the index of their element, last first', (t) => {
 });
 
 test('lengths count characters, and the text names them in UTF-16 units', (t) => {
-  t.deepEqual(faultsOf({ type: 'string', maxLength: 2 }, '💣💣'), []);
-  t.is(faultsOf({ type: 'string', maxLength: 1 }, '💣💣')[0]?.message, 'String is too long (4 chars), maximum 1');
-  t.is(faultsOf({ type: 'string', minLength: 2 }, '💣')[0]?.message, 'String is too short (2 chars), minimum 2');
+  t.deepEqual(schemaErrorsOf({ type: 'string', maxLength: 2 }, '💣💣'), []);
+  t.is(schemaErrorsOf({ type: 'string', maxLength: 1 }, '💣💣')[0]?.message, 'String is too long (4 chars), maximum 1');
+  t.is(schemaErrorsOf({ type: 'string', minLength: 2 }, '💣')[0]?.message, 'String is too short (2 chars), minimum 2');
 });
 
 test('inherited members of an object do not count as sent', (t) => {
   const text: Schema = { type: 'string' };
   const members = Object.fromEntries([['toString', text]]);
   const schema: Schema = { type: 'object', required: ['toString'], properties: members };
-  t.is(faultsOf(schema, {})[0]?.code, 'OBJECT_MISSING_REQUIRED_PROPERTY');
-  t.deepEqual(faultsOf({ type: 'object', properties: {} }, JSON.parse('{"__proto__":1,"constructor":2}')), []);
+  t.is(schemaErrorsOf(schema, {})[0]?.code, 'OBJECT_MISSING_REQUIRED_PROPERTY');
+  t.deepEqual(schemaErrorsOf({ type: 'object', properties: {} }, JSON.parse('{"__proto__":1,"constructor":2}')), []);
 });
 
 test('a repeated or nested parameter is parsed as an object', (t) => {

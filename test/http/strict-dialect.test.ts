@@ -47,7 +47,7 @@ function membersOf(value: unknown, at = ''): string[] {
 /** A node whose answers contain all members that this project adds. */
 function nodeWithAllMembers(generation: 2 | 3) {
   const fake = populatedNode(generation);
-  fake.branchChanges = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };
+  fake.reorgs = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };
   fake.receivedAtMs.set('77', 0);
   fake.forging = fake.forging.map((delegate) => {
     const paused = { reason: 'synchronising', sinceMs: 0 };

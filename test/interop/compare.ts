@@ -17,7 +17,7 @@ export interface Agreement {
 const LOCAL: readonly Allowance[] = [
   { reason: 'What a node knows of others is its own affair.', path: /^data\.(consensus|networkHeight)$/ },
   { reason: 'Pools are their own affair.', url: /status/, path: /^data\.transactions\.(?!confirmed)/ },
-  { reason: 'One node leaves a branch that another never saw.', url: /status/, path: /^data\.branchChanges/ },
+  { reason: 'One node leaves a branch that another never saw.', url: /status/, path: /^data\.reorgs/ },
   { reason: 'It names the present.', path: /^meta\.(toTimestamp|currentSlot)$/ },
 ];
 const ALLOWED = [...ALLOWANCES, ...LOCAL];

@@ -1,4 +1,4 @@
-/** Reads penalties, bans and branch changes from the logs of nodes. */
+/** Reads penalties, bans and reorgs from the logs of nodes. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import type { InteropNode } from './nodes.ts';
@@ -12,10 +12,10 @@ const CHARGES = [
   'BLOCK_DOUBLE_FORGING',
   'SYNC_FAILED',
 ];
-const SWITCHES = ['CHAIN_SWITCHED', 'TIE_BROKEN'];
+const REORGS = ['CHAIN_REORG', 'TIE_BROKEN'];
 /** The launcher logs penalties and bans of the reference. The release itself logs reverted blocks. */
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
-const REAL_SWITCH = /Deleted a block from the chain/;
+const REAL_REORG = /Deleted a block from the chain/;
 
 /** Penalties and bans that a node imposed. */
 export function chargesOf(node: InteropNode): readonly string[] {
@@ -23,8 +23,8 @@ export function chargesOf(node: InteropNode): readonly string[] {
 }
 
 /** Log lines about blocks that a node reverted. */
-export function switchesOf(node: InteropNode): readonly string[] {
-  return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_SWITCH.test(line) : has(line, SWITCHES)));
+export function reorgsOf(node: InteropNode): readonly string[] {
+  return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_REORG.test(line) : has(line, REORGS)));
 }
 
 function has(line: string, codes: readonly string[]): boolean {

@@ -9,7 +9,7 @@ test('jobs run by schedule, a failing one is logged, and none runs after the sto
   const observer: Observer = { ...SILENT, module: () => observer, log: (_level, code) => void codes.push(code) };
   const housekeeping = startHousekeeping(
     {
-      snapshotPeers: () => undefined,
+      savePeerBook: () => undefined,
       expireBans: () => undefined,
       expirePool: () => {
         runs += 1;
@@ -18,7 +18,7 @@ test('jobs run by schedule, a failing one is logged, and none runs after the sto
     },
     observer,
     {
-      times: { snapshotPeers: '* * * * * *', expireBans: '* * * * * *', expirePool: '* * * * * *' },
+      times: { savePeerBook: '* * * * * *', expireBans: '* * * * * *', expirePool: '* * * * * *' },
       beginsAfterMs: 0,
     },
   );

@@ -3,7 +3,7 @@
 import type { Block, Transaction } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
 import { hashOf, type HashRoute } from '../hash-route.ts';
-import { BLOCK_ORDERS, blocksRequest } from '../list-requests.ts';
+import { BLOCK_SORT_OPTIONS, blocksRequest } from '../list-requests.ts';
 import { Copied, Raw } from './copyable.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { useAnswer, useLive, useRequest } from './hooks.ts';
@@ -87,14 +87,14 @@ export function Blocks(route: HashRoute) {
       <h1>Blocks</h1>
       <FilterForm
         route={route}
-        orders={BLOCK_ORDERS}
+        orders={BLOCK_SORT_OPTIONS}
         fields={[{ name: 'delegate', title: 'Delegate' }]}
         request={request}
       />
       <Answered asked={asked}>
         {(blocks, meta) => (
           <>
-            <BlockTable blocks={blocks} sorting={sortingOf(route, BLOCK_ORDERS)} />
+            <BlockTable blocks={blocks} sorting={sortingOf(route, BLOCK_SORT_OPTIONS)} />
             <Pages route={route} meta={meta} />
           </>
         )}

@@ -1,7 +1,7 @@
 /** The overview of the network: figures, the round, blocks, peers and reorgs. */
 
 import type { ComponentChildren } from 'preact';
-import { hasFinality, isConnected, type BranchChange } from '../answers.ts';
+import { hasFinality, isConnected, type Reorg } from '../answers.ts';
 import { countOf, countText, sinceText } from '../format.ts';
 import { roundOf } from '../round.ts';
 import { BEHIND_BLOCKS_MIN, CONSENSUS_PERCENT_MIN } from '../smoothing.ts';
@@ -52,7 +52,7 @@ export function Glance() {
             </h2>
             <PeerTable peers={peers.filter(isConnected).slice(0, BLOCKS_SHOWN)} />
           </section>
-          <Reorgs changes={status.branchChanges?.latest ?? []} />
+          <Reorgs reorgs={status.reorgs?.latest ?? []} />
         </div>
       </div>
     </>
@@ -63,7 +63,7 @@ function Figures({ live }: { live: LiveState }) {
   const { status, blocks, peers, forging, blockTimeS, constants, consensus = 0, lag } = live;
   const now = useNow();
   if (status === undefined) return null;
-  const { height, chainMaxHeightFinalized: finalized, networkHeight, transactions, branchChanges } = status;
+  const { height, chainMaxHeightFinalized: finalized, networkHeight, transactions, reorgs } = status;
   const pool = transactions.ready + transactions.verified + transactions.pending;
   const target = Math.max(height, status.syncProgress?.targetHeight ?? networkHeight);
   const tip = blocks[0];
@@ -101,7 +101,7 @@ function Figures({ live }: { live: LiveState }) {
       <Figure name="Pool" value={countText(pool)}>
         <Go view="pool">{countText(transactions.confirmed)} in the chain</Go>
       </Figure>
-      <Figure name="Reorgs" value={countText(branchChanges?.count ?? 0)}>
+      <Figure name="Reorgs" value={countText(reorgs?.count ?? 0)}>
         since node start
       </Figure>
       {forgingHere !== undefined && (
@@ -138,14 +138,14 @@ function Figure({
   );
 }
 
-function Reorgs({ changes }: { changes: readonly BranchChange[] }) {
+function Reorgs({ reorgs }: { reorgs: readonly Reorg[] }) {
   const now = useNow();
-  if (changes.length === 0) return null;
+  if (reorgs.length === 0) return null;
   return (
     <section aria-labelledby="reorgs-title">
-      <h2 id="reorgs-title">Changes of branch</h2>
+      <h2 id="reorgs-title">Reorgs</h2>
       <ul class="plain">
-        {changes.slice(0, REORGS_SHOWN).map(({ time, commonHeight, revertedBlocks }) => (
+        {reorgs.slice(0, REORGS_SHOWN).map(({ time, commonHeight, revertedBlocks }) => (
           <li key={`${time}-${commonHeight}`}>
             {sinceText(Date.parse(time), now)}: {countOf(revertedBlocks, 'block')} above{' '}
             <BlockLink height={commonHeight} /> replaced

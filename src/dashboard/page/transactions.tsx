@@ -4,7 +4,7 @@ import { hasFinality, type Transaction } from '../answers.ts';
 import { amountText, countOf, typeText } from '../format.ts';
 import type { HashRoute } from '../hash-route.ts';
 import { waitsFor } from '../pool.ts';
-import { TRANSACTION_ORDERS, TRANSACTION_TYPES, transactionsRequest } from '../list-requests.ts';
+import { TRANSACTION_SORT_OPTIONS, TRANSACTION_TYPES, transactionsRequest } from '../list-requests.ts';
 import { ask, type Answer } from './api-requests.ts';
 import { Copied, Raw } from './copyable.tsx';
 import { Description, Targets } from './description.tsx';
@@ -142,12 +142,12 @@ export function Transactions(route: HashRoute) {
           <h2>In the chain</h2>
         </>
       )}
-      <FilterForm route={route} fields={FIELDS} orders={TRANSACTION_ORDERS} request={request} />
+      <FilterForm route={route} fields={FIELDS} orders={TRANSACTION_SORT_OPTIONS} request={request} />
       <Answered asked={asked}>
         {(transactions, meta) => (
           <>
             {!isWhole && meta.count !== undefined && <p class="quiet">{countOf(meta.count, 'transaction')}</p>}
-            <TransactionTable transactions={transactions} sorting={sortingOf(route, TRANSACTION_ORDERS)} />
+            <TransactionTable transactions={transactions} sorting={sortingOf(route, TRANSACTION_SORT_OPTIONS)} />
             <Pages route={route} meta={meta} />
           </>
         )}

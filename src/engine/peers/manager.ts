@@ -177,7 +177,7 @@ export class PeerManager {
     this.#savedBook.cancel();
     const closers = new Closers();
     closers.add(() => this.#transport.close());
-    if (wasRunning) closers.add(() => this.snapshot());
+    if (wasRunning) closers.add(() => this.savePeerBook());
     await closers.close();
   }
 
@@ -289,8 +289,8 @@ export class PeerManager {
     this.#book.expireBans();
   }
 
-  /** Saves the book. */
-  snapshot(): void {
+  /** Saves the peer book. */
+  savePeerBook(): void {
     this.#savedBook.save();
   }
 

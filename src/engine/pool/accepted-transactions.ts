@@ -53,8 +53,8 @@ const REPORTED_IDS_MAX = 10;
  * transactions.
  */
 const FAILURE_LOG_MS = 600_000;
-/** Codes of refusals after which a later attempt may succeed. The transaction then stays in the journal. */
-const TRANSIENT_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
+/** Codes of rejections after which a later attempt may succeed. The transaction then stays in the journal. */
+const RETRYABLE_REJECTIONS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
@@ -329,7 +329,7 @@ export class AcceptedTransactions {
       if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
       pool.announce(result.transaction.id);
-    } else if (isCaughtUp() && !TRANSIENT_REFUSALS.has(result.code)) {
+    } else if (isCaughtUp() && !RETRYABLE_REJECTIONS.has(result.code)) {
       this.#drop(id, result.errors[0]?.message ?? result.message);
     }
   }

@@ -117,7 +117,7 @@ class Hub implements EventHub {
     this.#options = options;
     this.#log = new LogFeed(api, dialect, (subscriber, text) => this.#send(subscriber, text));
     this.#replays = options.replays ?? new Replays();
-    options.observer.gauge('http_event_readers', 0);
+    options.observer.gauge('http_event_subscribers', 0);
   }
 
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean> {
@@ -138,7 +138,7 @@ class Hub implements EventHub {
     const { response } = subscriber;
     if (this.#subscribers.size === 0) this.#beginToLook();
     this.#subscribers.add(subscriber);
-    this.#options.observer.gauge('http_event_readers', this.#subscribers.size);
+    this.#options.observer.gauge('http_event_subscribers', this.#subscribers.size);
     response.on('drain', () => {
       subscriber.isFull = false;
       subscriber.tookMs = performance.now();
@@ -170,7 +170,7 @@ class Hub implements EventHub {
     this.#endReplay(subscriber);
     this.#waiting.get(waitingKeyOf(subscriber))?.delete(subscriber);
     if (this.#subscribers.size === 0) this.#rest();
-    this.#options.observer.gauge('http_event_readers', this.#subscribers.size);
+    this.#options.observer.gauge('http_event_subscribers', this.#subscribers.size);
   }
 
   #endReplay(subscriber: Subscriber): void {

@@ -11,7 +11,7 @@ import { FEES } from '../../protocol/params.ts';
 import type { Account } from '../../protocol/state.ts';
 import type { HttpDialect } from '../dialect.ts';
 import type { Route } from '../route.ts';
-import { faultsOf, typeMismatch, type Schema } from '../schema.ts';
+import { schemaErrorsOf, typeMismatch, type Schema } from '../schema.ts';
 import { registrationView, registrationShape } from '../views/registration.ts';
 import { FLAG, INTEGER, objectOf, TEXT } from '../views/shapes.ts';
 
@@ -80,8 +80,8 @@ type Accepted = Extract<SubmitResult, { accepted: true }>;
 async function register(api: NodeApi, raw: unknown, client: string | undefined): Promise<Accepted | string> {
   if (raw === undefined) return typeMismatch('object', 'undefined');
   const body = normalised(raw);
-  const fault = faultsOf(BODY, body)[0];
-  if (fault !== undefined) return fault.message;
+  const error = schemaErrorsOf(BODY, body)[0];
+  if (error !== undefined) return error.message;
   const { secret, secondSecret, publicKey, ...rest } = body as Readonly<Record<string, string>>;
   if (rest['multisigAccountPublicKey'] || rest['requesterPublicKey']) return 'Multisig request is not allowed';
   const keyPair = keyPairOfPassphrase(secret ?? '');

@@ -1,13 +1,6 @@
 /** Shows status and constants of the node. The members that real nodes of the generation send come first. */
 
-import type {
-  BranchChange,
-  Diagnostic,
-  NodeApi,
-  NodeHistory,
-  NodeStatus,
-  ReadersStatus,
-} from '../../ports/node-api.ts';
+import type { Diagnostic, NodeApi, NodeHistory, NodeStatus, ReadersStatus, Reorg } from '../../ports/node-api.ts';
 import type { SlotReport } from '../../ports/slot-report.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
@@ -44,8 +37,8 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
   // know.
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_SHOWN_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
-  const { count, latest } = status.branchChanges;
-  const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
+  const { count, latest } = status.reorgs;
+  const reorgs = count === 0 ? {} : { reorgs: { count, latest: latest.map(reorgView) } };
   const alone = status.isAlone === true ? { isAlone: true } : {};
   const readers = status.readers === undefined ? {} : { readers: readersView(status.readers) };
   return extendedMembers(dialect, own, {
@@ -53,7 +46,7 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
     ...progress,
     ...clock,
     ...clocks,
-    ...branches,
+    ...reorgs,
     ...alone,
     ...readers,
   });
@@ -68,7 +61,7 @@ function readersView({ wanted, restarts, each }: ReadersStatus): View {
   };
 }
 
-function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange): View {
+function reorgView({ timeMs, commonHeight, revertedBlocks }: Reorg): View {
   return { time: new Date(timeMs).toISOString(), commonHeight, revertedBlocks };
 }
 
@@ -284,7 +277,7 @@ const CLOCKS_SHAPE: Schema = {
     "A peer whose clock is ahead of the node's clock; absent unless the offset is large and either clock may be wrong.",
 };
 
-const BRANCH_CHANGES_SHAPE: Schema = {
+const REORGS_SHAPE: Schema = {
   ...shape.objectOf({
     count: { type: 'integer', minimum: 1 },
     latest: shape.listOf(
@@ -295,7 +288,7 @@ const BRANCH_CHANGES_SHAPE: Schema = {
       }),
     ),
   }),
-  description: 'Reverts of blocks since the start of the node, newest first; absent if there were none.',
+  description: 'Reorgs since the start of the node, newest first; absent if there were none.',
 };
 
 const ALONE_SHAPE: Schema = {
@@ -334,7 +327,7 @@ const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
   syncProgress: PROGRESS_SHAPE,
   clockOffsetMs: CLOCK_SHAPE,
   clocksDiffer: CLOCKS_SHAPE,
-  branchChanges: BRANCH_CHANGES_SHAPE,
+  reorgs: REORGS_SHAPE,
   isAlone: ALONE_SHAPE,
   readers: READERS_SHAPE,
 };

@@ -18,7 +18,7 @@ import type { BftState } from './bft.ts';
  * - for each header, `prevotes` (1 byte)
  * - for each header, `precommits` (1 byte)
  */
-const LAYOUT_VERSION = 1;
+const BFT_STATE_VERSION = 1;
 const HEAD_BYTES = 17;
 const HEADER_BYTES = 10;
 const MAX_PREVOTED_AT = 9;
@@ -66,7 +66,7 @@ export function encodeBftState(bftState: BftState): Uint8Array {
   const count = bftState.generators.length;
   const bytes = new Uint8Array(HEAD_BYTES + count * HEADER_BYTES);
   const view = viewOf(bytes);
-  bytes[0] = LAYOUT_VERSION;
+  bytes[0] = BFT_STATE_VERSION;
   [count, bftState.firstHeight, bftState.maxPrevoted, bftState.finalized].forEach((value, index) => {
     view.setUint32(1 + index * 4, value, true);
   });
@@ -88,7 +88,7 @@ export function encodeBftState(bftState: BftState): Uint8Array {
  */
 export function decodeBftState(bytes: Uint8Array, headerAt: (height: number) => BlockHeader | undefined): BftState {
   const view = viewOf(bytes);
-  if (bytes.length < HEAD_BYTES || bytes[0] !== LAYOUT_VERSION) {
+  if (bytes.length < HEAD_BYTES || bytes[0] !== BFT_STATE_VERSION) {
     throw new ProtocolError('LEDGER_UNREADABLE', { version: bytes[0], bytes: bytes.length });
   }
   const count = view.getUint32(1, true);

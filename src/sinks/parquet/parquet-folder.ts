@@ -82,8 +82,8 @@ export async function partsIn(folder: string): Promise<readonly Part[]> {
  */
 export async function wholeRanges(folder: string): Promise<readonly Part[]> {
   const ranges = await partsIn(join(folder, RANGES));
-  const fault = firstFault(ranges, 0);
-  if (fault !== undefined) throw damaged(join(folder, RANGES), fault);
+  const gap = firstRangeGap(ranges, 0);
+  if (gap !== undefined) throw damaged(join(folder, RANGES), gap);
   const incomplete = firstIncomplete(join(folder, RANGES), ranges);
   if (incomplete !== undefined) throw incompletePart(incomplete, REWRITE);
   return ranges;
@@ -134,7 +134,7 @@ function sizesIn(part: string): Sizes | 'missing' | 'damaged' {
 }
 
 /** A place in a list of parts where a part is missing, or where two parts have the same heights. */
-export interface Fault {
+export interface RangeGap {
   /** Lowest height at which the parts are wrong. */
   readonly height: number;
   /** Second part of the same heights; undefined when a part is missing. */
@@ -142,7 +142,7 @@ export interface Fault {
 }
 
 /** @returns undefined when all parts follow one another */
-export function firstFault(parts: readonly Part[], below: number): Fault | undefined {
+export function firstRangeGap(parts: readonly Part[], below: number): RangeGap | undefined {
   let next = below + 1;
   for (const part of parts) {
     if (part.fromHeight > next) return { height: next, repeated: undefined };
@@ -218,7 +218,7 @@ function withoutFolder(folder: string, cause: unknown): ProtocolError {
   return new ProtocolError('SINK_DAMAGED', { folder }, message, { cause });
 }
 
-function damaged(folder: string, { height, repeated }: Fault): ProtocolError {
+function damaged(folder: string, { height, repeated }: RangeGap): ProtocolError {
   const what =
     repeated === undefined
       ? `the range that begins at height ${height} is missing in ${folder}`

@@ -12,8 +12,8 @@ import { rowsDraft } from '../rows-draft.ts';
 import { SCHEMA_VERSION, type Rows } from '../tables.ts';
 import {
   blockName,
-  firstFault,
   firstIncomplete,
+  firstRangeGap,
   makeFolder,
   partsIn,
   rangeName,
@@ -89,7 +89,7 @@ export class ParquetSink implements Sink {
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
     const parts = await partsIn(this.#tail);
-    const faults = [firstFault(parts, finalHeight), firstIncomplete(this.#tail, parts)];
+    const faults = [firstRangeGap(parts, finalHeight), firstIncomplete(this.#tail, parts)];
     const faultyHeight = Math.min(...faults.map((fault) => fault?.height ?? Infinity));
     // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they
     // can be written again.

@@ -5,16 +5,16 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 import {
-  firstFault,
   firstIncomplete,
+  firstRangeGap,
   incompletePart,
   partOf,
   partsIn,
   RANGES,
   TAIL,
   wholeRanges,
-  type Fault,
   type Part,
+  type RangeGap,
 } from './parquet-folder.ts';
 
 export interface Snapshot {
@@ -86,14 +86,14 @@ async function settled<T>(work: () => T | Promise<T>): Promise<() => T> {
 }
 
 function checkTail(folder: string, { ranges, tail }: Snapshot): void {
-  const fault = firstFault(tail, ranges.at(-1)?.height ?? 0);
-  if (fault !== undefined) throw faultyTail(join(folder, TAIL), fault);
+  const gap = firstRangeGap(tail, ranges.at(-1)?.height ?? 0);
+  if (gap !== undefined) throw faultyTail(join(folder, TAIL), gap);
   const incomplete = firstIncomplete(join(folder, TAIL), tail);
   if (incomplete !== undefined)
     throw incompletePart(incomplete, 'run bloomery sink parquet, which writes the block again');
 }
 
-function faultyTail(folder: string, { height, repeated }: Fault): ProtocolError {
+function faultyTail(folder: string, { height, repeated }: RangeGap): ProtocolError {
   const message =
     repeated === undefined
       ? `no block of height ${height} is in ${folder}: run bloomery sink parquet, which writes the block again`

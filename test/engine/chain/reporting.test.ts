@@ -32,14 +32,14 @@ test('when a block wins a tie, both the old tip and the new one are reported', a
     'BRANCH_LEFT',
     'blocks_applied_total 1',
     'blocks_reverted_total 1',
-    'branch_changes_total 1',
+    'reorgs_total 1',
     'event: reverted 5',
     'event: received 5',
     'block_delay_seconds',
   ]);
 });
 
-test('a switch to a better branch is one change, whatever its length', async (t) => {
+test('a move to a better branch is one reorg, whatever its length', async (t) => {
   const { maker, lone } = await chainOfFour();
   const rival = forkOf(maker);
   const ours = grown(maker, 2);
@@ -50,13 +50,13 @@ test('a switch to a better branch is one change, whatever its length', async (t)
   lone.nowS = rival.tip.timestamp;
   await lone.chain.switchTo(4, branch);
   t.deepEqual(lone.logged, [
-    'CHAIN_SWITCHED',
+    'CHAIN_REORG',
     'BLOCK_REVERTED',
     'BLOCK_REVERTED',
     'BRANCH_LEFT',
     'blocks_applied_total 3',
     'blocks_reverted_total 2',
-    'branch_changes_total 1',
+    'reorgs_total 1',
     'event: reverted 6 5',
     'event: synced 5 6 7',
   ]);
@@ -85,7 +85,7 @@ test('a rollback reports only the reverted blocks', async (t) => {
     'BLOCK_REVERTED',
     'BRANCH_LEFT',
     'blocks_reverted_total 2',
-    'branch_changes_total 1',
+    'reorgs_total 1',
     'event: reverted 4 3',
   ]);
 });

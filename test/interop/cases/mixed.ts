@@ -5,7 +5,7 @@
 
 import { blocksMs, type MixedNet } from '../mixed-net.ts';
 import { untilCommonBlock, untilHeight } from '../waiting.ts';
-import { switchesOf } from '../watch.ts';
+import { reorgsOf } from '../watch.ts';
 import { Wallet } from '../wallet.ts';
 
 const ROUND = 101;
@@ -18,7 +18,7 @@ export async function mixed(net: MixedNet): Promise<string> {
   // The nodes that start first forge alone until they have found the other nodes.
   await untilHeight(nodes[0], MET_HEIGHT, blocksMs(MET_HEIGHT));
   await untilCommonBlock(nodes, MET_HEIGHT, MEET_MS_MAX);
-  const before = new Map(nodes.map((node) => [node, switchesOf(node).length]));
+  const before = new Map(nodes.map((node) => [node, reorgsOf(node).length]));
   const wallet = new Wallet(world, nodes);
   await wallet.everyType(1);
   world.log(`${wallet.sent.length} transactions of every type are in blocks of all nodes`);
@@ -29,7 +29,7 @@ export async function mixed(net: MixedNet): Promise<string> {
   await untilHeight(nodes[0], goal, blocksMs(goal));
   await untilCommonBlock(nodes, goal, 30_000);
   const switches = nodes.flatMap((node) =>
-    switchesOf(node)
+    reorgsOf(node)
       .slice(before.get(node))
       .map((line) => `${node.name}: ${line.slice(0, 200)}`),
   );

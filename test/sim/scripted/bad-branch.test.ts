@@ -76,12 +76,12 @@ test('a branch better only by an invalid last block changes nothing, and its pee
   t.true(scripted.countOf('BLOCK_REWARD_INVALID') > 0);
   t.is(ours.tip.id, id);
   t.is(ours.store.stateDigest(), digest);
-  t.is(scripted.countOf('CHAIN_SWITCHED'), 0);
+  t.is(scripted.countOf('CHAIN_REORG'), 0);
   t.true(scripted.countOf('PEER_BANNED') + scripted.countOf('PEER_PENALISED') > 0, [...world.counts.keys()].join());
 
   // The node switches to the valid branch as soon as an honest peer shows it.
   world.wire.heal();
   await scripted.meet();
-  t.is(scripted.countOf('CHAIN_SWITCHED'), 1);
+  t.is(scripted.countOf('CHAIN_REORG'), 1);
   t.not(ours.store.header(height)?.id, id);
 });

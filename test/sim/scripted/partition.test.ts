@@ -29,7 +29,7 @@ test('two halves apart for 30 minutes end on one chain, and neither had final bl
   t.true(scripted.finalized(0) <= before && scripted.finalized(2) <= before);
   scripted.world.wire.heal();
   t.true((await scripted.meet()) <= 6);
-  t.true(scripted.countOf('CHAIN_SWITCHED') >= 2);
+  t.true(scripted.countOf('CHAIN_REORG') >= 2);
 });
 
 test('in a partition of 40 and 61 delegates the 40 switch over, and both finalize the common chain', async (t) => {
@@ -82,7 +82,7 @@ test('two halves apart for six hours without finality meet as soon as halves apa
   t.true(scripted.apart() > 1050);
   scripted.world.wire.heal();
   t.true((await scripted.meet()) <= 6);
-  t.is(scripted.countOf('CHAIN_SWITCHED'), 1);
+  t.is(scripted.countOf('CHAIN_REORG'), 1);
 });
 
 test('a late node catches up in a quiet network in which no node sends a block', async (t) => {

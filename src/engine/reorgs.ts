@@ -1,16 +1,16 @@
-/** Counts how often the node has reverted blocks since its start, and stores the latest reverts for operators. */
+/** Counts the reorgs since the start of the node, and stores the latest reorgs for operators. A reorg reverts blocks. */
 
 import type { Clock } from '../ports/clock.ts';
-import type { BranchChange } from '../ports/node-api.ts';
+import type { Reorg } from '../ports/node-api.ts';
 import type { Block } from '../protocol/types.ts';
 
-/** Maximum number of stored reverts. The log of the node has all reverts. */
+/** Maximum number of stored reorgs. The log of the node has all reorgs. */
 const LATEST_MAX = 20;
 
-export class BranchChanges {
+export class Reorgs {
   readonly #clock: Pick<Clock, 'nowMs'>;
   /** Newest first. */
-  #latest: readonly BranchChange[] = [];
+  #latest: readonly Reorg[] = [];
   #count = 0;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -21,7 +21,7 @@ export class BranchChanges {
     return this.#count;
   }
 
-  get latest(): readonly BranchChange[] {
+  get latest(): readonly Reorg[] {
     return this.#latest;
   }
 
@@ -29,8 +29,8 @@ export class BranchChanges {
   record(reverted: readonly Pick<Block, 'height'>[]): void {
     if (reverted.length === 0) return;
     const lowest = reverted.reduce((least, { height }) => Math.min(least, height), Infinity);
-    const change = { timeMs: this.#clock.nowMs(), commonHeight: lowest - 1, revertedBlocks: reverted.length };
+    const reorg = { timeMs: this.#clock.nowMs(), commonHeight: lowest - 1, revertedBlocks: reverted.length };
     this.#count += 1;
-    this.#latest = [change, ...this.#latest].slice(0, LATEST_MAX);
+    this.#latest = [reorg, ...this.#latest].slice(0, LATEST_MAX);
   }
 }
