@@ -1,4 +1,4 @@
-/** Converts routes of the dashboard to the hash of an address and back. Example: `#/blocks/123`. */
+/** Converts routes of the dashboard to URL fragments and back. Example: `#/blocks/123`. */
 
 export const VIEWS = [
   'glance',
@@ -31,7 +31,7 @@ export interface HashRoute {
 
 export type Filters = Readonly<Record<string, string>>;
 
-/** Names of the filters of each view, in their order in an address. */
+/** Names of the filters of each view, in their order in the URL fragment. */
 const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   blocks: ['delegate', 'sort'],
   transactions: ['kind', 'from', 'to', 'min', 'max', 'text', 'sort'],
@@ -70,7 +70,7 @@ export function routeOfHash(hash: string): HashRoute {
   };
 }
 
-/** Returns the address of a route. Filters that are empty, or that the view does not support, are left out. */
+/** Returns the URL fragment of a route. Filters that are empty, or that the view does not support, are left out. */
 export function hashOf(
   view: View,
   item?: string,

@@ -81,8 +81,9 @@ export class ConnectionCounters {
     const [holder] = holders?.keys() ?? [];
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
-    // All connections of the address to this process may be busy. So the next request to close an idle connection goes
-    // to the next process, and to the next address with as many connections.
+    // All connections of the address in this process may be busy, and then none is closed. Therefore the next call
+    // selects another address with the same number of connections. When this address is selected again, another of its
+    // processes closes a connection.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

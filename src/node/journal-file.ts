@@ -216,8 +216,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The marker is renewed before the node acts on the lines. The node has therefore signed nothing on the basis of
-    // lines that are newer than the marker.
+    // The marker is renewed before the node sends a block. The node has therefore sent no block whose line is newer than
+    // the marker.
     if (this.#isIdentityRecorded) this.#mark();
   }
 

@@ -18,7 +18,7 @@ export interface NodeIdentity {
   /** Version of the application that peers and clients see. */
   readonly version: string;
   readonly protocolVersion: string;
-  /** `v` and the version, followed by the date and time of the build if they are known; may be empty. */
+  /** `v` and the version of the package, then the date and time of the build (UTC) if known. Empty only in tests. */
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty. */
   readonly commit: string;

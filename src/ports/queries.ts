@@ -203,8 +203,9 @@ export interface ChainQueries {
   /** Earnings from the blocks that the delegate forged in the period. The bounds are included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
-   * Earnings from the rounds whose last block is in the period. The bounds are included, and `blocks` is the number of
-   * rounds. The query runs in chunks like `transactions`, because it must compute the payments of each round.
+   * Earnings from the rounds whose last block is in the period. Both ends of the period are included. In the result,
+   * the member `blocks` contains the number of rounds. The query runs in chunks like `transactions`, because it must
+   * compute the payments of each round.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

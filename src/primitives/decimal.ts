@@ -1,7 +1,7 @@
 /**
  * Computes with exact decimal numbers of any size, and with sums of these numbers. Amounts that no signature covers may
- * have fractions, signs and exponents. A number stays in the form in which it was written. A sum has limbs (blocks of
- * digits) only for the decimal places that its terms use. A number such as `1e999999999` costs no more than its text.
+ * have fractions, signs and exponents. A number is stored as digits and exponent. A sum has limbs (blocks of digits)
+ * only for the decimal places that its terms use. A number such as `1e999999999` costs no more than its text.
  * Reading a sum takes about 4 ms for each million digits.
  */
 
@@ -18,8 +18,8 @@ export interface Decimal {
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
- * Limit of the number library of lisk-sdk. The library refuses a number with more places before the point than this
- * limit. The library treats a number as zero if its first digit other than 0 is further behind the point than this
+ * Limit of the number library of lisk-sdk. The library refuses a number if the decimal place of its first digit other
+ * than 0 (the units are place 0) exceeds this limit. The library treats a number as zero if its first digit other than 0 is further behind the point than this
  * limit.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
@@ -91,12 +91,11 @@ interface Limbs {
 }
 
 /**
- * A sum to which terms are added one by one. The sum stores its terms as they were written, and adds them up only when
- * its value is read. A block may add one number of a million digits for a hundred delegates.
+ * A sum to which terms are added one by one. The sum stores its terms, and adds them up only when its value is read.
  */
 export class DecimalSum {
   #terms: { readonly number: Decimal; readonly sign: number }[] = [];
-  /** Sum of the terms that are integers. */
+  /** Sum of the values that `addInteger` received. */
   #whole = 0n;
 
   addInteger(value: bigint): void {
@@ -122,7 +121,7 @@ export class DecimalSum {
     return copy;
   }
 
-  /** Returns the sum as an integer; undefined if the sum has a fraction, or more than about forty digits. */
+  /** Returns the sum as an integer; undefined if a sum with decimal terms has a fraction, or too many digits. */
   integer(): bigint | undefined {
     if (this.#terms.length === 0) return this.#whole;
     const runs = this.#carried();
@@ -203,8 +202,9 @@ function limbsOf(number: Decimal): Limbs {
 }
 
 /**
- * Carries the part of each limb that exceeds `LIMB` over to the next limb. @param runs runs in ascending order; the
- * function changes them in place
+ * Carries the part of each limb that exceeds `LIMB` over to the next limb.
+ *
+ * @param runs runs in ascending order; the function changes them in place
  */
 function carry(runs: readonly Limbs[]): Limbs[] {
   const result: Limbs[] = [];

@@ -1,6 +1,6 @@
 /**
- * Defines the values of blocks and transactions, which are the same in both generations. The codec of each generation
- * handles bytes and type numbers. All other code reads only the values that this file defines.
+ * Defines the types of blocks and transactions. Both generations use the same types. The codec of each generation
+ * converts values of these types to bytes and JSON, and back. No other code depends on the byte layout.
  */
 
 /** Lower-case hexadecimal text of 32 bytes. */
@@ -76,7 +76,10 @@ export interface DappDescription {
   readonly icon?: string;
 }
 
-/** A transaction that passed the static checks of its generation, except the checks of its signatures. */
+/**
+ * A transaction that passed the static checks of its generation, except the checks of its signatures. Transactions of
+ * the genesis block, and transactions with an exception, skip some of these checks.
+ */
 export interface Transaction {
   readonly id: TransactionId;
   readonly type: number;
@@ -166,7 +169,10 @@ export interface SignatureCheck {
 /** Returns the result of a check at once, either from the cache or by computing it. */
 export type SignatureOracle = (check: SignatureCheck) => boolean;
 
-/** A search in rounds. Each round yields checks, and receives their results in the same order. */
+/**
+ * A search for the group members that made the signatures of a transaction. Each step yields checks, and receives
+ * their results in the same order.
+ */
 export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
 
 /** Ed25519 key pair: a public key of 32 bytes, and a private key of 64 bytes (the seed followed by the public key). */

@@ -49,7 +49,7 @@ export interface SinkProgress {
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
- * Maximum number of ranges that these blocks belong to. A ClickHouse server refuses an insert with more than 100
+ * Maximum number of ranges that the blocks of one write to the tail belong to. A ClickHouse server refuses an insert with more than 100
  * partitions, and a range of the tail is a partition.
  */
 const TAIL_RANGES_AT_ONCE = 50;

@@ -184,7 +184,8 @@ export interface TestDevnet {
   skew(node: number, by: string | number): Promise<void>;
   /**
    * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. `heal` also mines
-   * some slots, because nodes learn of a better chain from new blocks on the chain.
+   * some slots, because a node learns of a better chain from a new block of that chain, and because a new block decides
+   * between two equally good chains.
    */
   heal(): Promise<void>;
   close(): Promise<void>;

@@ -38,7 +38,7 @@ export function withOlderTypes(reference: ReferencePackage): ReferencePackage {
   return { ...reference, classOf: (type) => older.get(type) ?? reference.classOf(type) };
 }
 
-/** Schema of an asset with one member. All members of that member are ids. */
+/** Schema of an asset whose only member, `name`, is an object. Each member of this object, listed in `ids`, is an id. */
 function shapeOf(name: string, ids: readonly string[]): object {
   const inner = { type: 'object', required: ids, properties: Object.fromEntries(ids.map((each) => [each, ID])) };
   return { type: 'object', required: [name], properties: { [name]: inner } };

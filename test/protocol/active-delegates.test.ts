@@ -9,8 +9,8 @@ import { slotAt } from '../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
 
 /**
- * Number of blocks after the fourth round. In generation 3, blocks after the fourth round use the list of delegates
- * that is fixed after the first round.
+ * Number of blocks after the fourth round. In generation 3, round 4 is the first round with a list of delegates that
+ * was fixed after the genesis block, at the end of round 1. Round 5 uses the list fixed at the end of round 2.
  */
 const BEYOND = 5;
 

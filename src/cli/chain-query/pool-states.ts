@@ -1,4 +1,4 @@
-/** The queues of a node's pool; the queue nearest to a block comes first. */
+/** The queues of a node's pool, from the last queue before a block (`ready`) to the first queue (`received`). */
 export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
 
 export type PoolStateName = (typeof POOL_STATES)[number];
@@ -8,6 +8,6 @@ export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
   ready: 'for a block',
   verified: 'for a block',
   pending: 'for signatures of its group',
-  validated: 'to be held against the state',
+  validated: 'to be verified against the state',
   received: 'to be checked',
 };

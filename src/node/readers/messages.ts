@@ -120,7 +120,7 @@ export interface NodeUpdate {
   readonly received: readonly Transaction[];
 }
 
-/** The listening sockets of the interface: without TLS, and with TLS. */
+/** Names of the listening sockets of the HTTP interface: `plain` is without TLS, `tls` is with TLS. */
 export type SocketName = keyof ListeningSockets;
 
 export type ToReader =

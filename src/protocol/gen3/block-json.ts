@@ -18,7 +18,8 @@ import { headerId } from '../block/header.ts';
 
 /**
  * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0. The count of
- * transactions is the length of the list. A wrong count in the document therefore makes the signature invalid.
+ * transactions is the length of the list, and the count in the document is ignored. If the generator signed another
+ * count, the signature is therefore invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -89,7 +90,8 @@ function readBlock(
   transactionsMax?: number,
 ): Block {
   const previousBlockId = readPreviousId(json, 'previousBlockId');
-  // Only block version 2 signs these heights. Older blocks may lack the heights.
+  // The signature covers `maxHeightPreviouslyForged` and `maxHeightPrevoted` only in block version 2. Older blocks may
+  // lack both members.
   const unsigned = version < 2 ? 0 : undefined;
   const transactions = readTransactions(json, transactionFromJson, transactionsMax);
   const block: Block = {

@@ -57,7 +57,10 @@ export interface TransactionLayout {
 
 /** A layout together with the JSON of assets in generation 3. */
 export interface TransactionType extends TransactionLayout {
-  /** The asset in the form that the base schema of the transaction checks. */
+  /**
+   * Returns what the base schema checks as the asset: an empty object if the asset is missing or is rebuilt from its
+   * known members; otherwise the asset itself.
+   */
   assetForBaseCheck(asset: unknown): unknown;
   /** @param senderId address of the sender; empty if the sender's key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;

@@ -11,12 +11,15 @@ import type { Verifier } from '../../../ports/verifier.ts';
 import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types.ts';
 
 /**
- * The passphrase is public, like all keys of a devnet. The passphrase never changes, because existing forks have
+ * The passphrase is public, because it is in the source code. The passphrase never changes, because existing forks have
  * signatures of the key of this passphrase.
  */
 const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 
-/** Returns the key that signs for an account, in a forked devnet only. */
+/**
+ * Returns the account's public key with the private key of the substitute key. Only a forked devnet accepts signatures
+ * of this pair.
+ */
 export function substituteKeyOf(publicKey: PublicKey): KeyPair {
   return { publicKey: bytesOfHex(publicKey), privateKey: keyPairOfPassphrase(FORK_PASSPHRASE).privateKey };
 }
