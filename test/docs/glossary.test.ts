@@ -83,7 +83,10 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['yield', /\bturns? of the event loop\b/],
   ['peer scoring', /\bPeerFault(?:Code)?\b|\bSyncFaultCode\b|\b(?:PASSING|TRANSIENT)_REFUSALS\b|\bp2p_faults_total\b/],
   ['peer book', /\bsnapshotPeers\b/],
-  ['reorg', /\b[Bb]ranch[-_ ]?[Cc]hanges?\b|\bbranch_changes_total\b|\bCHAIN_SWITCHED\b|\b[Cc]hanges? of (?:the )?branch\b/],
+  [
+    'reorg',
+    /\b[Bb]ranch[-_ ]?[Cc]hanges?\b|\bbranch_changes_total\b|\bCHAIN_SWITCHED\b|\b[Cc]hanges? of (?:the )?branch\b/,
+  ],
   ['use', /\bchargedAbove\b|\bpiledMax\b/],
 ];
 

@@ -47,7 +47,10 @@ const PERSON: Schema = {
 };
 
 test('a valid value has no errors, and undeclared members are ignored', (t) => {
-  t.deepEqual(schemaErrorsOf(PERSON, { id: '1', name: '1L', age: 3, keys: ['ab'], home: { street: 'x' }, other: 1 }), []);
+  t.deepEqual(
+    schemaErrorsOf(PERSON, { id: '1', name: '1L', age: 3, keys: ['ab'], home: { street: 'x' }, other: 1 }),
+    [],
+  );
 });
 
 test('missing members come first, last-declared first, then present members in reverse order of the body', (t) => {
