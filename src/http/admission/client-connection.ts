@@ -24,7 +24,7 @@ import {
 } from './limits.ts';
 import type { RefusalReason } from './refusals.ts';
 import { REQUEST_TIMEOUT_ANSWER } from './refused-answers.ts';
-import { bringsBody, RequestGate } from './request-gate.ts';
+import { closeUnlessBodyIsRead, RequestGate } from './request-gate.ts';
 import { destroyOnEnd, interceptParser, suspendTimeout, type Parse } from './socket-parser.ts';
 import type { FairScheduler } from './fair-scheduler.ts';
 
@@ -131,13 +131,7 @@ export class ClientConnection implements Place, Holder {
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.#gate.begin(request);
     this.#enter('answering');
-    // An answer before the end of the body is the last one of the connection, and its head must say so. Otherwise the
-    // client could send its next request while the connection ends, and would lose it.
-    if (bringsBody(request)) {
-      const { shouldKeepAlive } = response;
-      response.shouldKeepAlive = false;
-      request.once('end', () => (response.shouldKeepAlive = shouldKeepAlive));
-    }
+    closeUnlessBodyIsRead(request, response);
     response.on('finish', () => this.#finish());
     // Trusted clients have no limits on reading time and answer size.
     if (this.isTrusted) return;

@@ -4,7 +4,7 @@
  * requests, but no socket.
  */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BODY_BYTES_MAX, INPUT_BYTES_MAX, PIPELINED_BYTES_MAX } from './limits.ts';
 
 /** Members of a request that the gate reads. `complete` turns true when the last byte has arrived. */
@@ -155,6 +155,17 @@ export class RequestGate {
 /** True when a body follows the head of a request. */
 export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
   return isChunked(request) || (request.headers['content-length'] ?? '0') !== '0';
+}
+
+/**
+ * Makes the answer to a request say that the connection ends, unless the body of the request was read before the answer.
+ * Otherwise a client could send its next request while the connection ends, and would lose it.
+ */
+export function closeUnlessBodyIsRead(request: IncomingMessage, response: ServerResponse): void {
+  if (!bringsBody(request)) return;
+  const { shouldKeepAlive } = response;
+  response.shouldKeepAlive = false;
+  request.once('end', () => (response.shouldKeepAlive = shouldKeepAlive));
 }
 
 function isChunked({ headers }: Pick<GatedRequest, 'headers'>): boolean {
