@@ -7,12 +7,14 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { nodeClient } from '../../src/cli/node-client.ts';
 import { BlockImporter } from '../../src/engine/block-importer.ts';
+import { prepareFork } from '../../src/cli/devnet/fork/prepare.ts';
 import { SubstituteKey } from '../../src/cli/devnet/fork/substitute-key.ts';
 import { loadNetwork } from '../../src/config/network.ts';
 import { createSnapshot } from '../../src/node/backup.ts';
 import { chainDirectory } from '../../src/node/chain-directory.ts';
 import { openChain, openSnapshot } from '../../src/node/chain-tool.ts';
 import { systemClock } from '../../src/node/system.ts';
+import { PEER_BOOK_NOTE } from '../../src/ports/notes.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import type { Block } from '../../src/protocol/types.ts';
@@ -199,6 +201,27 @@ test('generation 2: a fork begins from a snapshot, and the rules of a real node 
     t.is(chain.tip.header.id, tip.id);
   } finally {
     await close();
+  }
+});
+
+test('a fork does not know the peers of the original chain', async (t) => {
+  const folder = temporaryFolder(t);
+  const { network, blocks } = madeChain(3, optionsOf(3));
+  const place = placeIn(join(folder, 'data'), network);
+  await storeChain(place, blocks);
+  const original = await openChain(place, true);
+  original.store.transact((writer) => {
+    writer.setNote(PEER_BOOK_NOTE, Buffer.from('{"peers":[]}'));
+  });
+  await original.close();
+  const known = loadNetwork(writeNetworkFolder(join(folder, 'network'), network));
+  const dataDirectories = ['node-0', 'node-1'].map((name) => join(folder, name));
+  const chain = { kind: 'folder', dataDirectory: place.dataDirectory } as const;
+  await prepareFork({ source: { path: folder, network: known, chain }, network: known, dataDirectories });
+  for (const dataDirectory of [place.dataDirectory, ...dataDirectories]) {
+    const { store } = await openSnapshot({ network: place.network, dataDirectory });
+    t.is(store.note(PEER_BOOK_NOTE) !== undefined, dataDirectory === place.dataDirectory, dataDirectory);
+    await store.close();
   }
 });
 

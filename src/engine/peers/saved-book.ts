@@ -2,11 +2,11 @@
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
+import { PEER_BOOK_NOTE } from '../../ports/notes.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { NoteStore } from '../../ports/store.ts';
 import type { PeerBook } from './book.ts';
 
-const NOTE = 'peers/book';
 /** Time in milliseconds between a ban and the save of the book. */
 const SAVE_WAIT_MS = 1_000;
 
@@ -28,7 +28,7 @@ export class SavedBook {
   /** Loads the saved book. If the note cannot be read, the book stays empty. */
   load(): void {
     const { store, book, observer } = this.#dependencies;
-    const note = store.note(NOTE);
+    const note = store.note(PEER_BOOK_NOTE);
     if (note !== undefined && !book.load(note)) {
       observer.log('warn', 'PEER_BOOK_UNREADABLE', 'The saved peer book cannot be read; starting an empty one');
     }
@@ -40,7 +40,7 @@ export class SavedBook {
     const { store, book } = this.#dependencies;
     const note = book.toNote();
     store.transact((writer) => {
-      writer.setNote(NOTE, note);
+      writer.setNote(PEER_BOOK_NOTE, note);
     });
   }
 

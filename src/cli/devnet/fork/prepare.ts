@@ -8,6 +8,7 @@ import { restoreSnapshot } from '../../../node/backup.ts';
 import { chainDirectory } from '../../../node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../../node/journal-file.ts';
 import { yieldToEventLoop, systemClock } from '../../../node/system.ts';
+import { PEER_BOOK_NOTE } from '../../../ports/notes.ts';
 import { ProtocolError } from '../../../primitives/errors.ts';
 import { createRules } from '../../../protocol/generations.ts';
 import type { SignedHeader } from '../../../protocol/rules.ts';
@@ -100,8 +101,8 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
 }
 
 /**
- * Marks the chain of the first node as a chain of the devnet. Records the last signed header of each delegate in the
- * journals of all nodes.
+ * Marks the chain of the first node as a chain of the devnet, and removes the addresses of peers from it. Records the
+ * last signed header of each delegate in the journals of all nodes.
  */
 async function adopt(
   { path, network: earlier }: ForkSource,
@@ -135,6 +136,10 @@ async function adopt(
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
     writeMarks(keyValue, network.params);
+    // With these addresses, the nodes would dial the peers of the original chain and send them blocks of the fork.
+    store.transact((writer) => {
+      writer.setNote(PEER_BOOK_NOTE, undefined);
+    });
     const { height, id } = tip;
     return { source: path, height, blockId: id, forgers, funders: funders.slice(0, FUNDERS_MAX) };
   } finally {
