@@ -64,9 +64,12 @@ export interface LmdbReader {
   close(): Promise<void>;
 }
 
-/** @throws ProtocolError like `openForReading` */
-export function openLmdbReader(directory: string, clock?: Clock): LmdbReader {
-  const database = openForReading(directory, clock);
+/**
+ * @param arePagesChecked the same as for `openForReading`
+ * @throws ProtocolError like `openForReading`
+ */
+export function openLmdbReader(directory: string, clock?: Clock, arePagesChecked = false): LmdbReader {
+  const database = openForReading(directory, clock, { arePagesChecked });
   return {
     snapshot: () => {
       // Without the reset, the snapshot would show the moment of the first read in this iteration of the event loop.

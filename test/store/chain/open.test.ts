@@ -410,7 +410,7 @@ test('without write access a store can be read only while nobody has it open', a
       throw Object.assign(new Error(`EROFS: read-only file system, access '${path}'`), { code: 'EROFS' });
     };
     const store = await openIn(directory);
-    const error = t.throws(() => openForReading(directory, undefined, readOnly), { code: 'STORE_IN_USE_ELSEWHERE' });
+    const error = t.throws(() => openForReading(directory, undefined, { access: readOnly }), { code: 'STORE_IN_USE_ELSEWHERE' });
     t.is(
       error.message,
       `The chain store in ${directory} is in use by process ${process.pid}, and its files cannot be written from here, so ` +
@@ -419,7 +419,7 @@ test('without write access a store can be read only while nobody has it open', a
     );
     await store.close();
     writeFileSync(join(directory, 'in-use.4194399.abcdef01-5'), '');
-    await closeInTurn(openForReading(directory, undefined, readOnly), directory);
+    await closeInTurn(openForReading(directory, undefined, { access: readOnly }), directory);
   });
 });
 

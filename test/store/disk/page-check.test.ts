@@ -12,7 +12,11 @@ import { join } from 'node:path';
 import test from 'ava';
 import fc from 'fast-check';
 import { chainDirectory } from '../../../src/node/chain-tool.ts';
+import { systemClock } from '../../../src/node/system.ts';
+import { createRules } from '../../../src/protocol/generations.ts';
+import { ChainReader } from '../../../src/store/chain/reader.ts';
 import { DATA_FILE } from '../../../src/store/disk/data-file.ts';
+import { openLmdbReader } from '../../../src/store/disk/lmdb.ts';
 import { checkPages } from '../../../src/store/disk/page-check.ts';
 import { madeChain, placeIn, storeChain } from '../../support/chain-folder.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
@@ -101,6 +105,20 @@ test('a file truncated after its first pages is detected', async (t) => {
     truncateSync(path, pages * PAGE_BYTES + (pages % 2) * 100);
     t.not(checkPages(path).damage, undefined, `${pages} pages`);
   }
+});
+
+test('a reading process of a node does not check the pages of the store again', async (t) => {
+  const place = placeIn(temporaryFolder(t), network);
+  await storeChain(place, blocks);
+  const directory = chainDirectory(place);
+  const path = join(directory, DATA_FILE);
+  const leaves = pagesInUse(readFileSync(path)).filter(({ kind }) => kind === 'leaf');
+  write(path, (leaves.at(-1)?.number ?? 0) * PAGE_BYTES, Buffer.alloc(PAGE_BYTES));
+  t.throws(() => openLmdbReader(directory), { code: 'STORE_DAMAGED' });
+  const { params } = place.network;
+  const reader = new ChainReader({ directory, params, codec: createRules(params).codec }, systemClock);
+  t.is(reader.current.store.tip()?.height, blocks.length);
+  await reader.close();
 });
 
 function write(path: string, at: number, bytes: Uint8Array): void {
