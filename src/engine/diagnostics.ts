@@ -21,7 +21,7 @@ const TEXT_CHARACTERS_MAX = 300;
 const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
-  peers: (level, code) => level === 'warn' || PEER_CODES.has(code),
+  peers: (level, code) => level === 'warn' || level === 'error' || PEER_CODES.has(code),
   forge: (level, code) => level === 'warn' || level === 'error' || code === 'CLOCK_REACHED_TIP',
   pool: (level, code) => level === 'warn' || level === 'error' || code === 'TRANSACTION_JOURNAL_WORKS',
   notify: () => true,

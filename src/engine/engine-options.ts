@@ -11,6 +11,7 @@ import type { Transport } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block, PublicKey } from '../protocol/types.ts';
+import type { Diagnostics } from './diagnostics.ts';
 import type { GenerationProfile } from './generation-profile.ts';
 import type { PeerManagerOptions } from './peers/manager.ts';
 
@@ -88,4 +89,6 @@ export interface EngineDependencies {
   /** Stores accepted transactions across restarts. By default, the node keeps accepted transactions in memory only. */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
+  /** Diagnostics that modules outside the engine also record; by default, those of the engine alone. */
+  readonly diagnostics?: Diagnostics;
 }

@@ -87,7 +87,7 @@ export class Engine {
     const { store, rules, genesis, verifier, transport, clock, random, workShare } = dependencies;
     this.#chainClock = dependencies.chainClock ?? clock;
     const chainClock = this.#chainClock;
-    this.diagnostics = new Diagnostics(clock);
+    this.diagnostics = dependencies.diagnostics ?? new Diagnostics(clock);
     this.slotHistory = new SlotHistory(clock);
     this.#observer = this.slotHistory.listenIn(this.diagnostics.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);

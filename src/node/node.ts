@@ -10,6 +10,7 @@ import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/key
 import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
 import type { Config, P2pConfig } from '../config/schema.ts';
+import { Diagnostics } from '../engine/diagnostics.ts';
 import { isOwnAddress } from '../engine/peers/dialler.ts';
 import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
@@ -137,6 +138,8 @@ const MEGABYTE = 1_000_000;
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer, metrics, control } = options;
   const closers = new Closers();
+  const diagnostics = new Diagnostics(systemClock);
+  const diagnosed = diagnostics.listenIn(observer);
   try {
     const generation = partsOf(network.params);
     const rules = createRules(network.params, control?.ed25519 === undefined ? {} : { ed25519: control.ed25519 });
@@ -171,7 +174,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     const transactionJournal =
       memory?.transactionJournal ??
-      (await openTransactionJournal(transactionJournalOf(dataDirectory), observer.module('pool')));
+      (await openTransactionJournal(transactionJournalOf(dataDirectory), diagnosed.module('pool')));
     closers.add(() => transactionJournal.close());
     const verifierPool = createVerifierPool({
       threads: config.verifier.threads,
@@ -207,9 +210,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         workShare,
         random: systemRandom,
         journal,
-        watermarks: watermarksOf(options),
+        watermarks: watermarksOf({ ...options, observer: diagnosed }),
         transactionJournal,
         observer,
+        diagnostics,
       },
       {
         identity,
@@ -240,7 +244,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       state: () => store,
       unlock: async (encrypted, password) => keyPairOfPassphrase(await decryptPassphrase(encrypted, password)),
       addressOf,
-      observer: observer.module('forge'),
+      observer: diagnosed.module('forge'),
     });
     if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
 

@@ -28,14 +28,13 @@ const MODULES: Readonly<Record<string, string>> = {
   'engine/sync': 'sync',
   'node/notify': 'notify',
 };
-/** Files of these folders that log under another name, that only pass on log lines, or that cause no diagnostics. */
-const OTHER_FILES = new Set([
-  'engine/diagnostics.ts',
-  // `node/node.ts` gives these delegates an observer that records no diagnostics.
-  'engine/forge/delegates.ts',
-  'engine/gossip.ts',
-  'engine/slot-history.ts',
-]);
+/** The name under which single files of other folders log. */
+const FILES: Readonly<Record<string, string>> = {
+  'node/transaction-journal-file.ts': 'pool',
+  'node/watermark-files.ts': 'forge',
+};
+/** Files of these folders that log under another name, or that only pass on log lines. */
+const OTHER_FILES = new Set(['engine/diagnostics.ts', 'engine/gossip.ts', 'engine/slot-history.ts']);
 
 const CODE = /'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g;
 /** A log call; the groups are the level and the code. */
@@ -103,8 +102,8 @@ function codesToSend(): { readonly codes: readonly string[]; readonly unknown: r
   // The node sends NODE_STARTED without a diagnostic.
   const codes = new Set(['NODE_STARTED']);
   const unknown = new Set<string>();
-  for (const [folder, module] of Object.entries(MODULES)) {
-    for (const file of filesIn(folder)) {
+  for (const [path, module] of Object.entries({ ...MODULES, ...FILES })) {
+    for (const file of path.endsWith('.ts') ? [path] : filesIn(path)) {
       if (OTHER_FILES.has(file)) continue;
       for (const [, levelText = '', codeText = ''] of read(file).matchAll(LOG_CALL)) {
         const named = LEVELS.filter((level) => levelText.includes(`'${level}'`));
