@@ -41,8 +41,8 @@ const DEFAULT_LIMITS: AnswerLimits = {
 /** Maximum number of transactions that a peer may name in one request. */
 const TRANSACTION_IDS_MAX = 25;
 /**
- * Maximum number of ids in a request for a common block. Current releases of both protocol generations send at most 202
- * ids. Earlier releases send up to 1000 ids.
+ * Maximum number of ids in a request for a common block. The newest lisk-sdk releases of both generations send at most
+ * 202 ids. Earlier releases send up to 1000 ids.
  */
 const COMMON_BLOCK_IDS_MAX = 1000;
 

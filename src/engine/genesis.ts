@@ -1,6 +1,6 @@
 /**
- * Opens the chain with its genesis block. The network defines the genesis block, so the node does not check it against
- * the rules.
+ * Makes sure that the store begins with the genesis block of the network. The network defines the genesis block, so
+ * the node does not check it against the rules.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

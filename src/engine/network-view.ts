@@ -1,6 +1,6 @@
 /**
- * Shows the state of the network as the connected peers report it. The state consists of the share of peers with our
- * tip, the tips of the peers, and the reason why forging must wait.
+ * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of
+ * the peers. Forging waits if too few peers have our tip.
  */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
@@ -17,9 +17,9 @@ export interface NetworkViewDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   /** Whether the operator named this peer. */
   readonly isNamed: (peerId: PeerId) => boolean;
-  /** Returns the fixed peers. The node always tries to be connected to these peers. */
+  /** Returns the fixed peers, to which the node always tries to be connected. */
   readonly fixedPeers: () => readonly PeerId[];
-  /** Whether the node knows reachable peers. */
+  /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
   readonly arePeersExpected: () => boolean;
 }
 
@@ -55,7 +55,10 @@ export class NetworkView {
     return height === undefined ? undefined : this.broadhash(height);
   }
 
-  /** Percentage of connected peers that have our tip, with two significant digits; 0 if no peer is connected. */
+  /**
+   * Percentage of connected peers that have our tip, with two significant digits; 0 if no connected peer counts (see
+   * `consensusPercent` in `peers/consensus.ts`).
+   */
   consensusPercent(): number {
     return this.#percentOf(this.#dependencies.transport.connections());
   }
@@ -82,15 +85,14 @@ export class NetworkView {
   }
 
   /**
-   * Whether this node dialled the peer, or the operator of this node named the peer. An attacker may run many of the
-   * other peers.
+   * Whether this node dialled the peer, or the operator named the peer. All other peers may belong to one attacker.
    */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
 
   /**
-   * Returns the evidence of the peers that connected since a given moment.
+   * Returns the tips of the peers that connected since a given moment, as evidence about the tip of the network.
    *
    * @param sinceMs Unix time in milliseconds
    */
@@ -113,8 +115,8 @@ export class NetworkView {
   }
 
   /**
-   * Returns the most frequent height among connected peers; 0 if no peer is connected. If several heights are equally
-   * frequent, the result is the lowest of them.
+   * Returns the height that most connected peers announce; 0 if no connected peer announces a height. If several
+   * heights are equally frequent, the result is the lowest of them.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();

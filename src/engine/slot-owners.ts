@@ -26,8 +26,8 @@ export interface SlotOwner {
 }
 
 /**
- * Returns whether a slot is certainly in the round of the next block. The result is false if other nodes could have
- * begun a later round by filling every slot since the tip.
+ * Returns whether the order of forgers for a slot after the tip is certain. The order is certain if the round of the
+ * next block cannot end before the slot, even if other nodes have filled every slot since the tip.
  */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);
@@ -39,8 +39,8 @@ export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
   /**
-   * For each round, the public keys of the forgers in their order. The owners are cached because each lookup reads all
-   * headers of the round.
+   * For each round, the owner of each slot, by the slot number modulo the number of active delegates. The owners are
+   * cached because finding them reads all headers of the round.
    */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 
@@ -50,8 +50,8 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the owner of a slot. The result is undefined for a slot without an owner. The result is also undefined for
-   * a slot of an old round whose order of forgers the store has deleted.
+   * Returns the owner of a slot. The result is undefined if the slot has no owner. The result is also undefined for an
+   * empty slot of an old round whose list of forgers the store has deleted.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
