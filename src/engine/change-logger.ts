@@ -99,7 +99,8 @@ export class ChangeLogger {
     this.#tipSinceSlot = toSlot;
     if (oldTip === undefined || isOrderCertain(oldTip, toSlot, params)) return;
     const fields = { fromSlot, toSlot, height: oldTip.height + 1 };
-    observer.log('debug', 'ORDER_OLD', 'the order of delegates was uncertain: other nodes may have begun another round', fields);
+    const message = 'the order of delegates was uncertain: other nodes may have begun another round';
+    observer.log('debug', 'ORDER_OLD', message, fields);
   }
 
   #currentSlot(): number {
