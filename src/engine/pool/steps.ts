@@ -7,7 +7,7 @@ import type { Pooled, PoolQueues } from './queues.ts';
 
 /** Events that the steps report. */
 export interface StepEvents {
-  /** Called when the pool removed a transaction because no block can contain it. */
+  /** Called when a step removed a transaction because it is invalid, so no block can contain it. */
   dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
   /** Called when a transaction entered `verified` or `pending` for the first time. */
   verified(transaction: Transaction): void;
@@ -50,8 +50,8 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 
 /**
  * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
- * contain. Group transactions with enough signatures come first, newest first. The other transactions follow in the
- * order of verification.
+ * contain. Group transactions with enough signatures from `pending` come first, newest first. Transactions from
+ * `verified` follow in the order in which they entered `verified`.
  *
  * The reference (lisk-sdk) only checks that the transactions are valid one after another. But each transaction of a
  * block must also be valid in the state before the block. After a revert, a transaction may become valid only when
