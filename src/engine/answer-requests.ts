@@ -47,8 +47,8 @@ const TRANSACTION_IDS_MAX = 25;
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' requests. The function rejects with `PeerOffence` for a malformed request, and
- * with `ProtocolError` for a request that cannot be answered:
+ * Creates the function that answers peers' requests. The function rejects with `PeerOffence` for a malformed request,
+ * and with `ProtocolError` for a request that cannot be answered:
  *
  * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
  * - `TOO_MANY_BLOCK_IDS`: a request for a common block has too many ids

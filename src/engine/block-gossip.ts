@@ -1,6 +1,6 @@
 /**
- * Exchanges new blocks with peers. Passes each block that a peer sends to the importer. Sends each block that this
- * node has forged, or has applied after a peer sent it, to other peers.
+ * Exchanges new blocks with peers. Passes each block that a peer sends to the importer. Sends each block that this node
+ * has forged, or has applied after a peer sent it, to other peers.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -18,8 +18,8 @@ import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
 /**
- * Maximum number of ids of applied blocks, and of digests of refused blocks, that the node remembers. Without them,
- * the node would check a block again for each peer that sends it.
+ * Maximum number of ids of applied blocks, and of digests of refused blocks, that the node remembers. Without them, the
+ * node would check a block again for each peer that sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**

@@ -111,8 +111,8 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Only a block of a known delegate may make this node synchronise. The node looks for the delegate in the state
-        // of our branch, because branches that split a short time ago have the same delegates. Valid transaction
+        // Only a block of a registered delegate may start a sync. The node looks for the delegate in the state of our
+        // branch, because branches that split a short time ago have nearly the same delegates. Valid transaction
         // signatures would prove nothing more, because a delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);

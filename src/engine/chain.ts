@@ -206,8 +206,8 @@ export class Chain {
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
    * block of the branch, fork choice compares the last block before the refused one with the old tip. If fork choice
-   * prefers the last block before the refused one, that block becomes the tip. A node whose clock is behind refuses
-   * the newest blocks of every branch, so it must be able to switch to a part of a branch.
+   * prefers the last block before the refused one, that block becomes the tip. A node whose clock is behind refuses the
+   * newest blocks of every branch, so it must be able to switch to a part of a branch.
    *
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
    *   the refused one

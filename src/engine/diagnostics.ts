@@ -10,8 +10,8 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum number of diagnostics for one module. Each module has a separate limit, so a thousand diagnostics about
- * peers do not displace the reason for a missed slot.
+ * Maximum number of diagnostics for one module. Each module has a separate limit, so a thousand diagnostics about peers
+ * do not displace the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /**

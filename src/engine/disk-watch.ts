@@ -1,6 +1,6 @@
 /**
- * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until
- * a trial write has succeeded. Without this rule, a delegate could sign a block that the node cannot store.
+ * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until a
+ * trial write has succeeded. Without this rule, a delegate could sign a block that the node cannot store.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -21,7 +21,7 @@ const TRIAL_NOTE_BYTES = 4000;
 
 /** For each error code of a failed write, the remedy. Errors with other codes are not failures of the disk. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  STORE_WRITE_FAILED: 'free space on the disk or repair it, and the node continues without a restart',
+  STORE_WRITE_FAILED: 'free space on the disk or repair the disk; the node then continues without a restart',
   STORE_TAKEN_OVER: 'stop this process, and start it again when no other process uses the folder',
 };
 

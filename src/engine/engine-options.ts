@@ -84,7 +84,8 @@ export interface EngineDependencies {
   readonly journal: FolderJournal;
   /**
    * The highest header that each delegate signed, stored outside the data folder; undefined if no other folder is
-   * available. The engine reads these watermarks only if `riskDoubleForging` is false.
+   * available. If `riskDoubleForging` is true, the engine still updates these watermarks, but they prevent no
+   * signature.
    */
   readonly watermarks?: SigningWatermarks | undefined;
   /** Stores accepted transactions across restarts. By default, the node keeps accepted transactions in memory only. */

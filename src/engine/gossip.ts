@@ -131,7 +131,7 @@ export class Gossip {
     this.#fetcher.disconnected(peerId);
   }
 
-  /** Announces a transaction that passed verification on this node for the first time. */
+  /** Announces a transaction after its first verification on this node, or after a revert of its block. */
   announceTransaction(id: TransactionId): void {
     this.#transactions.add(id);
   }
@@ -177,8 +177,8 @@ export class Gossip {
   }
 
   /**
-   * Asks a peer for the transactions of its pool. The engine calls this method for the first peers that connect after
-   * a start.
+   * Asks a peer for the transactions of its pool. The engine calls this method for the first peers that connect after a
+   * start.
    */
   fetchPool(peerId: PeerId): Promise<void> {
     return this.#fetcher.pool(peerId);

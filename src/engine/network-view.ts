@@ -1,6 +1,6 @@
 /**
- * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of
- * the peers. Forging waits if too few peers have our tip.
+ * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of the
+ * peers. Forging waits if too few peers have our tip.
  */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
@@ -64,12 +64,13 @@ export class NetworkView {
   }
 
   /**
-   * Returns the reason, as a sentence, why the consensus is too low to forge; undefined if the consensus is high enough.
+   * Returns the reason, as a sentence, why the consensus is too low to forge; undefined if the consensus is high
+   * enough.
    *
    * An attacker may dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
    * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts the peers
-   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is also high
-   * enough if it reaches `percentMin` among all peers.
+   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is also
+   * high enough if it reaches `percentMin` among all peers.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
@@ -81,12 +82,10 @@ export class NetworkView {
     const chosenPercent = this.#percentOf(transport.connections().filter((connection) => this.isChosen(connection)));
     if (chosenPercent >= percentMin) return undefined;
     const best = Math.max(percent, chosenPercent);
-    return `${best} % of the peers share this node's tip, and forging takes ${percentMin} %`;
+    return `${best} % of the peers share this node's tip, and forging requires ${percentMin} %`;
   }
 
-  /**
-   * Whether this node dialled the peer, or the operator named the peer. All other peers may belong to one attacker.
-   */
+  /** Whether this node dialled the peer, or the operator named the peer. All other peers may belong to one attacker. */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }

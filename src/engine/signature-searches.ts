@@ -13,8 +13,8 @@ import type { SignatureSearch } from '../protocol/types.ts';
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
- * Runs the searches until each search has its result. A transaction has at most 15 signatures, and each signature
- * takes a few rounds of checks. The number of rounds is therefore limited.
+ * Runs the searches until each search has its result. A transaction has at most 15 signatures, and each signature takes
+ * a few rounds of checks. The number of rounds is therefore limited.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

@@ -1,8 +1,8 @@
 /**
- * Stores the events of each slot that this node observed. An event is, for example, a forged block, a pause of
- * forging, a refused block or a reverted block. The modules log each event with the number of its slot, and this class
- * takes the events from the log. The history therefore explains a missing block only by events of its slot, not by
- * events of other slots at about the same time.
+ * Stores the events of each slot that this node observed. An event is, for example, a forged block, a pause of forging,
+ * a refused block or a reverted block. The modules log each event with the number of its slot, and this class takes the
+ * events from the log. The history therefore explains a missing block only by events of its slot, not by events of
+ * other slots at about the same time.
  */
 
 import type { Clock } from '../ports/clock.ts';

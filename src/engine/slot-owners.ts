@@ -1,7 +1,7 @@
 /**
- * Finds the owners of slots, according to the chain of this node. The owner of a slot before the tip is certain,
- * because it follows from the height of the next block in the chain. The owner of a slot after the tip is certain only
- * if no other node can have begun another round before the slot.
+ * Finds the owners of slots, according to the chain of this node. The owner of a slot up to the tip is certain, because
+ * it follows from the height of the first block in this slot or after it. The owner of a slot after the tip is certain
+ * only if no other node can have begun another round before the slot.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -14,8 +14,8 @@ import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 export interface SlotOwner {
   readonly delegate: PublicKey;
   /**
-   * Height of the block that fills the slot, or of the next block in the chain. The order of forgers at this height
-   * determines the owner.
+   * Height of the first block in this slot or after it; for a slot after the tip, the height of the next block. The
+   * order of forgers at this height determines the owner.
    */
   readonly height: number;
   /**

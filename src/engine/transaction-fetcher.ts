@@ -1,7 +1,7 @@
 /**
- * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`).
- * If several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction,
- * the node asks another peer, because a dishonest peer can send false content for an id. After a few refusals, the node
+ * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
+ * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
+ * node asks another peer, because a dishonest peer can send false content for an id. After a few refusals, the node
  * asks no peer for a while, because honest nodes can also have transactions that this pool refuses.
  */
 
@@ -15,7 +15,7 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum number of ids that one peer announced and that the node has not asked for yet. The node drops further ids,
+ * Maximum number of ids that one peer announced and that the node has not asked it for yet. The node drops further ids,
  * because other peers also announce them.
  */
 const WANTED_PER_PEER_MAX = 500;
@@ -41,8 +41,8 @@ const ASKED_FORGOTTEN_MS = 60_000;
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * One in this number of requests asks for refused transactions, even if new transactions are waiting. In a network
- * with much traffic, new transactions are always waiting. Without this rule, the node might never ask again for a good
+ * One in this number of requests asks for refused transactions, even if new transactions are waiting. In a network with
+ * much traffic, new transactions are always waiting. Without this rule, the node might never ask again for a good
  * transaction of which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
@@ -56,8 +56,8 @@ const REFUSED_MAX = 10_000;
 /** Maximum number of peers that the node remembers as senders of one refused transaction. */
 const GIVERS_MAX = 12;
 /**
- * Maximum memory for all remembered ids, in bytes: 100 bytes for an id that the node asked for, 500 bytes for a
- * refused transaction.
+ * Maximum memory for all remembered ids, in bytes: 100 bytes for an id that the node asked for, 500 bytes for a refused
+ * transaction.
  */
 export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 
@@ -162,7 +162,7 @@ export class TransactionFetcher {
     if (!this.#bucket(peerId).take(clock.nowMs())) {
       throw new ProtocolError('REQUEST_FAILED', {
         peer: peerId,
-        reason: 'the peer was asked for transactions just before',
+        reason: 'this node asked the peer for transactions a moment ago',
       });
     }
     await take(peerId, await transport.request(peerId, { kind: 'transactions' }));
@@ -251,8 +251,8 @@ export class TransactionFetcher {
   /**
    * Chooses the ids for the next request to a peer. If no id is due, returns the time until the next attempt. The
    * method drops ids of transactions that have arrived in the meantime. Refused transactions get separate requests,
-   * because the answers may be large and the node does not read them completely. The node asks for refused transactions
-   * only if it has no new ids, or in one of `AGAIN_EVERY` requests.
+   * because the node stops reading an answer at an invalid transaction. The node asks for refused transactions only if
+   * it has no new ids to ask for, or in one of `AGAIN_EVERY` requests.
    */
   #due(
     peerId: PeerId,

@@ -1,8 +1,8 @@
 /**
  * Decides whether a delegate can sign on this node without contradicting a header that it signed on another node. The
  * journal has the headers that the delegate signed on this node. The chain shows headers that the delegate signed on
- * other nodes. If the chain has a block that the delegate signed on another node, this node assumes that the other
- * node still forges for the delegate, until one slot of the delegate has passed without a block. In a generation with
+ * other nodes. If the chain has a block that the delegate signed on another node, this node assumes that the other node
+ * still forges for the delegate, until one slot of the delegate has passed without a block. In a generation with
  * finality, the delegate must wait longer (`Rules.handOver`).
  */
 
@@ -57,7 +57,7 @@ interface WatchedRecall {
 
 const SEARCHING: Waiting = {
   code: 'FORGING_WATCH',
-  reason: 'the chain is searched for blocks that the delegate signed elsewhere since its last one here',
+  reason: 'this node still searches the chain for blocks that the delegate signed on another node',
 };
 
 export class DoubleForgingGuard {
@@ -85,8 +85,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses because another
-   * node may sign, the delegate leaves the slot unused, and the slot becomes its watched slot.
+   * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses because another node
+   * may sign, the delegate leaves the slot unused, and the slot becomes its watched slot.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -119,7 +119,7 @@ export class DoubleForgingGuard {
       const moment = new Date(movedAtS * 1000).toISOString();
       const reason =
         `its signing record was exported at ${moment}: to forge here again, export the record where it is now, and import it ` +
-        'here; the old file will do only if no node has imported it';
+        'here; the old file is sufficient only if no node has imported it';
       return { code: 'FORGING_MOVED', reason };
     }
     if (riskDoubleForging) return undefined;
@@ -142,8 +142,8 @@ export class DoubleForgingGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The delegate signed a block of the chain on another node after the node wrote the watermark. The watermark is
-    // therefore out of date.
+    // The delegate signed a block of the chain on another node after this node had written the watermark. The watermark
+    // is therefore out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
@@ -184,7 +184,7 @@ export class DoubleForgingGuard {
     const { tipCheck } = this.#dependencies;
     const ahead = tipCheck.peersAhead;
     if (ahead > 0) {
-      const reason = `${ahead} peers have a chain, and this node has the genesis block alone`;
+      const reason = `${ahead} peers have a longer chain, and this node has only the genesis block`;
       return { code: 'FORGING_OLD_TIP', reason };
     }
     return tipCheck.isTipSurelyNewest() ? undefined : this.#watch(publicKey);

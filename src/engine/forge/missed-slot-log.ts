@@ -60,7 +60,7 @@ export class MissedSlotLog {
       slot,
       code,
       level: code === 'FORGING_NOT_BEGUN' ? 'info' : 'warn',
-      message: isOurs ? message : `${message}, by an order that may be out of date`,
+      message: isOurs ? message : `${message}, by an order of delegates that may be out of date`,
       fields: { height, delegate: hexOf(keyPair.publicKey), ...order, ...fields },
     };
   }

@@ -14,8 +14,8 @@ import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { ChainListener } from '../chain-listeners.ts';
 
 /**
- * Maximum number of slots that one log line names. The line always states the number of all slots, and names the
- * latest of them.
+ * Maximum number of slots that one log line names. The line always states the number of all slots, and names the latest
+ * of them.
  */
 const SLOTS_NAMED_MAX = 20;
 

@@ -37,8 +37,8 @@ export class Pause {
   }
 
   /**
-   * Updates the recorded pause. The scheduler calls this method about every second, so the recorded start of a pause
-   * is exact to about a second.
+   * Updates the recorded pause. The scheduler calls this method about every second, so the recorded start of a pause is
+   * exact to about a second.
    *
    * @param hasDelegates whether forging of a delegate is switched on
    */
@@ -63,8 +63,8 @@ export class Pause {
   }
 
   /**
-   * Returns the time in milliseconds by which the clock is behind the start of the tip's slot; negative if the slot
-   * has begun.
+   * Returns the time in milliseconds by which the clock is behind the start of the tip's slot; negative if the slot has
+   * begun.
    */
   #behindMs(): number {
     const { chain, clock } = this.#dependencies;

@@ -38,8 +38,8 @@ export interface ForgingDependencies {
   /** The clock that shows whether the process stalled; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
   /**
-   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler
-   * notices neither event.
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler notices
+   * neither event.
    */
   readonly times?: ProcessTimes | undefined;
   /** If true, delegates forge only when `forgeNow` is called; false by default. */
@@ -215,8 +215,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment at which the scheduler must check. The moments are computed from the time of
-   * the last check. If a moment has passed since then, the scheduler checks again at once.
+   * Sets the timer for the next moment at which the scheduler must check. The moments are computed from the time of the
+   * last check. If a moment has passed since then, the scheduler checks again at once.
    */
   #arm(checkedMs: number): void {
     if (this.#stopped) return;

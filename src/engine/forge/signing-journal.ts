@@ -20,8 +20,8 @@ export function createSigningJournal(
 }
 
 /**
- * Returns a journal that ignores the watermarks of earlier runs. The journal still updates the watermarks, because a
- * later run may need them.
+ * Returns a journal that ignores the watermarks of earlier runs. The journal still updates existing watermarks, because
+ * a later run may need them.
  *
  * @param firstBlockId returns the id of block 2 of the chain; undefined if the chain has no block 2
  */

@@ -64,8 +64,7 @@ const SETTLE_MS = 5000;
  */
 const UNFINISHED_BLOCKS = 1;
 /**
- * Length in milliseconds of a stall of the process after which the node needs a new proof of its tip, as after a
- * start.
+ * Length in milliseconds of a stall of the process after which the node needs a new proof of its tip, as after a start.
  */
 const STALL_MS = 30_000;
 /**
@@ -179,7 +178,7 @@ export class TipCheck {
     }
     if (lost !== undefined) {
       const reason =
-        `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
+        `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
         'the missing blocks must come from peers or from a newer backup';
       // The message names the option that waives the check only after the end of the check, and only if peers have
       // reported their tips or the node expects no peers. Before, the missing blocks may still arrive from peers.

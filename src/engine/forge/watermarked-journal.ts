@@ -1,8 +1,8 @@
 /**
- * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody
- * restored the folder to an earlier state, its journal lacks the newest lines. The watermark still has the last header
- * that the delegate signed, and a new header must not contradict it. If the delegate has no watermark and the journal
- * file is a copy, the journal counts as incomplete.
+ * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
+ * the folder to an earlier state, its journal lacks the newest lines. The watermark still has the last header that the
+ * delegate signed, and a new header must not contradict it. If the delegate has no watermark and the journal file is a
+ * copy, the journal counts as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -143,7 +143,10 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
   return { last: header, ...(first === undefined ? {} : { firstBlockId: first }) };
 }
 
-/** Returns whether a watermark is newer than the delegate's last line in the journal. */
+/**
+ * Returns whether a watermark is newer than the delegate's last line in the journal. A watermark that records an export
+ * of the delegate (`movedAtS`) is newer than the line of the same block.
+ */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
   if (last === undefined || marked.timestamp > last.timestamp) return true;

@@ -5,8 +5,8 @@ import { ipScope } from '../../primitives/ip-scopes.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
 /**
- * Number of buckets in the list of new peers, number of buckets in the list of tried peers, and maximum number of
- * peers in one bucket.
+ * Number of buckets in the list of new peers, number of buckets in the list of tried peers, and maximum number of peers
+ * in one bucket.
  */
 export const NEW_BUCKETS = 128;
 export const TRIED_BUCKETS = 64;

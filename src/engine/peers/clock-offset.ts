@@ -1,7 +1,7 @@
 /**
- * Estimates the difference between the clocks of the peers and ours from the blocks that the peers send. A forger
- * makes a block at the start of its slot, and the block arrives soon afterwards. Other messages of peers contain no
- * time, so only blocks show the difference.
+ * Estimates the difference between the clocks of the peers and ours from the blocks that the peers send. A forger makes
+ * a block at the start of its slot, and the block arrives soon afterwards. Other messages of peers contain no time, so
+ * only blocks show the difference.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -23,14 +23,14 @@ const SAMPLES_MIN = 3;
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
- * Smallest difference in milliseconds that the node reports. Blocks of honest nodes arrive within a second or two.
- * With a larger clock difference, delegates begin to miss slots.
+ * Smallest difference in milliseconds that the node reports. Blocks of honest nodes arrive within a second or two. With
+ * a larger clock difference, delegates begin to miss slots.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After
- * our clock was set, the change appears in the samples of one peer after another.
+ * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After our
+ * clock was set, the change appears in the samples of one peer after another.
  */
 const LASTING_MS = 120_000;
 

@@ -1,6 +1,6 @@
 /**
- * Computes the consensus: the percentage of peers that have the tip of this node. In generation 2, the node forges
- * only if the consensus is high enough.
+ * Computes the consensus: the percentage of peers that have the tip of this node. In generation 2, the node forges only
+ * if the consensus is high enough.
  */
 
 import type { PeerInfo } from '../../ports/transport.ts';

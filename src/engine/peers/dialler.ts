@@ -65,9 +65,7 @@ export interface DiallerDependencies {
   readonly observer: Observer;
 }
 
-/**
- * Time in milliseconds from a list of peers that a node without other peers received to its next round of dialling.
- */
+/** Time in milliseconds from a list of peers that a node without other peers received to its next round of dialling. */
 const DISCOVERED_WAIT_MS = 1_000;
 
 export class Dialler {

@@ -1,6 +1,6 @@
 /**
- * Selects the peers to dial, to send a message to, to list and to evict. The functions have no state. The caller
- * passes the source of random numbers.
+ * Selects the peers to dial, to send a message to, to list and to evict. The functions have no state. The caller passes
+ * the source of random numbers.
  */
 
 import type { Random } from '../../ports/clock.ts';
@@ -37,9 +37,9 @@ export interface Spread<P> {
 }
 
 /**
- * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals
- * the share of tried peers, but is at least one half. With fewer than `TRIED_ENOUGH` tried peers, the probability is
- * one half.
+ * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals the
+ * share of tried peers, but is at least one half. With fewer than `TRIED_ENOUGH` tried peers, the probability is one
+ * half.
  *
  * A netgroup gets a second connection only when the netgroup of each candidate has one connection. A netgroup gets a
  * third connection only when the netgroup of each candidate has two connections, and so on. Addresses in one network
@@ -118,9 +118,9 @@ export function selectToExchange<C>(
 }
 
 /**
- * Chooses up to `limit` peers for a message that does not go to all peers. Up to half of the chosen peers come from
- * the direction (inbound or outbound) with fewer connections, the rest from the other direction. A large number of
- * inbound connections therefore cannot displace the peers that this node dialled.
+ * Chooses up to `limit` peers for a message that does not go to all peers. Up to half of the chosen peers come from the
+ * direction (inbound or outbound) with fewer connections, the rest from the other direction. A large number of inbound
+ * connections therefore cannot displace the peers that this node dialled.
  */
 export function selectForGossip(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
@@ -132,9 +132,9 @@ export function selectForGossip(connections: readonly Connection[], limit: numbe
 }
 
 /**
- * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all
- * of them. With more peers, the length of the list is random between a quarter and a half of the number of peers, but
- * at least 100 and at most 1000.
+ * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all of
+ * them. With more peers, the length of the list is random between a quarter and a half of the number of peers, but at
+ * least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

@@ -39,8 +39,8 @@ export interface AcceptedDependencies {
 /** Maximum time in milliseconds for which the node restores transactions before other work can run. */
 const SLICE_MS = 5;
 /**
- * Maximum number of transactions that the node restores before other work can run. Simulations need this limit,
- * because their clock stands still during the checks.
+ * Maximum number of transactions that the node restores before other work can run. Simulations need this limit, because
+ * their clock stands still during the checks.
  */
 const SLICE_COUNT = 25;
 /**
@@ -125,9 +125,9 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a member's signature from a client, and adds it to its pending transaction. Then writes the transaction
-   * with the signature to the journal, even if the transaction came from a peer. The node accepts the signature only if
-   * this write succeeds.
+   * Checks a member's signature from a client, and adds it to its pending transaction. Then writes the transaction with
+   * the signature to the journal, even if the transaction came from a peer. The node accepts the signature only if this
+   * write succeeds.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
@@ -343,7 +343,7 @@ export class AcceptedTransactions {
     if (result.accepted) {
       this.#waiting.delete(id);
       // In a damaged file, an entry may have a stored id that differs from the id of its transaction.
-      if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
+      if (result.transaction.id !== id) this.#drop(id, 'its id in the journal is the id of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
       pool.announce(result.transaction.id);
     } else if (isCaughtUp() && !RETRYABLE_REJECTIONS.has(result.code)) {

@@ -108,9 +108,9 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
  * Refuses a transaction that is invalid without regard to the state, is already in the pool or in the chain, or has a
  * timestamp in the future.
  *
- * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id
- * in the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer
- * does not get the reason of a refusal.
+ * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
+ * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does
+ * not get the reason of a refusal.
  */
 function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const { id } = transaction;

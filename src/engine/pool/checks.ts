@@ -26,8 +26,8 @@ export interface PoolContext {
 /**
  * Returns the errors for a new transaction whose type the pool must refuse; an empty list if the type is allowed.
  *
- * Like the reference (lisk-sdk), this check uses no height, and so refuses every type that the network allows only in
- * a range of heights. Transactions of such a type are in old blocks, and reach a node only in these blocks.
+ * Like the reference (lisk-sdk), this check uses no height, and so refuses every type that the network allows only in a
+ * range of heights. Transactions of such a type are in old blocks, and reach a node only in these blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});

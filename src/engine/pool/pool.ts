@@ -55,8 +55,8 @@ export interface PoolDependencies extends PoolContext {
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
   /**
-   * Refusals that are not the fault of the peer. For example, the transaction is known, its timestamp is in the
-   * future, the pool is full, or the peer's verification budget is used up.
+   * Refusals that are not the fault of the peer. For example, the transaction is known, its timestamp is in the future,
+   * the pool is full, or the peer's verification budget is used up.
    */
   readonly refused: readonly TransactionRejected[];
   /** The refusal of a transaction that no honest peer sends. The pool did not read the transactions after this one. */
@@ -79,8 +79,8 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival the pool stores. The number covers two hours of
- * blocks with 25 transactions, and takes about 2 MB.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. The number covers two hours of blocks
+ * with 25 transactions, and takes about 2 MB.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -136,9 +136,9 @@ export class TransactionPool {
   }
 
   /**
-   * Puts the transactions of a peer into the queue `received`. `verifyReceived` or the next steps then verify them.
-   * The reference (lisk-sdk) stops at the first refused transaction. This node stops only at a refusal that is the
-   * fault of the peer, because an honest peer may send a known transaction before new ones.
+   * Puts the transactions of a peer into the queue `received`. `verifyReceived` or the next steps then verify them. The
+   * reference (lisk-sdk) stops at the first refused transaction. This node stops only at a refusal that is the fault of
+   * the peer, because an honest peer may send a known transaction before new ones.
    *
    * @param payer verification budget of the peer; when the budget is used up, the pool does not read the remaining
    *   transactions
@@ -312,8 +312,8 @@ export class TransactionPool {
    * Returns candidates for the next block, at most as many as one block may contain. The candidates are in the order of
    * the queue `ready`, in which each transaction can be applied after the transactions before it.
    *
-   * The reference (lisk-sdk) offers the newest transactions first, which can make a transaction invalid. For example,
-   * a sender makes a transfer and then registers a second signature. If a block contained the registration before the
+   * The reference (lisk-sdk) offers the newest transactions first, which can make a transaction invalid. For example, a
+   * sender makes a transfer and then registers a second signature. If a block contained the registration before the
    * transfer, the transfer would be invalid, because it lacks the second signature.
    */
   readyForForging(): readonly Transaction[] {
@@ -369,7 +369,7 @@ export class TransactionPool {
 
   #noteDropped(transaction: Transaction, errors: readonly TransactionError[]): void {
     this.#observer.count('pool_dropped_transactions_total');
-    this.#observer.log('debug', 'POOL_DROPPED', 'Dropped a transaction that does not fit', {
+    this.#observer.log('debug', 'POOL_DROPPED', 'Dropped a transaction that is no longer valid', {
       transactionId: transaction.id,
       reason: errors[0]?.message,
     });

@@ -13,7 +13,9 @@ export interface StepEvents {
   verified(transaction: Transaction): void;
 }
 
-/** Moves transactions from `received` to `validated` if they pass the checks that need no state. */
+/**
+ * Moves transactions from `received` to `validated` if they pass the checks that need no state; drops them otherwise.
+ */
 export function validateReceived(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('validated')) return;
   for (const pooled of queues.oldest('received', countMax)) {
@@ -23,15 +25,17 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
   }
 }
 
-/** Moves transactions from `validated` to `verified` or `pending` if they are valid in the state. */
+/**
+ * Moves transactions from `validated` to `verified` or `pending` if they are valid in the state; drops them otherwise.
+ */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
   for (const pooled of queues.oldest('validated', countMax)) verifyOne(context, queues, pooled, events);
 }
 
 /**
- * Moves one transaction to `verified` or `pending` if it is valid in the state. The caller has already validated the
- * transaction at the current tip.
+ * Moves one transaction to `verified` or `pending` if it is valid in the state; drops it otherwise. The caller has
+ * already validated the transaction at the current tip.
  *
  * @returns false if the transaction was dropped
  */

@@ -37,8 +37,8 @@ export interface Payer {
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core.
- * A share of 5 % is enough for forty signatures per second in JavaScript, or eight hundred with the native library. The
+ * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core. A
+ * share of 5 % is enough for forty signatures per second in JavaScript, or eight hundred with the native library. The
  * capacity of an address is enough for the transactions of several blocks at once, with one signature each, even in
  * JavaScript. A group may use 10 % of a core, so the four groups together use less than half of a core.
  */

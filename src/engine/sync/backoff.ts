@@ -1,6 +1,6 @@
 /**
- * Records the backoff of each peer that failed during a sync. During the backoff of a peer, the node does not sync
- * from the peer. Each further failure in a row makes the backoff longer.
+ * Records the backoff of each peer that failed during a sync. During the backoff of a peer, the node does not sync from
+ * the peer. Each further failure in a row makes the backoff longer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

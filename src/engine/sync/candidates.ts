@@ -78,9 +78,7 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /**
-   * Whether the sync peer is an inbound peer, and a peer that we dialled also claims a better chain.
-   */
+  /** Whether the sync peer is an inbound peer, and a peer that we dialled also claims a better chain. */
   isStrangerInTheWay(syncPeer: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
     return connection?.direction !== 'outbound' && this.#better(new Set([syncPeer]), isOutbound).length > 0;

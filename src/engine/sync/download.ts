@@ -1,8 +1,8 @@
 /**
- * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of
- * the block before the batch, so the node can ask for a batch only after the batch before it has arrived. The node asks
- * the sync peer or a peer that announces the same tip, and prefers the peer that has answered fastest so far. If the
- * asked peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
+ * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
+ * block before the batch, so the node can ask for a batch only after the batch before it has arrived. The node asks the
+ * sync peer or a peer that announces the same tip, and prefers the peer that has answered fastest so far. If the asked
+ * peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';

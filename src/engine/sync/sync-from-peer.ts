@@ -53,8 +53,8 @@ export interface SyncFromPeerDependencies {
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
   /**
-   * Returns whether the node prefers another waiting peer to the sync peer. `waitedMs` is the time in milliseconds
-   * that the node has waited for blocks of the sync peer's unproved branch.
+   * Returns whether the node prefers another waiting peer to the sync peer. `waitedMs` is the time in milliseconds that
+   * the node has waited for blocks of the sync peer's unproved branch.
    */
   readonly othersWait: (waitedMs: number) => boolean;
   /** Maximum number of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */

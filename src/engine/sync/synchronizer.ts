@@ -2,9 +2,9 @@
  * Brings our chain up to date with the network. A run of the synchronizer syncs from the peers that claim a better
  * chain, one peer at a time. The sync peer is the peer from which the run syncs at present.
  *
- * A run starts when a peer sends a block that is the tip of a better chain, and when a peer with a better tip
- * connects. A run also starts when a peer has announced a better tip for a while, because on a quiet network the node
- * may receive no block for a long time.
+ * A run starts when a peer sends a block that is the tip of a better chain, and when a peer with a better tip connects.
+ * A run also starts when a peer has announced a better tip for a while, because on a quiet network the node may receive
+ * no block for a long time.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -56,8 +56,8 @@ const SLOT_SHARE_WAITED = 1 / 4;
 /** Time in milliseconds after the last applied blocks for which a download still counts as running. */
 const STALL_MS = 10_000;
 /**
- * Maximum total time in milliseconds for which the node waits for blocks of an inbound peer whose branch has not
- * proved to be better. This limit holds only while a peer that the node dialled also claims a better chain.
+ * Maximum total time in milliseconds for which the node waits for blocks of an inbound peer whose branch has not proved
+ * to be better. This limit holds only while a peer that the node dialled also claims a better chain.
  */
 const STRANGER_MS = 30_000;
 
@@ -201,9 +201,10 @@ export class Synchronizer {
   }
 
   /**
-   * Starts a run if no run is active.
+   * Starts a run. Does nothing if a run is active, or if writes to the disk fail.
    *
-   * @param peerId peer that claims a better chain; the run asks this peer first
+   * @param peerId peer that claims a better chain; the run asks this peer first, except an inbound peer while a dialled
+   *   peer also claims a better chain. The claim of a peer that has failed too often is ignored
    * @param shown the tip of the claimed chain, if the peer has sent this tip
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
