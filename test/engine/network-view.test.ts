@@ -66,5 +66,8 @@ test('a node without peers does not forge, and neither does one that all kinds o
   const left = (await viewWith([['ours', 'outbound'], ['foreign', 'outbound'], ...strangers]))();
   t.is(left.lowConsensusReason(51), "50 % of the peers share this node's tip, and forging requires 51 %");
   t.is(left.lowConsensusReason(0), undefined);
-  t.is((await viewWith([]))().lowConsensusReason(51), "0 % of the peers share this node's tip, and forging requires 51 %");
+  t.is(
+    (await viewWith([]))().lowConsensusReason(51),
+    "0 % of the peers share this node's tip, and forging requires 51 %",
+  );
 });

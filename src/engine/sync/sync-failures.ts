@@ -79,7 +79,10 @@ export class SyncFailures {
     }
     const { observer, backoff } = this.#dependencies;
     const { code } = cause;
-    observer.log('debug', code, 'a peer with the same tip as the sync peer could not send blocks', { peer: peerId, reason: messageOf(error) });
+    observer.log('debug', code, 'a peer with the same tip as the sync peer could not send blocks', {
+      peer: peerId,
+      reason: messageOf(error),
+    });
     backoff.fail(peerId, false);
   }
 
