@@ -1,6 +1,6 @@
 /**
- * Holds items to announce, in the order of their arrival. Each item has a permanent number. A walk over the items can
- * therefore resume at the number where the previous walk stopped.
+ * Stores items to announce, in the order of their arrival. The items are numbered, and the number of an item never
+ * changes. A walk over the items can therefore resume at the number where the previous walk stopped.
  */
 
 /** An item to announce. */

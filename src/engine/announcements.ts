@@ -1,9 +1,10 @@
 /**
- * Announces items to peers. Each peer gets announcements at a limited rate, with several items in one message. The node
- * does not announce an item to a peer that already has the item. The node announces a new item at once to the few peers
- * that have waited longest since their last message. The node announces the item to the other peers one after another.
- * Because the peers get their messages at different times, some peers can always get a new item at once. If no
- * connected peer is known to have an item, the node announces the item again after a while.
+ * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcements at a limited
+ * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
+ * The node announces a new item at once to the few peers whose last message is the oldest. The node announces the item
+ * to the other peers one after another. Because the peers get their messages at different times, some peers can always
+ * get a new item at once. If no connected peer is known to have an item, the node announces the item again after a
+ * while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -16,8 +17,8 @@ import { type Announced, AnnouncementLog } from './announcement-log.ts';
 /** Maximum number of items in one message. The wire protocol sets this limit. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
 /**
- * Maximum number of items in each log of announcements. A full transaction pool causes up to this number of
- * announcements.
+ * Maximum number of items in each log of announcements. A full transaction pool with the default limits has the same
+ * number of transactions.
  */
 export const ITEMS_MAX = 5_000;
 /**
@@ -26,11 +27,11 @@ export const ITEMS_MAX = 5_000;
  */
 export const KNOWN_PER_PEER_MAX = 500;
 /**
- * Maximum number of peers for which the node remembers the time of the last message. The transport allows fewer
- * connections than this number, so the node still knows the last message to a peer that reconnects.
+ * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
+ * number, so a peer that reconnects does not get more messages than the rate allows.
  */
 export const PEERS_MAX = 20_000;
-/** Time in milliseconds for which a new item waits, so that one message can also announce later items. */
+/** Time in milliseconds for which a new item waits, so that one message can announce several new items. */
 const GATHER_MS = 200;
 /**
  * Number of peers that may get an item at the same moment. If each node announces an item to three other nodes, the
@@ -38,8 +39,8 @@ const GATHER_MS = 200;
  */
 const AT_ONCE_MAX = 3;
 /**
- * Time in milliseconds after which the node announces an item again if no connected peer is known to have the item. The
- * time doubles with each announcement, up to a maximum.
+ * First and longest time in milliseconds after which the node announces an item again if no connected peer is known to
+ * have the item. The time doubles with each announcement.
  */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
@@ -52,7 +53,7 @@ export interface AnnouncementOptions<T> {
   readonly targets: () => readonly PeerId[];
   /** Number of peers to which the node announces one item. */
   readonly peersPerItemMax: number;
-  /** Highest rate of messages to one peer. */
+  /** Maximum rate of messages to one peer. */
   readonly rate: Sending;
   readonly keyOf: (item: T) => string;
   /** Returns whether the node must still announce an item. */
@@ -68,7 +69,7 @@ interface PeerState {
   readonly known: LruMap<string, true>;
   /** Unix time in milliseconds of the last message to this peer; 0 if the node has sent no message. */
   lastMs: number;
-  /** Number of the next entry to announce to this peer, for each of the three logs. */
+  /** For each of the three logs, the number of the entry at which the next search for items for this peer begins. */
   readonly next: [firstHand: number, relayed: number, again: number];
 }
 
@@ -80,7 +81,7 @@ export class Announcements<T> {
    * that a peer announced to this node. The third log has items that the node announces again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
-  /** The latest entry for each key, in any of the logs. */
+  /** For each key, the latest entry in any of the three logs. */
   readonly #current = new Map<string, Announced<T>>();
   /** Connected peers. */
   readonly #peers = new Map<PeerId, PeerState>();
@@ -118,8 +119,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces an item again. Does nothing if a connected peer has the item, or if the node announced the item a moment
-   * ago.
+   * Announces an item again. Does nothing if a connected peer is known to have the item, or if the node announced the
+   * item less than `AGAIN_LOOK_MS` ago.
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
@@ -136,7 +137,7 @@ export class Announcements<T> {
     this.given(peerId, keys);
   }
 
-  /** Records that a peer has these items: the peer announced them, or this node sent them to the peer. */
+  /** Records that a peer has these items: the peer announced them, or asked for them and got them. */
   given(peerId: PeerId, keys: readonly string[]): void {
     const { known } = this.#stateOf(peerId);
     for (const key of keys) known.set(key, true);
@@ -213,8 +214,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces each item again whose `againMs` has passed. If a connected peer has an item, the node checks the item
-   * again later, because the peer may disconnect.
+   * Announces each item again whose `againMs` has passed. If a connected peer is known to have the item, this method
+   * checks the item again later, because the peer may disconnect.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

@@ -41,14 +41,14 @@ const DEFAULT_LIMITS: AnswerLimits = {
 /** Maximum number of transactions that a peer may name in one request. */
 const TRANSACTION_IDS_MAX = 25;
 /**
- * Maximum number of ids in a request for a common block. Current releases of both protocol generations send at most 202
- * ids. Earlier releases send up to 1000 ids.
+ * Maximum number of ids in a request for a common block. The newest lisk-sdk releases of both generations send at most
+ * 202 ids. Earlier releases send up to 1000 ids.
  */
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' requests. The function rejects with `PeerOffence` for a malformed request, and
- * with `ProtocolError` for a request that cannot be answered:
+ * Creates the function that answers peers' requests. The function rejects with `PeerOffence` for a malformed request,
+ * and with `ProtocolError` for a request that cannot be answered:
  *
  * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
  * - `TOO_MANY_BLOCK_IDS`: a request for a common block has too many ids

@@ -1,6 +1,6 @@
 /**
- * Exchanges blocks with peers. The importer gets each block that a peer sends. Other peers get each block that this
- * node applied.
+ * Exchanges new blocks with peers. Passes each block that a peer sends to the importer. Sends each block that this node
+ * has forged, or has applied after a peer sent it, to other peers.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -18,13 +18,13 @@ import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
 /**
- * Maximum number of remembered blocks. If the node did not remember blocks, it would check a block again for each peer
- * that sends it.
+ * Maximum number of ids of applied blocks, and of digests of refused blocks, that the node remembers. Without them, the
+ * node would check a block again for each peer that sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
- * Codes of rejections that a wrong clock of this node can cause. If the clock is slow, a refused block becomes valid a
- * moment later.
+ * Codes of rejections that a wrong clock of this node can cause. If the clock is behind, a refused block becomes valid
+ * a moment later. The node therefore does not remember blocks that it refused with these codes.
  */
 const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
@@ -43,8 +43,8 @@ export interface BlockGossipDependencies {
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
-   * Called when a peer sent a block that is now part of our chain. Also called when the node refused a block only
-   * because its slot has not begun.
+   * Called when a peer sent a block that this node has applied or forged. Also called when the node refused a block
+   * because of its timestamp, because then the clock of this node or of the forger may be wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
@@ -53,7 +53,7 @@ export interface BlockGossipDependencies {
 export class BlockGossip {
   readonly #dependencies: BlockGossipDependencies;
   readonly #sender: BlockSender;
-  /** Ids of blocks that this node applied. */
+  /** Ids of blocks that this node has forged, or has applied after a peer sent them. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
    * Digests of the whole JSON documents of blocks that this node refused or ignored. A block's id does not cover the

@@ -1,14 +1,14 @@
 /**
  * Imports a block that a peer sent, in this order:
  *
- * 1. screen: apply fork choice, then check header, payload, slot owner and time. Step 1 verifies only one signature:
- *    the signature of the block;
+ * 1. screen: apply fork choice, then check header, payload, slot owner and time. Screening verifies only one signature,
+ *    the signature of the block, so a flood of invalid blocks costs little time;
  * 2. verify the signatures of the transactions on other threads, while the main thread does other work;
  * 3. validate: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and notify the listeners: `Chain.commit`.
  *
- * No other change of the chain can run during steps 1, 3 and 4. Other changes can run during step 2. Step 1 costs one
- * signature check, so a flood of invalid blocks costs little time. This node can forge a block during step 2.
+ * No other change of the chain can run during steps 1, 3 and 4. Other changes can run during step 2. For example, this
+ * node can forge a block during step 2.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -44,8 +44,8 @@ export class BlockImporter {
   readonly #dependencies: BlockImporterDependencies;
   readonly #chain: Chain;
   /**
-   * Runs the imports one after the other, in the order of arrival. Worker threads may need time to verify the
-   * signatures of a block, and later blocks wait for this block.
+   * Runs the imports one after the other, in the order of arrival. Later blocks wait until the worker threads have
+   * verified the signatures of the current block.
    */
   readonly #arrivals = new SerialQueue();
 
@@ -79,8 +79,9 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block with the tip, and refuses a block with a wrong header, payload or slot owner. This method does not
-   * check the transactions, because anybody can fill a block with transactions that are expensive to check.
+   * Compares a block with the tip. Refuses a block that has a wrong header, payload hash or slot owner, or whose slot
+   * has not begun. This method does not check the transactions, because anybody can fill a block with transactions that
+   * are expensive to check.
    *
    * @throws BlockRejected
    */
@@ -99,7 +100,7 @@ export class BlockImporter {
    *
    * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
    * @throws BlockRejected if the tip of a better chain, or a doubly forged block, has a wrong header, signature or
-   *   payload
+   *   payload, or if the slot of the tip of a better chain has not begun
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
@@ -110,17 +111,18 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Only a block of a known delegate may make this node synchronise. The node looks for the delegate in the state
-        // of our branch, because branches that split a short time ago have the same delegates. Valid transaction
+        // Only a block of a registered delegate may start a sync. The node looks for the delegate in the state of our
+        // branch, because branches that split a short time ago have nearly the same delegates. Valid transaction
         // signatures would prove nothing more, because a delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
-        // Anybody can write the public key of a delegate into a header, but only the delegate can sign the header.
+        // The signature of the header proves that the delegate made the block. Without the check of the signature,
+        // anybody could accuse a delegate of double forging.
         rules.screenBlock(block, verify);
-        this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
+        this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged two rival blocks', {
           height: block.height,
           blockId: block.id,
           tipId: tip.header.id,
@@ -137,7 +139,7 @@ export class BlockImporter {
    * Validates the block, then appends the block to the chain or replaces the tip with the block. Step 2 of the import
    * has verified the signatures.
    *
-   * @throws BranchRejected
+   * @throws BranchRejected or BlockRejected if the rules refuse the block
    */
   #validateAndCommit(block: Block, receivedAtS: number): ImportOutcome {
     const chain = this.#chain;

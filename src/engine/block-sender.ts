@@ -1,4 +1,4 @@
-/** Sends blocks to peers, at most at the rate that a peer accepts. */
+/** Sends blocks to peers, and limits the rate of blocks to each peer. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -7,8 +7,8 @@ import type { Sending } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 
 /**
- * Maximum number of peers for which the node remembers the time of the last block. The transport allows fewer
- * connections than this number.
+ * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
+ * number.
  */
 const PEERS_MAX = 20_000;
 

@@ -1,5 +1,5 @@
 /**
- * Checks blocks against all rules that do not depend on the block's place in the chain. Other threads can verify the
+ * Checks blocks against all rules that do not depend on the other blocks of the chain. Other threads can verify the
  * signatures in advance.
  */
 
@@ -35,10 +35,11 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of blocks, on worker threads if the process has worker threads. A later call of `validate` or
-   * `commit` finds the results in the signature cache. The method begins with the signatures that need no state. The
-   * method then checks second signatures, and the signatures of members of multisignature accounts, with the keys in
-   * the state at the tip. The method changes neither chain nor state, so other work can run at the same time.
+   * Checks the signatures of blocks, on worker threads if the process has worker threads. The results go into the
+   * signature cache, from which later calls of `validate` and `Chain.commit` take them. The method first checks the
+   * signatures that need no state. The method then checks second signatures, and the signatures of members of
+   * multisignature accounts, with the keys in the state at the tip. The method changes neither chain nor state, so
+   * other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -50,11 +51,12 @@ export class BlockValidator {
   }
 
   /**
-   * Checks everything about a block that does not depend on its place in a chain. The validation is quick if the
-   * signatures of the block were checked in advance.
+   * Checks everything about a block that does not depend on the other blocks of its chain. Does nothing for a block
+   * that `markValidated` has marked. The validation is quick if `precheckSignatures` has checked the signatures in
+   * advance.
    *
    * @param context as in `Rules.validateBlock`
-   * @throws BranchRejected
+   * @throws BranchRejected if the rules refuse the block
    */
   validate(block: Block, context?: BlockContext): void {
     if (this.#validated.has(block)) return;
@@ -66,8 +68,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of a block of another chain, and validates the block. No further check is possible, because
-   * this node does not have the other chain.
+   * Checks the signatures of a block of another branch, and validates the block. No further check is possible, because
+   * this node does not have the blocks before it.
    *
    * @throws BlockRejected
    */

@@ -14,15 +14,16 @@ export interface ChainListener {
   /** @param blocks the applied blocks, oldest first */
   applied?(blocks: readonly Block[], origin: BlockOrigin): void;
   /**
-   * Called before `applied` if the chain switches to another branch.
+   * Called when blocks were reverted. If blocks of another branch replace them, `applied` is called next.
    *
    * @param blocks the reverted blocks, highest first
    */
   reverted?(blocks: readonly Block[]): void;
+  /** @param height the new finalized height */
   finalized?(height: number): void;
 }
 
-/** Describes a change of the chain that is on disk. */
+/** A change of the chain that is already on disk. */
 export interface CommittedBatch extends BlockBatch {
   readonly origin: BlockOrigin;
   /** The reverted blocks, highest first. */

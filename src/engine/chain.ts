@@ -1,7 +1,7 @@
 /**
- * Holds the tip and the finalized height of the chain, and the serial queue in which all changes of the chain run.
- * Blocks from peers (`block-importer.ts`), forged blocks and downloaded blocks enter and leave the chain only through
- * `commit`.
+ * Holds the tip and the finalized height of the chain, and the serial queue in which all changes of the chain run. All
+ * blocks enter and leave the chain through `commit`: blocks from peers (`block-importer.ts`), forged blocks and
+ * downloaded blocks.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -20,9 +20,9 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Number of downloaded blocks in one commit. One answer of a peer has the same number of blocks. The node waits for the
- * disk only once for all blocks of a commit. A commit of this size delays other work by much less than a tenth of a
- * second.
+ * Number of downloaded blocks in one commit. An answer of a peer has at most the same number of blocks. The node waits
+ * for the disk once for each commit, so a commit with many blocks is fast. A commit of this size delays other work by
+ * much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 
@@ -32,8 +32,8 @@ export interface ChainDependencies {
   readonly verifier: Verifier;
   readonly clock: Clock;
   /**
-   * Clock for the pauses between two trial writes to the disk; `clock` by default. On a devnet, `clock` may differ from
-   * the system clock.
+   * Clock that measures the time between two trial writes to the disk; `clock` by default. On a devnet, users can stop
+   * and set `clock`.
    */
   readonly diskClock?: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
@@ -95,8 +95,8 @@ export class Chain {
   }
 
   /**
-   * Lowest possible height of the block at which a rival branch splits from our chain. The node cannot revert a block
-   * at this height or below.
+   * Height of the highest block that the node cannot revert, because the block is final or its undo record is deleted.
+   * The node can switch to another branch only if the branch contains this block.
    */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
@@ -206,7 +206,7 @@ export class Chain {
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
    * block of the branch, fork choice compares the last block before the refused one with the old tip. If fork choice
-   * prefers the last block before the refused one, that block becomes the tip. A node with a slow clock refuses the
+   * prefers the last block before the refused one, that block becomes the tip. A node whose clock is behind refuses the
    * newest blocks of every branch, so it must be able to switch to a part of a branch.
    *
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
@@ -250,7 +250,11 @@ export class Chain {
     return status === 'betterChain' || status === 'extends' || status === 'tieBreak';
   }
 
-  /** Reverts all blocks above a height. Tools call this method while the node does not run. */
+  /**
+   * Reverts all blocks above a height. The command `bloomery rollback` calls this method while the node does not run.
+   *
+   * @throws ProtocolError `ROLLBACK_BELOW_FINALITY` if a block to revert is final
+   */
   rollback(height: number): Promise<void> {
     return this.runExclusive(() => {
       if (height < this.#finalizedHeight) {

@@ -1,5 +1,5 @@
 /**
- * Writes the log lines about a change of the chain: one line for the operator, and the lines from which
+ * Writes the log lines about a change of the chain: at most one line for the operator, and the lines from which
  * `slot-history.ts` derives the events of each slot.
  */
 
@@ -22,7 +22,7 @@ export interface ChangeLoggerDependencies {
 
 export class ChangeLogger {
   readonly #dependencies: ChangeLoggerDependencies;
-  /** Slot in which the current block became the tip of this process. */
+  /** Slot in which the current tip became the tip, or in which this process started. */
   #tipSinceSlot: number;
 
   constructor(dependencies: ChangeLoggerDependencies) {
@@ -36,7 +36,8 @@ export class ChangeLogger {
   }
 
   /**
-   * Logs one line for the operator. The scheduler logs forged blocks, and the synchronizer logs the end of a download.
+   * Logs a received block or a reorg for the operator. The forging scheduler logs forged blocks, and the synchronizer
+   * logs the end of a download.
    */
   #logForOperator({ revertAbove, reverted, blocks, origin }: CommittedBatch): void {
     const { observer } = this.#dependencies;
@@ -59,7 +60,7 @@ export class ChangeLogger {
       observer.log('info', 'BLOCK_APPLIED', 'applied a block', fields);
     } else {
       const fields = { height, blockId, replacedId: replaced.id };
-      observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that arrived in its own slot', fields);
+      observer.log('info', 'TIE_BROKEN', 'replaced the tip by a rival that fork choice prefers', fields);
     }
   }
 
@@ -79,8 +80,8 @@ export class ChangeLogger {
     this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
-    // In the slots after the parent, the node used the order of delegates of the old branch. The old branch may have
-    // been in another round than the new branch.
+    // In the slots since the common block of both branches, the node used the order of delegates of the old branch. The
+    // old branch may have been in another round than the new branch.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
@@ -88,9 +89,8 @@ export class ChangeLogger {
   }
 
   /**
-   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. In the slots after the
-   * arrival of the old tip, other nodes may have begun another round. This node did not know the order of delegates in
-   * the other round.
+   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. In these slots, other
+   * nodes may have begun another round, whose order of delegates this node did not know.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;
@@ -99,7 +99,8 @@ export class ChangeLogger {
     this.#tipSinceSlot = toSlot;
     if (oldTip === undefined || isOrderCertain(oldTip, toSlot, params)) return;
     const fields = { fromSlot, toSlot, height: oldTip.height + 1 };
-    observer.log('debug', 'ORDER_OLD', 'was before a round that other nodes may have begun', fields);
+    const message = 'the order of delegates was uncertain: other nodes may have begun another round';
+    observer.log('debug', 'ORDER_OLD', message, fields);
   }
 
   #currentSlot(): number {

@@ -1,7 +1,7 @@
 /**
- * Changes the chain by one batch, in one transaction of the store. A batch reverts blocks, then appends blocks. A batch
- * may also only revert or only append. If the rules refuse a block, the store writes nothing of the batch. If the
- * transaction does not fail, the whole batch is on disk when the transaction returns.
+ * Changes the chain by one batch, in one transaction of the store. A batch first reverts blocks, then appends blocks.
+ * Either part may be empty. If the rules refuse a block, the store writes nothing of the batch. If the transaction
+ * succeeds, the whole batch is on disk when the transaction returns.
  */
 
 import { FINALIZED_NOTE } from '../ports/notes.ts';
@@ -11,9 +11,9 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Maximum number of blocks that a node can revert while no block becomes final: ten rounds. The maximum limits the disk
- * space of undo records. A node cannot switch to a branch that split from its chain more than this number of blocks
- * below the tip.
+ * Number of newest blocks whose undo records the node keeps if no block of the chain is final: ten rounds. Generation 2
+ * has no final blocks. The number limits the disk space of undo records. The node cannot switch to a branch that split
+ * from its chain more than this number of blocks below the tip.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
@@ -40,7 +40,8 @@ export class BranchRejected extends Error {
 
 /**
  * Returns the height up to which the node must not revert blocks. The result is the higher of two heights: the
- * finalized height of the state and the height in the note.
+ * finalized height in the state, and the height in the note `FINALIZED_NOTE`. The note is necessary because a revert
+ * can lower the finalized height in the state.
  */
 export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
   const note = store.note(FINALIZED_NOTE);
@@ -92,8 +93,8 @@ function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], 
 }
 
 /**
- * Returns the highest height whose undo record is no longer needed. The node never reverts final blocks, so it needs no
- * undo records of final blocks.
+ * Returns the highest height whose undo record the node no longer needs. The node never reverts final blocks. If no
+ * block is final, the node keeps `UNDO_BLOCKS_WITHOUT_FINALITY` undo records.
  */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);

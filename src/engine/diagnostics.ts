@@ -1,8 +1,8 @@
 /**
- * Stores the latest diagnostics of the node with their reasons, for queries. Diagnostics record refused blocks, dropped
- * peers, reorgs, missed slots of the node's delegates, and accepted transactions that were dropped. Each
- * module logs its refusals and faults. This class takes the diagnostics from the log, so a module need not report an
- * event twice.
+ * Stores the latest diagnostics of the node, for queries. A diagnostic records, with its reason, for example a refused
+ * block, a dropped peer, a reorg, a missed slot of the node's delegates, or an accepted transaction that the node
+ * dropped. Each module logs its refusals and faults. This class takes the diagnostics from the log, so a module need
+ * not report an event twice.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -10,11 +10,14 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum number of entries for one module. Each module has a separate limit. A thousand refused messages of a peer
- * therefore do not displace the reason for a missed slot.
+ * Maximum number of diagnostics for one module. Each module has a separate limit, so a thousand diagnostics about peers
+ * do not displace the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
-/** Maximum number of characters in a text field. A reason can quote long text that a peer sent. */
+/**
+ * Maximum number of characters in a text field. The length is limited because a reason can quote long text that a peer
+ * sent.
+ */
 const TEXT_CHARACTERS_MAX = 300;
 
 /** For each module with diagnostics, a function that decides which log lines of the module are diagnostics. */
@@ -30,7 +33,7 @@ const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONN
 
 export class Diagnostics {
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** The entries of each module, oldest first. */
+  /** The diagnostics of each module, oldest first. */
   readonly #byModule = new Map<string, Diagnostic[]>();
   readonly #listeners: ((diagnostic: Diagnostic) => void)[] = [];
   #count = 0;
@@ -82,7 +85,8 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of a slot after its block was forged. A reason that only delayed the block is no fault.
+   * Removes the diagnostics of a slot after a delegate forged in the slot. An event that only delayed the block is no
+   * fault.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

@@ -1,7 +1,6 @@
 /**
  * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until a
- * trial write has succeeded. If the node signed blocks while writes fail, a delegate could sign a block that the node
- * cannot store.
+ * trial write has succeeded. Without this rule, a delegate could sign a block that the node cannot store.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -9,7 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { NoteStore } from '../ports/store.ts';
 
-/** Time in milliseconds between two trial writes to a disk that has failed. */
+/** Minimum time in milliseconds from a failed write to the next trial write. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
  * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
@@ -20,9 +19,9 @@ const TRIAL_INTERVAL_MS = 2000;
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
 
-/** Remedies, by the error code of a failed write. */
+/** For each error code of a failed write, the remedy. Errors with other codes are not failures of the disk. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  STORE_WRITE_FAILED: 'free space on the disk or repair it, and the node continues without a restart',
+  STORE_WRITE_FAILED: 'free space on the disk or repair the disk; the node then continues without a restart',
   STORE_TAKEN_OVER: 'stop this process, and start it again when no other process uses the folder',
 };
 
@@ -32,10 +31,11 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
-/** The reason why the node is not ready to forge or to store a block. */
+/** A reason why the node is not ready to forge or to store a block. */
 export interface NotReady {
+  /** The reason as text for operators. */
   readonly reason: string;
-  /** Code of the error that caused the failure; undefined if nothing failed. */
+  /** Code of the fault, such as `STORE_WRITE_FAILED`; absent if nothing is wrong on this node. */
   readonly cause?: string;
   /** Unix time in milliseconds of the first failed write; absent if no write failed. */
   readonly writesFailSinceMs?: number;
@@ -43,7 +43,7 @@ export interface NotReady {
 
 export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
-  /** The last failed write or trial write. */
+  /** The last failed write or trial write, and the time of this failure; undefined while writes succeed. */
   #failure:
     { readonly notReady: NotReady & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;
 
@@ -55,7 +55,8 @@ export class DiskWatch {
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // After an earlier failure, a trial write decides whether writes succeed again.
+      // The success of this change does not end an earlier failure, because the change may be small. Only a trial write
+      // does.
       this.checkWritable();
       return result;
     } catch (error) {
@@ -88,8 +89,8 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_WRITES_AGAIN', 'writes to the disk succeed again');
     } catch (error) {
-      // The method records the error of the trial write and does not throw it. The change before the trial write is on
-      // disk, so the caller must not get an error.
+      // The error of the trial write is recorded and not thrown. The change before the trial write is on disk, so the
+      // caller of `watch` must not get an error.
       this.#recordFailure(error);
     }
   }

@@ -1,4 +1,4 @@
-/** Defines the ports that an engine uses, and the options that the operator sets. */
+/** Defines the options that the operator sets, and the implementations of the ports that an engine needs. */
 
 import type { WorkShare } from '../primitives/work-share.ts';
 import type { Clock, ProcessTimes, Random } from '../ports/clock.ts';
@@ -24,6 +24,7 @@ export interface EngineOptions {
    * block time.
    */
   readonly waitThresholdMs: number;
+  /** Time in milliseconds between two steps of the transaction pool. The name comes from Lisk Core. */
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   /**
@@ -31,7 +32,7 @@ export interface EngineOptions {
    * signatures that the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
-  /** If false, this node asks peers not to send its address to other nodes. */
+  /** If false, this node asks its peers not to send the node's address to other nodes. The default is true. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /**
@@ -39,14 +40,15 @@ export interface EngineOptions {
    */
   readonly ownDelegates?: Iterable<PublicKey>;
   /**
-   * Whether the operator named peers, by address or by host name. The default is true if `peers` contains an address.
+   * Whether the operator configured peers, by address or by host name. The default is true if `peers` contains a fixed
+   * peer or a seed peer.
    */
   readonly expectsPeers?: boolean;
   /** Differences from `DEFAULT_PROFILE`. */
   readonly profile?: Partial<GenerationProfile>;
 }
 
-/** The ports at which this node can be reached. The node sends these ports to its peers. */
+/** The TCP ports at which this node can be reached. The node sends these ports to its peers. */
 export interface ListeningPorts {
   readonly wsPort: number;
   /** Port of the HTTP server; 0 if HTTP is off. */
@@ -63,8 +65,8 @@ export interface EngineDependencies {
   /** Clock for waiting times and rate limits. */
   readonly clock: Clock;
   /**
-   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the node does not
-   * notice that the clock was set or that the machine slept.
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the node notices
+   * neither event.
    */
   readonly times?: ProcessTimes;
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
@@ -83,7 +85,8 @@ export interface EngineDependencies {
   readonly journal: FolderJournal;
   /**
    * The highest header that each delegate signed, stored outside the data folder; undefined if no other folder is
-   * available. The engine reads these watermarks only if `riskDoubleForging` is false.
+   * available. If `riskDoubleForging` is true, the engine still updates these watermarks, but they prevent no
+   * signature.
    */
   readonly watermarks?: SigningWatermarks | undefined;
   /** Stores accepted transactions across restarts. By default, the node keeps accepted transactions in memory only. */

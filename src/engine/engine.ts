@@ -1,6 +1,7 @@
 /**
- * Builds chain, pool, peers, gossip, synchronisation and forging, and connects them. The engine uses sockets, disk and
- * clock only through the interfaces in `src/ports`, so a simulation can run many engines in one process.
+ * Builds the parts of the engine (chain, pool, peers, gossip, synchronisation and forging), and connects them. The
+ * engine uses sockets, disk and clock only through the interfaces in `src/ports`, so a simulation can run many engines
+ * in one process.
  */
 
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
@@ -40,11 +41,11 @@ import { TipAnnouncer } from './tip-announcer.ts';
  */
 const FIRST_FORGED_HEIGHT = 2;
 
-/** Maximum age of the tip, in slots, at which the node counts as caught up with the network. */
+/** Maximum age of the tip in slots. If the tip is older, the node does not count as caught up with the network. */
 const CAUGHT_UP_SLOTS_MAX = 10;
 /**
- * Number of peers whose transaction pool the node fetches after a start. The node asks several peers, because the pool
- * of one peer may have few transactions.
+ * Number of peers that the node asks for the transactions of their pool after a start. The node asks several peers,
+ * because the pool of one peer may have few transactions.
  */
 const POOL_FETCHES = 3;
 
@@ -217,7 +218,7 @@ export class Engine {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
       },
       noteBlockTime: (peerId, { timestamp }, receivedMs) => {
-        // Difference of the chain clock from the process clock.
+        // Time by which the chain clock is ahead of the process clock.
         const aheadMs = this.#chainClock.nowMs() - clock.nowMs();
         this.clockOffset.addSample(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
       },
@@ -285,16 +286,14 @@ export class Engine {
   }
 
   /**
-   * Calls the listener with each transaction that passes verification for the first time. A transaction that lacks only
-   * signatures of members of a multisignature account counts as verified.
+   * Calls the listener with each transaction of the pool when it first passes verification. A transaction that lacks
+   * only signatures of members of a multisignature account counts as verified.
    */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
   }
 
-  /**
-   * Calls the listener with each transaction of a multisignature account that has received its last missing signature.
-   */
+  /** Calls the listener with each transaction of a multisignature account when its last missing signature arrives. */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);
   }
@@ -305,7 +304,7 @@ export class Engine {
     for (const listener of this.#completionListeners) listener(transaction);
   }
 
-  /** Connects to the network and begins to follow it. Forging begins when the first delegate is enabled. */
+  /** Connects to the network and begins to follow its chain. The node forges as soon as a delegate is enabled. */
   async start(ports: ListeningPorts): Promise<void> {
     this.#readiness.started();
     let poolFetches = 0;
@@ -359,7 +358,10 @@ export class Engine {
     await closers.close();
   }
 
-  /** Starts the timer that verifies waiting transactions again. The pool verifies each new transaction on arrival. */
+  /**
+   * Starts the timer of the pool's steps. A step verifies the transactions that still wait in a queue. The pool
+   * verifies most transactions already on arrival.
+   */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {
       this.pool.step();

@@ -1,7 +1,8 @@
 /**
- * Answers the requests of peers in a fair order. The queue takes one request of each peer in turn, and requests of
- * named peers first. All answers share one limited budget of main-thread time (`WorkShare`). Because of this budget,
- * the node can process blocks even if many peers send many requests. When a peer leaves, its requests are dropped.
+ * Answers the requests of peers in a fair order. The queue answers requests of named peers first. Within each of the
+ * two groups, the queue answers one request of each peer in turn. All answers share one limited budget of main-thread
+ * time (`WorkShare`), so the node can process blocks even if many peers send many requests. When a peer disconnects,
+ * the queue drops its requests.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -9,14 +10,15 @@ import type { WorkShare } from '../primitives/work-share.ts';
 import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
- * Number of waiting requests at which the queue is full. While the queue is full, the node refuses further requests of
- * a peer that has a waiting request. The node always accepts a request of a peer without a waiting request. An answer
- * takes 20 ms at most, so the node answers a full queue within a few seconds.
+ * Number of waiting requests at which the queue is full. A full queue refuses a request of a peer that already has a
+ * waiting request. A full queue still accepts a request of any other peer. An answer takes 20 ms at most, so the node
+ * answers a full queue within a few seconds.
  */
 export const REQUESTS_WAITING_MAX = 64;
 
 /**
- * Measured time in milliseconds to read and refuse a request. The queue charges refusals and answers to one budget.
+ * Measured time in milliseconds to read and refuse a request. The queue charges this time to the same budget as
+ * answers.
  */
 const REFUSAL_MS = 0.25;
 /** All refusals use one error object, because a stack trace costs more time than the rest of a refusal. */
@@ -54,9 +56,11 @@ export class FairAnswerQueue {
   }
 
   /**
-   * Queues a request, and answers it after the earlier requests in the queue.
+   * Queues a request, and resolves with the answer. The queue answers the requests of one peer in the order of their
+   * arrival.
    *
-   * @throws ProtocolError `TOO_MANY_REQUESTS` if too many requests are waiting, `PEER_GONE` if the peer has left
+   * @throws ProtocolError `TOO_MANY_REQUESTS` if the queue is full and the peer already has a waiting request;
+   *   `PEER_GONE` if the peer disconnects before the queue begins the answer
    */
   answer(peerId: PeerId, request: Parameters<Answer>[1]): Promise<unknown> {
     const queues = this.#options.isNamed(peerId) ? this.#named : this.#others;
@@ -76,7 +80,7 @@ export class FairAnswerQueue {
     });
   }
 
-  /** Drops the requests of a peer that has left. */
+  /** Drops the waiting requests of a peer that has disconnected. */
   leave(peerId: PeerId): void {
     for (const queues of [this.#named, this.#others]) {
       const queue = queues.get(peerId) ?? [];
@@ -94,8 +98,8 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // Later promise callbacks encode the answer for the wire. Encoding takes as much time as computing the answer, so
-      // the queue must also charge the time for encoding.
+      // The transport encodes the answer in later promise callbacks. Encoding takes as much time as computing the
+      // answer, so the queue must also charge the time for encoding.
       await settled();
       charge();
       if (this.#waiting > 0 && !this.#options.share.isFree) return this.#serveLater();
@@ -103,7 +107,9 @@ export class FairAnswerQueue {
     this.#isBusy = false;
   }
 
-  /** Removes and returns the oldest request of the first peer, and moves the peer to the end of the order. */
+  /**
+   * Removes and returns the oldest request of the peer whose turn it is. The peer then moves to the end of the order.
+   */
   #next(): PendingRequest | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;
     const [first] = queues;
@@ -117,10 +123,7 @@ export class FairAnswerQueue {
   }
 }
 
-/**
- * Resolves after some further promise callbacks, so that the queue also charges the work that directly follows an
- * answer.
- */
+/** Resolves after the promise callbacks that directly follow an answer, so that the queue also charges their time. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -1,6 +1,6 @@
 /**
- * Describes, as data, how the behaviour towards other nodes depends on the protocol generation. The rules of the chain
- * do not define this behaviour.
+ * Defines settings of a protocol generation that are not rules of the chain. The settings control how the node behaves
+ * towards other nodes, and when it forges.
  */
 
 export interface GenerationProfile {
@@ -9,7 +9,7 @@ export interface GenerationProfile {
    * transaction. With `whole`, the node sends the whole transaction.
    */
   readonly transactionGossip: 'ids' | 'whole';
-  /** Whether the protocol has a request for the tip of a peer. */
+  /** Whether the protocol has a request for the tip of a peer. If false, the node relies on the announced tip. */
   readonly isTipAsked: boolean;
   /**
    * Whether a peer at our height may have a better chain. If true, the node also synchronises with peers that have our

@@ -1,6 +1,6 @@
 /**
- * Opens the chain with its genesis block. The network defines the genesis block, so the node does not check it against
- * the rules.
+ * Makes sure that the store begins with the genesis block of the network. The network defines the genesis block, so the
+ * node does not check it against the rules.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -29,7 +29,7 @@ export function openGenesis(store: ChainStore, rules: Rules, genesis: Block): vo
       'GENESIS_MISMATCH',
       { stored: first.id, configured: genesis.id },
       `the data directory belongs to a network with genesis block ${first.id}, not ${genesis.id}: ` +
-        'choose another data directory or the network it was made for',
+        'choose another data directory, or the network of this data directory',
     );
   }
 }

@@ -1,4 +1,7 @@
-/** Sends and receives gossip: transaction ids, transactions and signatures. `block-gossip.ts` handles blocks. */
+/**
+ * Sends and receives gossip: transaction ids, transactions, and signatures of members of multisignature accounts.
+ * `block-gossip.ts` handles blocks.
+ */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -17,17 +20,18 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
  * Time in milliseconds for which the node ignores a peer's signatures for multisignature accounts after the peer sent a
- * false signature. If all connected peers send false signatures, the node makes at most two checks per second in total.
+ * false signature. With the default limits of connections (120 peers), false signatures cause at most two checks per
+ * second in total.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /**
- * Maximum number of remembered senders of false signatures. Fewer peers than this number can connect within
- * `FALSE_SIGNATURE_PAUSE_MS`.
+ * Maximum number of peers that the node remembers as senders of false signatures. With the default limits of
+ * connections, fewer peers can connect within `FALSE_SIGNATURE_PAUSE_MS`.
  */
 const FALSE_SIGNERS_MAX = 5000;
 /** Maximum number of characters of an id, which is a 64-bit number in decimal. */
 const ID_CHARACTERS_MAX = 20;
-/** Maximum time in milliseconds for which the node verifies transactions of a peer without a pause. */
+/** Maximum time in milliseconds for which the node verifies transactions of a peer before other work can run. */
 const SLICE_MS = 5;
 /** Maximum number of unfinished messages of one peer. The node drops further messages of the peer. */
 const PENDING_PER_PEER_MAX = 8;
@@ -40,15 +44,19 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Number of peers to which the node sends a message that is not for all peers. */
+  /** Number of peers to which the node sends a message that does not go to all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
   /** Returns the verification budget for the signatures that a peer sends. */
   readonly payerOf: (peerId: PeerId) => Payer;
-  /** Ends the connection of a peer that used up its signature budget without sending anything useful. */
+  /**
+   * Disconnects a peer if `VerificationBudget.isWasteful` is true: the peer sent too much that was useless and
+   * expensive to check.
+   */
   readonly cutWasteful: (peerId: PeerId) => void;
 }
 
+/** Codes of failed writes to the store. `DiskWatch` logs these failures itself. */
 const LOGGED_BY_CHAIN: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
 
 export class Gossip {
@@ -123,25 +131,24 @@ export class Gossip {
     this.#fetcher.disconnected(peerId);
   }
 
-  /** Announces a transaction that passed verification on this node for the first time. */
+  /** Announces a transaction after its first verification on this node, or after a revert of its block. */
   announceTransaction(id: TransactionId): void {
     this.#transactions.add(id);
   }
 
   /**
-   * Announces a known transaction again after a client has submitted it again, because the network may have lost the
-   * transaction.
+   * Announces a transaction of the pool again after a client has submitted it again, because perhaps no peer has it.
    */
   announceAgain(id: TransactionId): void {
     this.#transactions.addAgain(id);
   }
 
-  /** Records that a peer asked for these transactions and received them. */
+  /** Records that a peer asked for these transactions and got them. */
   gave(peerId: PeerId, transactions: unknown): void {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
   }
 
-  /** Announces a member's signature that this node added to a pending transaction of a multisignature account. */
+  /** Announces a member's signature that the pool added to a pending transaction of a multisignature account. */
   announceSignature(signature: MemberSignature): void {
     this.#signatures.add(signature);
   }
@@ -170,7 +177,8 @@ export class Gossip {
   }
 
   /**
-   * Asks a peer for the transactions of its pool. The engine calls this method for the first connections after a start.
+   * Asks a peer for the transactions of its pool. The engine calls this method for the first peers that connect after a
+   * start.
    */
   fetchPool(peerId: PeerId): Promise<void> {
     return this.#fetcher.pool(peerId);
@@ -194,13 +202,13 @@ export class Gossip {
 
   #fetchAnnounced(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // The node does not ask a peer whose verification budget is used up, because the node would not verify the peer's
-    // transactions. Other peers also announce the transactions.
+    // If the peer's verification budget is used up, the node would not verify its transactions, so the node does not
+    // ask for them. Other peers also announce these transactions.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
   /**
-   * Verifies the transactions of a peer in slices, so that other messages are handled between the slices.
+   * Verifies the transactions of a peer in slices, so that the node handles other messages between two slices.
    *
    * @returns the ids of the transactions that the pool examined, as the peer states these ids. The result omits the
    *   transactions after an invalid transaction, and the transactions that exceed the peer's budget. The result
@@ -230,10 +238,10 @@ export class Gossip {
   }
 
   /**
-   * Adds the signatures of a peer to pending transactions. Honest peers verify a signature before they pass it on. A
-   * false signature costs its sender nothing, but costs this node a check. After a false signature, the node therefore
-   * ignores the sender's signatures for a while. The sender gets no penalty, because an honest peer may have another
-   * transaction with the same id (`peers/penalties.ts`).
+   * Adds the signatures that a peer sent to pending transactions. Honest peers verify a signature before they pass it
+   * on. An attacker makes a false signature without work, but this node needs time to check it. After a false
+   * signature, the node therefore ignores the sender's signatures for a while. The sender gets no penalty, because an
+   * honest peer may have another transaction with the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;
@@ -254,9 +262,8 @@ export class Gossip {
   #bounded(peerId: PeerId, work: () => Promise<unknown>): void {
     const pending = this.#pendingByPeer.get(peerId) ?? 0;
     if (pending >= PENDING_PER_PEER_MAX) {
-      this.#dependencies.observer.log('debug', 'PEER_BUSY', 'dropped a message of a peer that has too many waiting', {
-        peer: peerId,
-      });
+      const message = 'dropped a message of a peer with too many unfinished messages';
+      this.#dependencies.observer.log('debug', 'PEER_BUSY', message, { peer: peerId });
       return;
     }
     this.#pendingByPeer.set(peerId, pending + 1);
@@ -271,7 +278,8 @@ export class Gossip {
 
   #logFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // A peer that does not answer is not a fault of this node. The chain itself logs that a write to the store failed.
+    // Only errors of this node are logged at the level `error`. A peer that does not answer is no error of this node,
+    // and `DiskWatch` has already logged a failed write to the store.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !LOGGED_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

@@ -1,6 +1,6 @@
 /**
- * Shows the state of the network as the connected peers report it. The state consists of the share of peers with our
- * tip, the tips of the peers, and the reason why forging must wait.
+ * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of the
+ * peers. Forging waits if too few peers have our tip.
  */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
@@ -17,9 +17,9 @@ export interface NetworkViewDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   /** Whether the operator named this peer. */
   readonly isNamed: (peerId: PeerId) => boolean;
-  /** Returns the fixed peers. The node always tries to be connected to these peers. */
+  /** Returns the fixed peers, to which the node always tries to be connected. */
   readonly fixedPeers: () => readonly PeerId[];
-  /** Whether the node knows reachable peers. */
+  /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
   readonly arePeersExpected: () => boolean;
 }
 
@@ -55,18 +55,22 @@ export class NetworkView {
     return height === undefined ? undefined : this.broadhash(height);
   }
 
-  /** Percentage of connected peers that have our tip, with two significant digits; 0 if no peer is connected. */
+  /**
+   * Percentage of connected peers that have our tip, with two significant digits; 0 if no connected peer counts (see
+   * `consensusPercent` in `peers/consensus.ts`).
+   */
   consensusPercent(): number {
     return this.#percentOf(this.#dependencies.transport.connections());
   }
 
   /**
-   * Returns the reason, as a sentence, why the consensus is too low to forge; undefined if the consensus is high enough.
+   * Returns the reason, as a sentence, why the consensus is too low to forge; undefined if the consensus is high
+   * enough.
    *
    * An attacker may dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
    * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts the peers
-   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is also high
-   * enough if it reaches `percentMin` among all peers.
+   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is also
+   * high enough if it reaches `percentMin` among all peers.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
@@ -78,19 +82,16 @@ export class NetworkView {
     const chosenPercent = this.#percentOf(transport.connections().filter((connection) => this.isChosen(connection)));
     if (chosenPercent >= percentMin) return undefined;
     const best = Math.max(percent, chosenPercent);
-    return `${best} % of the peers share this node's tip, and forging takes ${percentMin} %`;
+    return `${best} % of the peers share this node's tip, and forging requires ${percentMin} %`;
   }
 
-  /**
-   * Whether this node dialled the peer, or the operator of this node named the peer. An attacker may run many of the
-   * other peers.
-   */
+  /** Whether this node dialled the peer, or the operator named the peer. All other peers may belong to one attacker. */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
 
   /**
-   * Returns the evidence of the peers that connected since a given moment.
+   * Returns the tips of the peers that connected since a given moment, as evidence about the tip of the network.
    *
    * @param sinceMs Unix time in milliseconds
    */
@@ -113,8 +114,8 @@ export class NetworkView {
   }
 
   /**
-   * Returns the most frequent height among connected peers; 0 if no peer is connected. If several heights are equally
-   * frequent, the result is the lowest of them.
+   * Returns the height that most connected peers announce; 0 if no connected peer announces a height. If several
+   * heights are equally frequent, the result is the lowest of them.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** Counts the reorgs since the start of the node, and stores the latest reorgs for operators. A reorg reverts blocks. */
+/** Counts the reorgs since the start of the node, and stores the latest reorgs for operators. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { Reorg } from '../ports/node-api.ts';

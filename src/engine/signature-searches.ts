@@ -1,6 +1,6 @@
 /**
- * Runs many searches for the signers of transactions at the same time. In each round, the verifier makes the checks of
- * all searches in one call.
+ * Runs many searches for the signers of transactions at the same time. A search asks for signature checks, and uses
+ * their results for its next checks. In each round of checks, the verifier makes the checks of all searches together.
  */
 
 import type { Verifier } from '../ports/verifier.ts';
@@ -13,8 +13,8 @@ import type { SignatureSearch } from '../protocol/types.ts';
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
- * Runs the searches until each search has its result. The number of rounds is bounded, because a transaction has at
- * most 15 signatures and each signature takes a few rounds.
+ * Runs the searches until each search has its result. A transaction has at most 15 signatures, and each signature takes
+ * a few rounds of checks. The number of rounds is therefore limited.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

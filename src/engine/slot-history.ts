@@ -1,8 +1,8 @@
 /**
- * Stores the events of each slot that this node observed. An event is a forged block, a pause of forging, a refused
- * block or a reverted block. The modules log each event with the number of its slot, and this class takes the events
- * from the log. The history therefore explains a missing block only by events of its slot. Events of other slots at
- * about the same time do not count.
+ * Stores the events of each slot that this node observed. An event is, for example, a forged block, a pause of forging,
+ * a refused block or a reverted block. The modules log each event with the number of its slot, and this class takes the
+ * events from the log. The history therefore explains a missing block only by events of its slot, not by events of
+ * other slots at about the same time.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -24,8 +24,8 @@ const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
 /**
- * Maximum number of stored ranges of consecutive slots in which the scheduler ran. A new range begins after each
- * stall of the process.
+ * Maximum number of stored ranges of consecutive slots in which the forging scheduler ran. A new range begins after
+ * each stall of the process.
  */
 const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot number are stored as events of that slot. */
@@ -47,7 +47,7 @@ export class SlotHistory {
   #branches: SlotReport['branches'] = [];
   #oldOrders: SlotReport['oldOrders'] = [];
   #looks: readonly SlotRange[] = [];
-  /** Unix time in milliseconds since which the history has all events. */
+  /** Unix time in milliseconds. The history may lack events before this time. */
   #sinceMs: number;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -55,7 +55,9 @@ export class SlotHistory {
     this.#sinceMs = clock.nowMs();
   }
 
-  /** Returns an observer that passes all calls on, and stores the events of slots. */
+  /**
+   * Returns an observer that passes all calls on to `observer`. The returned observer also stores the events of slots.
+   */
   listenIn(observer: Observer, module?: string): Observer {
     return {
       module: (name) => this.listenIn(observer.module(name), name),
@@ -69,7 +71,7 @@ export class SlotHistory {
     };
   }
 
-  /** Records that the node checked in a slot whether it should forge. */
+  /** Records that the forging scheduler ran in a slot. */
   slotChecked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;

@@ -1,7 +1,7 @@
 /**
- * Finds the owners of slots, according to the chain of this node. The owner of a slot before the tip is certain,
- * because it follows from the height of the next block in the chain. The owner of a slot after the tip is certain only
- * if no other node can have begun another round before the slot.
+ * Finds the owners of slots, according to the chain of this node. The owner of a slot up to the tip is certain, because
+ * it follows from the height of the first block in this slot or after it. The owner of a slot after the tip is certain
+ * only if no other node can have begun another round before the slot.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -14,8 +14,8 @@ import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 export interface SlotOwner {
   readonly delegate: PublicKey;
   /**
-   * Height of the block that fills the slot, or of the next block in the chain. The order of forgers at this height
-   * determines the owner.
+   * Height of the first block in this slot or after it; for a slot after the tip, the height of the next block. The
+   * order of forgers at this height determines the owner.
    */
   readonly height: number;
   /**
@@ -26,8 +26,8 @@ export interface SlotOwner {
 }
 
 /**
- * Returns whether a slot is certainly in the round of the next block. The result is false if other nodes could have
- * begun a later round by filling every slot since the tip.
+ * Returns whether the order of forgers for a slot after the tip is certain. The order is certain if the round of the
+ * next block cannot end before the slot, even if other nodes have filled every slot since the tip.
  */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);
@@ -39,8 +39,8 @@ export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
   /**
-   * For each round, the public keys of the forgers in their order. The owners are cached because each lookup reads all
-   * headers of the round.
+   * For each round, the owner of each slot, by the slot number modulo the number of active delegates. The owners are
+   * cached because finding them reads all headers of the round.
    */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 
@@ -50,8 +50,8 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the owner of a slot. The result is undefined for a slot without an owner. The result is also undefined for
-   * a slot of an old round whose order of forgers the store has deleted.
+   * Returns the owner of a slot. The result is undefined if the slot has no owner. The result is also undefined for an
+   * empty slot of an old round whose list of forgers the store has deleted.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;

@@ -1,4 +1,4 @@
-/** Announces the tip and the ports of this node to its peers. */
+/** Announces this node's tip, TCP ports and version to its peers. */
 
 import type { NodeInfo, Transport } from '../ports/transport.ts';
 import type { Chain } from './chain.ts';
@@ -31,7 +31,7 @@ export class TipAnnouncer {
     this.#dependencies.transport.announce(this.#nodeInfo());
   }
 
-  /** Announces the present tip. During a sync, the node announces nothing, because its tip changes with each batch. */
+  /** Announces the present tip. Does nothing during a sync, because the tip then changes with each downloaded batch. */
   announce(): void {
     const { transport, isSyncing } = this.#dependencies;
     if (!isSyncing()) transport.announce(this.#nodeInfo());

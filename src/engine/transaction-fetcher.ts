@@ -1,8 +1,8 @@
 /**
- * Asks peers for the transactions that they announced. The node asks no peer more often than the rates of the network
- * allow. If several peers announce a transaction, the node first asks only one of them. After the pool refused a
- * transaction, the node asks only a few other announcers for it. Honest nodes can have transactions that this pool
- * refuses, so a refusal does not prove that a peer is dishonest. But any peer can send false content for an id.
+ * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
+ * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
+ * node asks another peer, because a dishonest peer can send false content for an id. After a few refusals, the node
+ * asks no peer for a while, because honest nodes can also have transactions that this pool refuses.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -15,13 +15,13 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum number of ids that one peer announced and that the node has not asked for yet. The node drops further ids,
+ * Maximum number of ids that one peer announced and that the node has not asked it for yet. The node drops further ids,
  * because other peers also announce them.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
- * Maximum number of peers for which the node remembers the time of the last request. The transport allows fewer
- * connections than this number, so the node still knows the last request to a peer that reconnects.
+ * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
+ * number, so a peer that reconnects does not get more requests than the rate allows.
  */
 const PEERS_MAX = 20_000;
 /** Maximum number of remembered ids that the node asked for. */
@@ -31,7 +31,7 @@ const ASKED_MAX = 10_000;
  * peer, because the first peer may never answer.
  */
 const FIRST_ASKED_ALONE_MS = 2_000;
-/** Time in milliseconds after which the node forgets an id that it asked for without result. */
+/** Time in milliseconds after which the node forgets when it first asked for an id. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
  * Number of refusals of one transaction after which the node asks no peer for it during `REFUSED_PAUSE_MS`. Until then,
@@ -41,9 +41,9 @@ const ASKED_FORGOTTEN_MS = 60_000;
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * If new transactions always wait, every fourth request asks for refused transactions. In a network with much traffic,
- * new transactions always wait. Without these fourth requests, the node might never ask again for a good transaction of
- * which it got a damaged copy.
+ * One in this number of requests asks for refused transactions, even if new transactions are waiting. In a network with
+ * much traffic, new transactions are always waiting. Without this rule, the node might never ask again for a good
+ * transaction of which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**
@@ -51,14 +51,12 @@ export const AGAIN_EVERY = 4;
  * at the time of the refusal.
  */
 const REFUSED_FORGOTTEN_MS = 600_000;
-/**
- * Maximum number of refused transactions that the node remembers. This number is also the maximum number of remembered
- * peers for each refused transaction.
- */
+/** Maximum number of refused transactions that the node remembers. */
 const REFUSED_MAX = 10_000;
+/** Maximum number of peers that the node remembers as senders of one refused transaction. */
 const GIVERS_MAX = 12;
 /**
- * Maximum number of bytes for all remembered ids: 100 bytes for an id that the node asked for, 500 bytes for a refused
+ * Maximum memory for all remembered ids, in bytes: 100 bytes for an id that the node asked for, 500 bytes for a refused
  * transaction.
  */
 export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
@@ -70,9 +68,9 @@ export interface FetcherOptions {
   /** Returns whether the pool or the chain has a transaction. */
   readonly has: (id: TransactionId) => boolean;
   /**
-   * Receives an answer of a peer.
+   * Passes the transactions in an answer of a peer to the pool.
    *
-   * @returns ids, as the peer states them, of the transactions that the pool examined
+   * @returns the ids of the transactions that the pool examined, as the peer states these ids
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a request failed. */
@@ -92,6 +90,7 @@ interface Refusal {
 
 interface Announcer {
   readonly bucket: TokenBucket;
+  /** Ids that the peer announced and that the node has not asked this peer for yet. */
   readonly wanted: Set<TransactionId>;
   /**
    * Largest number of ids that the peer announced at once. One request to the peer has at most this number of ids. A
@@ -103,6 +102,7 @@ interface Announcer {
    * transaction may make an answer unreadable.
    */
   batchMax: number;
+  /** Whether a request to this peer has no answer yet. */
   isAsked: boolean;
   /** Number of requests to this peer so far. */
   requests: number;
@@ -155,14 +155,14 @@ export class TransactionFetcher {
   /**
    * Asks a peer for the transactions of its pool.
    *
-   * @throws ProtocolError `REQUEST_FAILED` if the request failed, or if the node asked this peer a moment ago
+   * @throws ProtocolError `REQUEST_FAILED` if the request failed, or if the rate allows no request to this peer now
    */
   async pool(peerId: PeerId): Promise<void> {
     const { clock, transport, take } = this.#options;
     if (!this.#bucket(peerId).take(clock.nowMs())) {
       throw new ProtocolError('REQUEST_FAILED', {
         peer: peerId,
-        reason: 'the peer was asked for transactions just before',
+        reason: 'this node asked the peer for transactions a moment ago',
       });
     }
     await take(peerId, await transport.request(peerId, { kind: 'transactions' }));
@@ -229,7 +229,11 @@ export class TransactionFetcher {
     return undefined;
   }
 
-  /** Makes room for a new id by dropping an id whose transaction this node refused before. */
+  /**
+   * Makes room for a new id by dropping an id whose transaction this node has refused.
+   *
+   * @returns false if there is no such id
+   */
   #forgetRefused(wanted: Set<TransactionId>): boolean {
     for (const id of wanted) if (this.#refusals.has(id)) return wanted.delete(id);
     return false;
@@ -247,8 +251,8 @@ export class TransactionFetcher {
   /**
    * Chooses the ids for the next request to a peer. If no id is due, returns the time until the next attempt. The
    * method drops ids of transactions that have arrived in the meantime. Refused transactions get separate requests,
-   * because the answers may be large and the node does not read them completely. The node asks for refused transactions
-   * only if it has no new ids, or in one of `AGAIN_EVERY` requests.
+   * because the node stops reading an answer at an invalid transaction. The node asks for refused transactions only if
+   * it has no new ids to ask for, or in one of `AGAIN_EVERY` requests.
    */
   #due(
     peerId: PeerId,

@@ -27,7 +27,7 @@ test('nodes of generation 2 agree, forge only with consensus, and catch up by as
   // Without its peers, the node sees no consensus.
   await Promise.all([second.kill(), third.kill(), fourth.kill()]);
   await waitFor('no consensus', async () => (await first.client.status()).consensus === 0, LATE_MS);
-  const reason = "0 % of the peers share this node's tip, and forging takes 51 %";
+  const reason = "0 % of the peers share this node's tip, and forging requires 51 %";
   await waitFor('a stated reason', async () => readFileSync(first.plan.logFile, 'utf8').includes(reason), LATE_MS);
   const { height } = await first.client.status();
   await sleep(3 * devnet.network.params.blockTimeS * 1000);

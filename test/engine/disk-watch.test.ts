@@ -78,7 +78,7 @@ test('the advice fits the failure: a folder in use by another process gives no a
     t.deepEqual(watch.checkWritable(), notReady);
   }
   t.deepEqual(logged, [
-    'error STORE_WRITE_FAILED: blocks cannot be stored: free space on the disk or repair it, and the node continues without a restart',
+    'error STORE_WRITE_FAILED: blocks cannot be stored: free space on the disk or repair the disk; the node then continues without a restart',
     'error STORE_TAKEN_OVER: blocks cannot be stored: stop this process, and start it again when no other process uses the folder',
   ]);
 });

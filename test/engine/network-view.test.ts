@@ -64,7 +64,10 @@ test('when the dialled peers disagree with us, the share of all peers may still 
 
 test('a node without peers does not forge, and neither does one that all kinds of its peers have left', async (t) => {
   const left = (await viewWith([['ours', 'outbound'], ['foreign', 'outbound'], ...strangers]))();
-  t.is(left.lowConsensusReason(51), "50 % of the peers share this node's tip, and forging takes 51 %");
+  t.is(left.lowConsensusReason(51), "50 % of the peers share this node's tip, and forging requires 51 %");
   t.is(left.lowConsensusReason(0), undefined);
-  t.is((await viewWith([]))().lowConsensusReason(51), "0 % of the peers share this node's tip, and forging takes 51 %");
+  t.is(
+    (await viewWith([]))().lowConsensusReason(51),
+    "0 % of the peers share this node's tip, and forging requires 51 %",
+  );
 });

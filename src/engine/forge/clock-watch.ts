@@ -1,7 +1,7 @@
 /**
- * Compares three clocks of the machine. The comparison shows whether the process ran, the machine was suspended, or
- * somebody set the system clock between two readings. The first clock is the system clock, which can be set. The second
- * clock cannot be set, and stands still during a suspension. The third clock cannot be set, and runs on during a
+ * Compares three clocks of the machine. The comparison shows for how long the machine ran or was suspended between two
+ * readings, and whether somebody set the system clock. The first clock is the system clock, which can be set. The
+ * second clock cannot be set, and stands still during a suspension. The third clock cannot be set, and runs on during a
  * suspension. Most systems have the third clock.
  */
 
@@ -14,11 +14,13 @@ export interface Passage {
   readonly ranMs: number;
   /** Processor time in milliseconds that the process used while the machine ran. */
   readonly processorMs: number;
-  /** Time in milliseconds for which the machine was suspended; undefined if the system does not show suspensions. */
+  /**
+   * Time in milliseconds for which the machine was suspended; undefined if the system does not have the third clock.
+   */
   readonly sleptMs: number | undefined;
   /**
-   * Time in milliseconds by which the clock was set forward. If `sleptMs` is undefined, `setMs` includes the time of a
-   * suspension.
+   * Time in milliseconds by which the system clock was set forward; negative if it was set back. If `sleptMs` is
+   * undefined, `setMs` includes the time of a suspension.
    */
   readonly setMs: number;
 }
@@ -29,8 +31,8 @@ export interface ClockWatchDependencies {
   /** The clocks that cannot be set; undefined if the node knows no such clock on this system. */
   readonly times: ProcessTimes | undefined;
   /**
-   * Called when the clock was set. `byMs` is undefined if the node cannot determine whether the clock was set or the
-   * machine slept.
+   * Called when the system clock was set forward by `byMs` milliseconds (negative if it was set back). `byMs` is
+   * undefined if the node cannot determine whether the clock was set or the machine slept.
    */
   readonly onClockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
@@ -44,22 +46,22 @@ interface Reading {
 }
 
 /**
- * Smallest reported step of the clock in milliseconds. Time services correct a clock gradually, or in smaller steps
- * than this limit. A larger step makes delegates miss slots.
+ * Smallest step of the system clock in milliseconds that the node reports. Time services correct a clock gradually, or
+ * in smaller steps. A larger step makes delegates miss slots.
  */
 const SET_MS_MIN = 2000;
 /**
- * Shortest reported suspension in milliseconds. The process reads the clocks one after another, so they differ a little
- * even without a suspension.
+ * Shortest suspension in milliseconds that the node reports. The process reads the clocks one after another, so they
+ * differ a little even without a suspension.
  */
 const SLEPT_MS_MIN = 1000;
 /**
- * If the machine ran for at least this time between two calls of `read`, the second call counts as late. The usual time
- * between two calls is one second.
+ * If the machine ran for at least this time in milliseconds between two calls of `read`, the second call counts as
+ * late. The usual time between two calls is one second.
  */
 const LATE_MS_MIN = 2000;
 /**
- * If reading the clocks takes longer than this time in milliseconds, the process reads the clocks again. The process
+ * If reading the clocks takes longer than this time in milliseconds, the process reads all clocks again. The process
  * makes at most `ATTEMPTS_MAX` attempts.
  */
 const READING_MS_MAX = 100;
@@ -76,8 +78,8 @@ export class ClockWatch {
   }
 
   /**
-   * Reads the clocks, and returns their advance since the last call; undefined for the first call. Writes a log line if
-   * the clock was set or the machine slept.
+   * Reads the clocks, and returns their advance since the last call; undefined for the first call, and if the clocks
+   * cannot be read. Writes a log line if the system clock was set or the machine slept.
    */
   read(): Passage | undefined {
     const now = this.#read();
@@ -95,8 +97,8 @@ export class ClockWatch {
   }
 
   /**
-   * Reads all clocks at nearly one moment. If the process stopped between two readings, the clock would seem to have
-   * been set.
+   * Reads all clocks at nearly the same moment. If the process paused between two of them, the system clock would seem
+   * to have been set.
    */
   #read(): Reading | undefined {
     const { clock, times } = this.#dependencies;
@@ -124,8 +126,8 @@ export class ClockWatch {
 }
 
 /**
- * Returns whether slots passed only because the clock was set forward. If the clock was set forward, the node had no
- * time to use the skipped slots.
+ * Returns whether slots passed mainly because the system clock was set forward. The node then had no time to forge in
+ * the skipped slots.
  */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;

@@ -1,5 +1,5 @@
 /**
- * Switches forging on and off for the configured delegates of this node. The configuration has their encrypted
+ * Switches forging on and off for the configured delegates of this node. The configuration contains their encrypted
  * passphrases.
  */
 
@@ -53,7 +53,7 @@ export class ForgingDelegates {
   /**
    * Enables all configured delegates, for a node that forges unattended from its start.
    *
-   * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of the delegate
+   * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of the delegate; no delegate is then enabled
    */
   async enableAll(password: string): Promise<void> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;
@@ -71,7 +71,7 @@ export class ForgingDelegates {
   }
 
   /**
-   * Switches forging of one delegate on or off. Each of the two operations requires the password.
+   * Switches forging of one delegate on or off. Both operations require the password.
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG`, `FORGING_NOT_A_DELEGATE` or
    *   `FORGING_MOVED`

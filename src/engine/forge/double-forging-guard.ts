@@ -1,9 +1,9 @@
 /**
  * Decides whether a delegate can sign on this node without contradicting a header that it signed on another node. The
  * journal has the headers that the delegate signed on this node. The chain shows headers that the delegate signed on
- * other nodes. If the chain has a block that the delegate signed on another node, the other node may still be forging
- * for the delegate. This node assumes that the other node still forges, until one slot of the delegate has passed
- * without a block. In a generation with finality, the delegate must wait longer (`Rules.handOver`).
+ * other nodes. If the chain has a block that the delegate signed on another node, this node assumes that the other node
+ * still forges for the delegate, until one slot of the delegate has passed without a block. In a generation with
+ * finality, the delegate must wait longer (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -31,7 +31,7 @@ export interface DoubleForgingGuardDependencies {
 export interface Waiting {
   readonly code: 'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
   readonly reason: string;
-  /** Expected end of the wait, in whole seconds of chain time; absent if no end can be computed. */
+  /** Expected end of the wait, in whole seconds of chain time; absent if the node cannot compute the end. */
   readonly untilS?: number;
 }
 
@@ -40,14 +40,16 @@ export type Clearance =
   | ({ readonly granted: false } & Waiting);
 
 /**
- * Number of rounds in which the guard searches for a block of a delegate if the journal has no header of the delegate.
- * The finality protocol looks back over the same number of rounds.
+ * Number of newest rounds in which the guard searches for a block of a delegate if the journal has no header of the
+ * delegate. The finality protocol looks back over the same number of rounds.
  */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
-/** An unused slot of a delegate, and the block of its watermark at the start of that slot. */
+/**
+ * A slot of a delegate that this node leaves unused, and the id of the block in the delegate's watermark at that time.
+ */
 interface WatchedRecall {
   readonly slot: number;
   readonly blockId: string;
@@ -55,7 +57,7 @@ interface WatchedRecall {
 
 const SEARCHING: Waiting = {
   code: 'FORGING_WATCH',
-  reason: 'the chain is searched for blocks that the delegate signed elsewhere since its last one here',
+  reason: 'this node still searches the chain for blocks that the delegate signed on another node',
 };
 
 export class DoubleForgingGuard {
@@ -73,8 +75,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, all headers that the
-   * delegate signed before this call count as unknown.
+   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the journal records
+   * that headers from before this call may be unknown to it.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -84,7 +86,7 @@ export class DoubleForgingGuard {
 
   /**
    * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses because another node
-   * may sign, the slot becomes the watched slot of the delegate.
+   * may sign, the delegate leaves the slot unused, and the slot becomes its watched slot.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -117,7 +119,7 @@ export class DoubleForgingGuard {
       const moment = new Date(movedAtS * 1000).toISOString();
       const reason =
         `its signing record was exported at ${moment}: to forge here again, export the record where it is now, and import it ` +
-        'here; the old file will do only if no node has imported it';
+        'here; the old file is sufficient only if no node has imported it';
       return { code: 'FORGING_MOVED', reason };
     }
     if (riskDoubleForging) return undefined;
@@ -127,11 +129,11 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. The
-   * delegate's watermark must belong to the chain in this folder. The watermark has the last signed header. A new
-   * header must not contradict the last signed header. Another folder of this machine may be signing, so the node first
-   * waits for one slot in which the watermark stays unchanged. The node does not wait for finality here. If a third of
-   * all delegates waited for finality, no block would become final.
+   * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. If the
+   * delegate's watermark belongs to the chain in this folder, the journal adopts the header in the watermark, which is
+   * the last that the delegate signed. Another folder of this machine may be signing, so the node first waits for one
+   * slot of the delegate in which the watermark stays unchanged. The node does not wait for finality here. If a third
+   * of all delegates waited for finality, no block would become final.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -140,8 +142,8 @@ export class DoubleForgingGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The delegate signed a block of the chain on another node after the node wrote the watermark. The watermark is
-    // therefore out of date.
+    // The delegate signed a block of the chain on another node after this node had written the watermark. The watermark
+    // is therefore out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
@@ -174,15 +176,15 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Decides whether a delegate may sign on a network whose chain has only the genesis block. If all delegates are on
-   * this node, no other node can have begun the chain. If some delegates are elsewhere, another node may have begun the
-   * chain already. This node then watches one slot of the delegate before it forges.
+   * Decides whether a delegate may sign if the chain has only the genesis block. If all slots so far belong to
+   * delegates of this node, no other node can have begun the chain. Otherwise, another node may have begun the chain.
+   * This node then watches one slot of the delegate before the delegate forges.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
     const ahead = tipCheck.peersAhead;
     if (ahead > 0) {
-      const reason = `${ahead} peers have a chain, and this node has the genesis block alone`;
+      const reason = `${ahead} peers have a longer chain, and this node has only the genesis block`;
       return { code: 'FORGING_OLD_TIP', reason };
     }
     return tipCheck.isTipSurelyNewest() ? undefined : this.#watch(publicKey);
@@ -204,8 +206,8 @@ export class DoubleForgingGuard {
       const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
-    // A chain gives no evidence about signatures on other nodes if it has not begun or gets no new blocks. If the
-    // journal is also incomplete, the node must watch one slot.
+    // A chain shows no signatures of other nodes if it has only the genesis block, or if it has got no block for a
+    // round. If the journal is also incomplete, the node must watch one slot.
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
@@ -229,8 +231,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Whether the delegate may have signed headers that the journal lacks. The delegate may have signed them before the
-   * first header or after the last header of the journal.
+   * Whether the delegate may have signed headers that the journal lacks. This is the case if the journal has no header
+   * of the delegate, or if the journal records that it may lack headers after its last one.
    */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
@@ -238,8 +240,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the delegate's newest block on the chain if the journal lacks the header of this block. The age of this
-   * block does not matter, because a new header that names an older block would contradict the header of this block.
+   * Returns the delegate's newest block on the chain if the journal lacks the header of this block; otherwise
+   * undefined. The block counts even if it is old, because a new header that names an older block would contradict it.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

@@ -1,5 +1,5 @@
 /**
- * Logs the reasons why our delegates did not use their slots. The class logs a reason only after the end of the slot,
+ * Logs the reasons why our delegates did not forge in their slots. A reason is logged only after the end of the slot,
  * because the delegate may still forge before the end.
  */
 
@@ -10,7 +10,7 @@ import type { KeyPair } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { isOrderCertain } from '../slot-owners.ts';
 
-/** A slot that belongs to one of our delegates by the order of forgers that this node knows. */
+/** A slot of one of our delegates, by the order of forgers that follows from this node's tip. */
 export interface ForgingSlot {
   readonly slot: number;
   readonly keyPair: KeyPair;
@@ -31,6 +31,7 @@ export interface MissedSlotLogDependencies {
 
 export class MissedSlotLog {
   readonly #dependencies: MissedSlotLogDependencies;
+  /** The stored reason, which is not logged yet. */
   #pending: MissedSlotReason | undefined;
   /** The last slot with a log line. A slot gets only one log line. */
   #loggedSlot = -1;
@@ -40,8 +41,8 @@ export class MissedSlotLog {
   }
 
   /**
-   * Stores a reason. For each slot, only the first reason is stored, because later reasons may be consequences of the
-   * first reason.
+   * Stores the reason why a delegate does not forge in its slot. For each slot, only the first reason is stored,
+   * because later reasons may be consequences of it.
    */
   record(
     { slot, keyPair }: ForgingSlot,
@@ -59,31 +60,33 @@ export class MissedSlotLog {
       slot,
       code,
       level: code === 'FORGING_NOT_BEGUN' ? 'info' : 'warn',
-      message: isOurs ? message : `${message}, by an order that may be out of date`,
+      message: isOurs ? message : `${message}, by an order of delegates that may be out of date`,
       fields: { height, delegate: hexOf(keyPair.publicKey), ...order, ...fields },
     };
   }
 
   /**
-   * Logs a failure in the current slot at once, because the failure matters even if the delegate uses the slot later.
+   * Logs a failure in the current slot at once, because the failure matters even if the delegate forges in the slot
+   * later.
    */
   logFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
     const slot = this.#dependencies.chain.currentSlot();
     this.#log({ slot, code, level: 'error', message: 'could not forge', fields });
   }
 
-  /** Drops the pending reason. Called when the delegate has forged in the slot. */
+  /** Drops the stored reason. Called when the delegate has forged in the slot. */
   drop(): void {
     this.#pending = undefined;
   }
 
-  /** Logs the pending reason if its slot is over. */
+  /** Logs the stored reason if its slot is over. */
   logIfOver(): void {
     if (this.#pending !== undefined && this.#pending.slot !== this.#dependencies.chain.currentSlot()) this.logPending();
   }
 
   /**
-   * Logs the pending reason. Logs nothing if another delegate has used the slot, because the slot then was not ours.
+   * Logs the stored reason. Logs nothing if the tip is a block of another delegate in this slot, because the slot was
+   * then not ours.
    */
   logPending(): void {
     const pending = this.#pending;

@@ -1,15 +1,16 @@
 /**
- * Finds the newest block of a delegate on the chain, even if the block is very old. The search reads each height once.
- * The search begins again only if the block at the upper end of the search was reverted. A long search runs in chunks,
- * so that it delays no other work.
+ * Finds the newest block of a delegate on the chain, even if the block is very old. For each new tip, the search reads
+ * the newest blocks again, because the node may still revert them. The search reads each older block once: the highest
+ * of them is the anchor, and only a revert of the anchor makes the search begin again. A long search runs in chunks, so
+ * that it does not delay other work.
  */
 
 import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
- * Maximum number of headers that one call reads, which takes some hundredths of a second. The next call of the
- * scheduler comes within a second.
+ * Maximum number of older headers that one call reads, which takes some hundredths of a second. The scheduler calls
+ * again within a second.
  */
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;
@@ -21,25 +22,23 @@ export interface SearchedChain {
 }
 
 /**
- * The newest block of a delegate. `unknown` means that the search has not gone back far enough; undefined means that
- * the delegate has no block.
+ * The newest block of a delegate; undefined if the search found none; `unknown` if the search has not gone back far
+ * enough yet.
  */
 export type Newest = BlockHeader | undefined | 'unknown';
 
 export class NewestBlocks {
   readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
-  /** The map `#below` holds the newest blocks of delegates up to this block. */
+  /** The highest of the older blocks. `#below` has the newest blocks of delegates up to this block. */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();
   /** The lowest height that the search has reached. */
   #searchedTo = 0;
+  /** For the tip of the last call, the newest blocks of delegates above the anchor. */
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
-  /**
-   * @param settledBlocks number of newest blocks that the search reads again for each new tip, because the node may
-   *   still revert these blocks
-   */
+  /** @param settledBlocks number of newest blocks that the search reads again for each new tip */
   constructor(chain: SearchedChain, settledBlocks: number) {
     this.#chain = chain;
     this.#settledBlocks = settledBlocks;
@@ -47,8 +46,8 @@ export class NewestBlocks {
 
   /**
    * @param sinceS chain time in whole seconds; the search may miss older blocks
-   * @returns the newest block of the delegate that the search found, even if the block is older than `sinceS`;
-   *   undefined if the delegate has no block since `sinceS`
+   * @returns the newest block of the delegate, even if it is older than `sinceS`; undefined if the search found none;
+   *   `unknown` if a later call must continue the search
    */
   of(publicKey: PublicKey, sinceS: number): Newest {
     this.#refresh();
@@ -64,9 +63,7 @@ export class NewestBlocks {
     return known();
   }
 
-  /**
-   * Searches the blocks that were appended since the last call. If the anchor was reverted, the search begins again.
-   */
+  /** Updates the maps after the tip has changed. If the anchor was reverted, the search begins again. */
   #refresh(): void {
     const { state, tip } = this.#chain;
     const { id, height } = tip.header;

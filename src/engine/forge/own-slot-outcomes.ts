@@ -1,8 +1,8 @@
 /**
- * Finds the outcomes of the slots of this node's delegates in the chain. A slot without a block counts as missed as
- * soon as the chain has a block of a later slot. The height of the later block determines the order of forgers, so the
- * owner of the empty slot is certain. If slots passed while this node was down or behind, the node finds their outcomes
- * when later blocks arrive.
+ * Finds the outcomes (forged, missed or reverted) of the slots of this node's delegates in the chain. A slot without a
+ * block counts as missed as soon as the chain has a block of a later slot. The height of the later block determines the
+ * order of forgers, so the owner of the empty slot is certain. If slots passed while this node was down or behind, the
+ * node finds their outcomes when it gets the later blocks.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -14,8 +14,8 @@ import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { ChainListener } from '../chain-listeners.ts';
 
 /**
- * Maximum number of slots that one log line names. If there are more slots than this maximum, the line states only the
- * number of the further slots.
+ * Maximum number of slots that one log line names. The line always states the number of all slots, and names the latest
+ * of them.
  */
 const SLOTS_NAMED_MAX = 20;
 
@@ -28,7 +28,7 @@ export interface OwnSlotOutcomesDependencies {
   readonly rules: Pick<Rules, 'forgers' | 'params'>;
   readonly state: () => StateReader;
   readonly isOwn: (publicKey: PublicKey) => boolean;
-  /** Whether slots are empty on purpose, as in a devnet that forges blocks only on request. */
+  /** Whether the node leaves slots empty on purpose, as in a devnet that forges blocks only on request. */
   readonly isForgingSuspended: () => boolean;
   readonly observer: Observer;
 }
@@ -46,12 +46,13 @@ export interface OwnSlotsEvent {
 export class OwnSlotOutcomes implements ChainListener {
   readonly #dependencies: OwnSlotOutcomesDependencies;
   readonly #listeners: ((event: OwnSlotsEvent) => void)[] = [];
+  /** Empty slots up to this slot do not count as missed. */
   #skippedTo = -1;
 
   constructor(dependencies: OwnSlotOutcomesDependencies) {
     this.#dependencies = dependencies;
-    // The counters start at zero. If a counter first appeared with the value 1, its graph would show no increase for
-    // the first slot.
+    // The counters start at zero. If a counter first appeared with the value 1, a query for its increase would not
+    // count the first slot.
     for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });
   }
 
@@ -84,13 +85,13 @@ export class OwnSlotOutcomes implements ChainListener {
     this.#report('reverted', reverted, blocks);
   }
 
-  /** Slots of our delegates between a block and its parent. */
+  /** Returns the empty slots of our delegates between a block and its parent, at most one round of slots back. */
   #emptyBefore({ height, timestamp }: BlockHeader): readonly { readonly slot: number; readonly delegate: PublicKey }[] {
     const { rules, state, isOwn, isForgingSuspended } = this.#dependencies;
     const { params } = rules;
     if (isForgingSuspended()) return [];
     const parent = state().header(height - 1);
-    // The network had not begun before the first forged block, so no earlier slot was missed.
+    // Before the first forged block, the network had not begun, so the slots before it were not missed.
     if (parent === undefined || parent.height === 1) return [];
     const slot = slotAt(timestamp, params);
     const first = Math.max(slotAt(parent.timestamp, params) + 1, slot - params.activeDelegates, this.#skippedTo + 1);

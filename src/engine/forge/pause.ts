@@ -1,4 +1,6 @@
-/** Records a pause of forging on this node: the reason why none of its delegates forges, and the start of the pause. */
+/**
+ * Records a pause of forging on this node: the reason why none of its delegates may forge, and the start of the pause.
+ */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { ForgingPause } from '../../ports/node-api.ts';
@@ -16,15 +18,18 @@ export interface PauseDependencies {
 }
 
 /**
- * If the clock is behind the slot of the newest block by at least this time in milliseconds, the clock counts as wrong.
- * The clocks of forgers differ a little, and time services set clocks in small steps.
+ * If the clock is behind the start of the tip's slot by at least this time in milliseconds, the clock counts as wrong.
+ * A smaller difference is normal, because the clocks of forgers differ a little, and time services set clocks in small
+ * steps.
  */
 const BEHIND_MS_MIN = 2000;
 const SET_IT = 'set it right (timedatectl set-ntp true)';
 
 export class Pause {
   readonly #dependencies: PauseDependencies;
+  /** The kind of the current pause, and its start as Unix time in milliseconds; undefined if there is no pause. */
   #since: { readonly kind: string; readonly sinceMs: number } | undefined;
+  /** Unix time in milliseconds of the log line about a clock behind the tip; undefined if the clock is right. */
   #behindSinceMs: number | undefined;
 
   constructor(dependencies: PauseDependencies) {
@@ -32,8 +37,8 @@ export class Pause {
   }
 
   /**
-   * Updates the pause. Call this method about every second, so that the recorded start of a pause is exact to about a
-   * second.
+   * Updates the recorded pause. The scheduler calls this method about every second, so the recorded start of a pause is
+   * exact to about a second.
    *
    * @param hasDelegates whether forging of a delegate is switched on
    */
@@ -42,6 +47,7 @@ export class Pause {
     if (hasDelegates) this.now();
   }
 
+  /** Returns the current pause; undefined if nothing prevents forging. */
   now(): ForgingPause | undefined {
     const notReady = this.#clockFault() ?? this.#dependencies.notReady();
     if (notReady === undefined) {
@@ -49,7 +55,7 @@ export class Pause {
       return undefined;
     }
     const { reason, cause, writesFailSinceMs } = notReady;
-    // The numbers in a reason may change while the reason stays the same.
+    // If only the numbers in a reason change, the pause continues.
     const kind = cause ?? reason.replace(/\d+/g, '');
     if (this.#since?.kind !== kind) this.#since = { kind, sinceMs: this.#dependencies.clock.nowMs() };
     const sinceMs = writesFailSinceMs ?? this.#since.sinceMs;
@@ -57,8 +63,8 @@ export class Pause {
   }
 
   /**
-   * Returns the time in milliseconds until the slot of the newest block begins by this node's clock; negative if the
-   * slot has begun.
+   * Returns the time in milliseconds by which the clock is behind the start of the tip's slot; negative if the slot has
+   * begun.
    */
   #behindMs(): number {
     const { chain, clock } = this.#dependencies;
@@ -66,8 +72,8 @@ export class Pause {
   }
 
   /**
-   * The node refuses blocks of future slots. The newest block can therefore have a future slot only if the clock was
-   * set back.
+   * Returns a reason if the clock is behind the start of the tip's slot by at least `BEHIND_MS_MIN`. The node refuses
+   * blocks of future slots, so this can only happen after the clock was set back.
    */
   #clockFault(): NotReady | undefined {
     if (this.#behindMs() < BEHIND_MS_MIN) return undefined;

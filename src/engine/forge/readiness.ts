@@ -1,7 +1,7 @@
 /**
- * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail, or
- * while its clock is wrong. The node is also not ready if it has no peers, or if too few peers have the tip of the
- * node.
+ * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail,
+ * while its clock is wrong, or while too few peers have its tip. If the operator configured peers, the node also waits
+ * some seconds after a start for its first peer.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -23,7 +23,7 @@ export interface ForgingReadinessDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Percentage of connected peers that must have our tip; 0 for no requirement. */
   readonly consensusMin: number;
-  /** Whether the operator named peers. */
+  /** Whether the operator configured peers to connect to. */
   readonly expectsPeers: boolean;
 }
 
@@ -36,7 +36,7 @@ export class ForgingReadiness {
     this.#dependencies = dependencies;
   }
 
-  /** Starts the wait for the first peer. */
+  /** Called when the node starts. Begins the wait for the first peer. */
   started(): void {
     this.#startedMs = this.#dependencies.clock.nowMs();
   }
@@ -57,7 +57,10 @@ export class ForgingReadiness {
     return reason === undefined ? undefined : { reason };
   }
 
-  /** Checks the clock. If our clock is wrong, other nodes refuse our block or get it late. */
+  /**
+   * Returns a reason if peers agree that our clock is wrong by more than one slot. Other nodes would refuse our blocks
+   * or get them late.
+   */
   #clockFault(): NotReady | undefined {
     const { chain, transport, networkView, clockOffset } = this.#dependencies;
     const chosen = transport.connections().filter((connection) => networkView.isChosen(connection));

@@ -1,6 +1,6 @@
 /**
- * Decides when to forge: at the start of each slot whose owner is enabled here. The scheduler computes the current slot
- * from the clock. A timer only wakes the scheduler, which then checks every condition again.
+ * Decides when to forge: at the start of each slot whose owner is enabled on this node. The scheduler computes the
+ * current slot from the clock. A timer only wakes the scheduler, which then checks all conditions.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -24,8 +24,8 @@ import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
 /**
- * Maximum time in milliseconds between two calls of `check`. The scheduler notices a change of the clock within this
- * time.
+ * Maximum time in milliseconds between two checks of the scheduler. Within this time, the scheduler notices that
+ * somebody has set the clock.
  */
 const SLEEP_MS_MAX = 1000;
 
@@ -35,16 +35,19 @@ export interface ForgingDependencies {
   readonly journal: SigningJournal;
   /** The clock that determines the present slot. */
   readonly clock: Clock;
-  /** The clock that shows whether the process stood still; `clock` by default. */
+  /** The clock that shows whether the process stalled; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
   /**
-   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler does
-   * not notice that the clock was set or that the machine slept.
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler notices
+   * neither event.
    */
   readonly times?: ProcessTimes | undefined;
-  /** Whether slots are left empty until `forgeNow` asks for a block; false by default. */
+  /** If true, delegates forge only when `forgeNow` is called; false by default. */
   readonly isForgingSuspended?: () => boolean;
-  /** Called when the clock was set; `byMs` is undefined if the difference is unknown. */
+  /**
+   * Called when the clock was set forward by `byMs` milliseconds (negative if it was set back); `byMs` is undefined if
+   * the difference is unknown.
+   */
   readonly onClockSet?: (byMs: number | undefined) => void;
   /** Called in each slot in which the scheduler runs. */
   readonly onSlotChecked?: (slot: number) => void;
@@ -63,8 +66,8 @@ export interface ForgingDependencies {
   /** Returns the reason why no delegate may forge now; undefined if forging is possible. */
   readonly notReady: () => NotReady | undefined;
   /**
-   * Returns the Unix time in milliseconds until which forging waits for a better chain that a peer claims to have. If
-   * the time has passed, forging does not wait.
+   * Returns the time until which forging waits for a better chain that a peer claims to have, in milliseconds of
+   * `clock`. Forging does not wait if this time has passed.
    */
   readonly waitUntilMs?: () => number;
 }
@@ -77,13 +80,16 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
-  /** Whether the scheduler must check again after the current attempt, because of an event during the attempt. */
+  /** Whether `check` was called during the current attempt. The scheduler then checks again after the attempt. */
   #isCheckWanted = false;
   readonly #missedSlots: MissedSlotLog;
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
-  /** Unix time in milliseconds since which writes to the journal fail; undefined if the last write succeeded. */
+  /**
+   * Chain time (Unix time in milliseconds) since which writes to the journal fail; undefined if the last write
+   * succeeded.
+   */
   #journalFailsSinceMs: number | undefined;
 
   constructor(dependencies: ForgingDependencies) {
@@ -125,7 +131,10 @@ export class ForgingScheduler {
     return waiting === undefined ? undefined : this.#waitOf(waiting);
   }
 
-  /** The reason why this node forges for no delegate at present; undefined if the node may forge. */
+  /**
+   * The reason why no delegate of this node forges at present; undefined if nothing prevents forging, or if the
+   * scheduler does not run.
+   */
   paused(): ForgingPause | undefined {
     return this.#stopped ? undefined : this.#pause.now();
   }
@@ -160,11 +169,13 @@ export class ForgingScheduler {
   }
 
   /**
-   * Forges in the current slot at once if the slot is ours. This method does not wait for the late block of an earlier
-   * slot. This method ignores `isForgingSuspended` and `notReady`, for example missing peers. This method still respects
-   * the signing journal and the state of the disk.
+   * Forges in the current slot at once if the slot is ours, for a devnet that forges on request. Unlike the regular
+   * check, this method does not wait for the late block of an earlier slot, and ignores `isForgingSuspended` and
+   * `notReady` (for example missing peers). Like the regular check, it obeys the double-forging guard and requires a
+   * writable disk.
    *
-   * @returns the block; undefined if the slot is not ours or has a block already, or if the delegate may not sign
+   * @returns the block; undefined if the slot is not ours or already has a block, if the delegate may not sign, if
+   *   writes to the disk fail, or if the scheduler does not run
    * @throws BlockRejected if the rules refuse the block
    */
   async forgeNow(): Promise<Block | undefined> {
@@ -180,7 +191,7 @@ export class ForgingScheduler {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
-    // No delegate of this node will use the current slot, so the scheduler can log the reason now.
+    // After the stop, no delegate of this node forges in the current slot, so the scheduler can log the reason now.
     this.#missedSlots.logPending();
   }
 
@@ -204,8 +215,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment at which the scheduler must check. This method computes all moments from the
-   * time of the last check. If a moment has passed since the last check, the scheduler checks again at once.
+   * Sets the timer for the next moment at which the scheduler must check. The moments are computed from the time of the
+   * last check. If a moment has passed since then, the scheduler checks again at once.
    */
   #arm(checkedMs: number): void {
     if (this.#stopped) return;
@@ -220,7 +231,7 @@ export class ForgingScheduler {
       waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > checkedMs));
-    // If the clock was set back since the check, the sleep must not become longer.
+    // If somebody has set the clock back since the check, the delay must not become longer.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
       this.check();
@@ -256,7 +267,7 @@ export class ForgingScheduler {
     await this.#forge(false);
   }
 
-  /** @param isOnDemand if true, forging does not wait for the late block of an earlier slot */
+  /** @param isOnDemand if true, does not wait for the late block of an earlier slot */
   async #forge(isOnDemand: boolean): Promise<Block | undefined> {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
@@ -272,7 +283,10 @@ export class ForgingScheduler {
     return block;
   }
 
-  /** Returns the current slot and the key pair of its owner; undefined if this node may not forge now. */
+  /**
+   * Returns the current slot and the key pair of its owner. The result is undefined if the slot is not ours, if the
+   * chain already has a block for it, or if the late block of an earlier slot may still arrive.
+   */
   #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
@@ -288,7 +302,10 @@ export class ForgingScheduler {
     return isLateBlockPossible && !isOnDemand ? undefined : { slot, keyPair };
   }
 
-  /** Builds the block. Writes its header to the journal on disk before the block leaves this process. */
+  /**
+   * Builds the block, and writes its header to the journal on disk before the block leaves this process. Returns
+   * undefined if the delegate may not sign, or if the journal cannot be written.
+   */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;
     const { rules, state } = chain;
@@ -332,7 +349,8 @@ export class ForgingScheduler {
   }
 
   #logSwitch(delegate: PublicKey, on: boolean): void {
-    this.#dependencies.observer.log('debug', 'FORGING_SWITCHED', 'a delegate was switched', { delegate, on });
+    const message = 'forging of a delegate was switched on or off';
+    this.#dependencies.observer.log('debug', 'FORGING_SWITCHED', message, { delegate, on });
   }
 
   #waitOf({ code, reason, untilS }: Waiting): ForgingWait {
@@ -345,7 +363,7 @@ export class ForgingScheduler {
 
 /**
  * Returns the reason not to forge after a failed write to the journal; undefined if the last write succeeded. The
- * scheduler writes again in our next slot.
+ * scheduler tries the next write in our next slot.
  */
 function journalNotReady(writesFailSinceMs: number | undefined): NotReady | undefined {
   if (writesFailSinceMs === undefined) return undefined;

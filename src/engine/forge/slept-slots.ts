@@ -1,6 +1,6 @@
 /**
- * Finds our slots that passed while the forging scheduler did not run. The machine may have been suspended, other work
- * may have delayed the scheduler, or somebody may have set the clock.
+ * Finds and logs slots of our delegates that passed while the forging scheduler did not run. The machine may have been
+ * suspended, other work may have delayed the scheduler, or somebody may have set the clock.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -25,14 +25,16 @@ export class SleptSlots {
     this.#dependencies = dependencies;
   }
 
-  /** Skips the slots up to now. Called when the node leaves these slots empty on purpose. */
+  /** Makes `check` ignore all slots up to now. Called when the node leaves these slots empty on purpose. */
   pass(): void {
     this.#checkedSlot = this.#dependencies.chain.currentSlot();
   }
 
   /**
-   * Logs our slots that passed since the last check. Slots in which the scheduler refused to forge already have a log
-   * line.
+   * Logs our slots that passed since the last check and have no block. Slots in which the scheduler ran are left out,
+   * because their reasons have other log lines.
+   *
+   * @param passage advance of the clocks since the last check; undefined if unknown
    */
   check(passage: Passage | undefined): void {
     const { chain, isEnabled, observer } = this.#dependencies;
@@ -43,8 +45,8 @@ export class SleptSlots {
     this.#checkedSlot = slot;
     if (isFirstCheck || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    // The chain may have blocks for slots in which the scheduler did not run. This method leaves out slots before the
-    // current round, because their order of forgers may differ from the current order.
+    // The chain may have blocks for the passed slots. Slots before the current round are left out, because their order
+    // of forgers may differ from the current order.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =

@@ -1,8 +1,8 @@
 /**
- * Checks whether the tip at the start of the node is the tip of the network. The data folder may be out of date,
- * because the node was off or the folder comes from a backup. If a delegate signed headers after an old tip, a new
- * header on the old tip would contradict them. After each start, no delegate therefore signs until the node has proof
- * that its tip is current.
+ * Checks after a start whether the tip of the node is the tip of the network. The data folder may be out of date,
+ * because the node was off or the folder comes from a backup. If a delegate has signed headers above the tip, a new
+ * header on the tip would contradict them. After each start, no delegate therefore signs until the node has proof that
+ * its tip is current.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -22,8 +22,8 @@ export interface PeerTips {
    */
   readonly tips: readonly AnnouncedTip[];
   /**
-   * Number of fixed peers. The node always tries to be connected to fixed peers. `fixedHeard` is the number of fixed
-   * peers with a tip in `tips`.
+   * Number of fixed peers, to which the node always tries to be connected. `fixedHeard` is the number of fixed peers
+   * with a tip in `tips`.
    */
   readonly fixed: number;
   readonly fixedHeard: number;
@@ -44,7 +44,7 @@ export interface TipCheckDependencies {
 /** The reason why no delegate may sign on the tip yet. */
 export interface TipDoubt {
   readonly reason: string;
-  /** Expected end of the doubt, in whole seconds of chain time. */
+  /** Expected end of the doubt, in whole seconds of chain time; absent if the node knows no end. */
   readonly untilS?: number;
 }
 
@@ -59,18 +59,18 @@ const FRESH_SLOTS = 2;
  */
 const SETTLE_MS = 5000;
 /**
- * Maximum number of blocks that a delegate of this node signed and that the chain may lack. The node writes the header
- * to the journal before it writes the block. The process may crash between the two writes.
+ * Number of signed blocks that may be missing in the chain without a fault. The node writes the header to the journal
+ * before it writes the block to the store, and the process may crash between the two writes.
  */
 const UNFINISHED_BLOCKS = 1;
 /**
- * Length in milliseconds of a stall of the process after which the node needs a new proof of its tip, as after a
- * start.
+ * Length in milliseconds of a stall of the process after which the node needs a new proof of its tip, as after a start.
  */
 const STALL_MS = 30_000;
 /**
- * Time in milliseconds after which the node trusts connections from before a stall again. The transport closes a
- * connection that is silent for twenty seconds, and peers announce their tips within seconds.
+ * Time in milliseconds after a stall for which connections from before the stall do not count. In this time, the
+ * transport closes dead connections (a connection that is silent for twenty seconds), and the other peers announce
+ * their tips again.
  */
 const HEARTBEATS_MS = 30_000;
 
@@ -78,9 +78,11 @@ const WAIVER = '--risk-double-forging waives this';
 
 export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
+  /** Whether the node has proof that its tip is current. */
   #isShown = false;
+  /** Unix time in milliseconds of the start, or of the end of the last stall of the process. */
   #startedMs: number;
-  /** Time of the last check; undefined before the first one. */
+  /** Unix time in milliseconds of the last call of `tick`; undefined before the first call. */
   #checkedMs: number | undefined;
 
   constructor(dependencies: TipCheckDependencies) {
@@ -91,13 +93,17 @@ export class TipCheck {
       applied: (blocks, origin) => {
         const block = blocks.at(-1);
         if (origin === 'forged' || block === undefined) return;
-        // The forger of a new block had the parent of the block as its tip.
+        // The forger of a new block appended it to its own tip. Our chain now ends with this block, so our tip is
+        // current.
         if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
       },
     });
   }
 
-  /** Records that the process is running. The scheduler calls this method about every second. */
+  /**
+   * Records that the process is running. The scheduler calls this method about every second. After a stall, the node
+   * needs a new proof.
+   */
   tick(): void {
     const nowMs = this.#dependencies.clock.nowMs();
     if (Math.abs(nowMs - (this.#checkedMs ?? nowMs)) > STALL_MS) {
@@ -107,7 +113,7 @@ export class TipCheck {
     this.#checkedMs = nowMs;
   }
 
-  /** Returns the reason why the tip may be out of date; undefined after the proof that the tip is current. */
+  /** Returns the reason why the tip may be out of date; undefined if the node has proof that the tip is current. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;
@@ -118,14 +124,15 @@ export class TipCheck {
     return doubt;
   }
 
-  /** Number of peers with a longer chain. */
+  /** Number of peers in `PeerTips.tips` with a better tip than ours. */
   get peersAhead(): number {
     return this.#aheadOf(this.#dependencies.peerTips(this.#heardSinceMs()).tips);
   }
 
   /**
-   * Whether certainly no delegate signed a block after the tip. The result is true if two conditions hold. All slots
-   * since the tip belong to delegates of this node. This node knows the last signature of each of these delegates.
+   * Whether certainly no delegate has signed a block above the tip. The result is true if two conditions hold: all
+   * slots since the tip belong to delegates that are enabled on this node, and this node knows the last signature of
+   * each of these delegates.
    */
   isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -151,8 +158,8 @@ export class TipCheck {
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
     // The check ends after as many slots as there are active delegates, because each delegate has had a slot by then.
-    // After the end of the check, a peer that claims a better chain but does not send it cannot delay forging. The end
-    // of the check is computed from chain time, because the process may use another clock.
+    // After the end, a peer that claims a better chain but does not send it no longer prevents forging. The end is a
+    // chain time, which may differ from the process clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -171,10 +178,10 @@ export class TipCheck {
     }
     if (lost !== undefined) {
       const reason =
-        `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
+        `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
         'the missing blocks must come from peers or from a newer backup';
-      // The message names the option that waives the check only in two cases. Either the peers sent no missing block
-      // within one round, or the node expects no peers.
+      // The message names the option that waives the check only after the end of the check, and only if peers have
+      // reported their tips or the node expects no peers. Before, the missing blocks may still arrive from peers.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -189,9 +196,9 @@ export class TipCheck {
   }
 
   /**
-   * Returns a Unix time in milliseconds. The announced tip of a peer counts only if the peer connected after this time.
-   * After a stall of the process, connections may be dead, and announced tips are out of date. A connection counts
-   * again if it is still open after `HEARTBEATS_MS`.
+   * Returns a Unix time in milliseconds. The announced tip of a peer counts only if the peer connected at this time or
+   * later. After a stall of the process, connections may be dead, and announced tips may be out of date. A connection
+   * from before the stall counts again if it is still open after `HEARTBEATS_MS`.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;
@@ -203,7 +210,10 @@ export class TipCheck {
     return tips.filter((announced) => chain.rules.prefersTip(announced, chain.tip.header)).length;
   }
 
-  /** Returns the height of a block that a delegate of this node signed on a better chain than our current chain. */
+  /**
+   * Returns the greatest height of the blocks that delegates of this node have signed on a better chain than our
+   * current chain; undefined if there is no such block.
+   */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;
     const { rules, state, tip } = chain;

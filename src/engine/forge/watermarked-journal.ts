@@ -1,8 +1,8 @@
 /**
- * Combines the signing journal with the watermarks that are stored outside the journal's folder. If somebody restored
- * the folder to an earlier state, its journal lacks the newest lines. The watermark has the last signed header. A new
- * header must not contradict the last signed header. If the delegate has no watermark and the journal file is a copy,
- * the journal counts as incomplete.
+ * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
+ * the folder to an earlier state, its journal lacks the newest lines. The watermark still has the last header that the
+ * delegate signed, and a new header must not contradict it. If the delegate has no watermark and the journal file is a
+ * copy, the journal counts as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -35,11 +35,11 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #journal: FolderJournal;
   readonly #watermarks: SigningWatermarks | undefined;
   readonly #firstBlockId: () => string | undefined;
-  /** Watermarks that are newer than the last line of their delegate in the journal. */
+  /** For each delegate, its watermark if the watermark is newer than the delegate's last line in the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
   /**
-   * The text of each watermark when this process last read or wrote the watermark. If the text has changed since,
-   * another process has written the watermark.
+   * For each delegate, the text of its watermark when this process last read or wrote it; empty if there was none. If
+   * the text has changed since, another process has written the watermark.
    */
   readonly #seen = new Map<PublicKey, string>();
 
@@ -47,8 +47,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If the watermarks folder is not empty, a delegate without a watermark and without a line in the journal has
-    // signed nothing.
+    // If another delegate has a watermark, the folder of watermarks was in use. A delegate without a watermark and
+    // without a line in the journal has then signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);
@@ -143,7 +143,10 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
   return { last: header, ...(first === undefined ? {} : { firstBlockId: first }) };
 }
 
-/** Returns whether a watermark is newer than the delegate's last line in the journal. */
+/**
+ * Returns whether a watermark is newer than the delegate's last line in the journal. A watermark that records an export
+ * of the delegate (`movedAtS`) is newer than the line of the same block.
+ */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
   if (last === undefined || marked.timestamp > last.timestamp) return true;

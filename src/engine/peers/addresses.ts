@@ -5,7 +5,8 @@ import { ipScope } from '../../primitives/ip-scopes.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
 /**
- * Number of buckets in the list of new peers and in the list of tried peers, and maximum number of peers in one bucket.
+ * Number of buckets in the list of new peers, number of buckets in the list of tried peers, and maximum number of peers
+ * in one bucket.
  */
 export const NEW_BUCKETS = 128;
 export const TRIED_BUCKETS = 64;
@@ -29,8 +30,8 @@ export function isLoopback(ip: string): boolean {
 }
 
 /**
- * The key under which the budgets of a peer are stored. Peers at one IP address share a key, except peers on this
- * machine.
+ * The key under which the node stores the verification budget of a peer. Peers at one IP address share a key, except
+ * peers on this machine.
  */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);
@@ -46,17 +47,17 @@ export function isSpecial(ip: string): boolean {
 }
 
 /**
- * Whether to believe a peer that reports the address of another peer. The reported address must not be of special
- * purpose. The reported address must not be in a more private network than the reporting peer. Without this rule,
- * strangers could make the node dial hosts in its private network.
+ * Whether the node may add an address to its book that another peer reported. The address must not be of special
+ * purpose, and must not be in a more private network than the reporting peer. Without this rule, strangers could make
+ * the node dial hosts in its private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
 }
 
 /**
- * Returns the bucket of a peer to which this node has never been connected. All peers that one source reports share at
- * most a sixteenth of the buckets, so that a lying source cannot fill the list.
+ * Returns the bucket of a new peer. All peers that the sources of one netgroup report share at most 16 of the 128
+ * buckets, so that a lying source cannot fill the list.
  *
  * @param secret four random bytes, so that no other node can compute the bucket
  */
@@ -70,7 +71,7 @@ export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | u
   return hash(secret, [net, ...source, 0, 0, 0, share, ...new Array<number>(12).fill(0)]) % NEW_BUCKETS;
 }
 
-/** Returns the bucket of a peer to which this node has been connected. All peers of one netgroup share four buckets. */
+/** Returns the bucket of a tried peer. All peers of one netgroup share at most four buckets. */
 export function triedBucketOf(secret: Uint8Array, ip: string): number {
   const net = netOf(ip);
   if (net !== PUBLIC) return hash(secret, [net]) % TRIED_BUCKETS;
@@ -84,9 +85,9 @@ export function netgroupOf(secret: Uint8Array, ip: string): number {
 }
 
 /**
- * The netgroup of an address as in `netgroupOf`; undefined for addresses of this machine, of a private network, or of
- * special purpose. The peers of a private network may all have one netgroup, so the node cannot choose between
- * netgroups.
+ * The same number as `netgroupOf`; undefined for addresses of this machine, of a private network, or of special
+ * purpose. All peers of a private network may be in one netgroup, so the node cannot spread its connections over
+ * netgroups there.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

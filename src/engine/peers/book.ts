@@ -1,7 +1,8 @@
 /**
- * Stores the known peers: addresses that were only reported to us (new), addresses to which we were connected (tried),
- * and banned addresses. The bucket of a peer depends on a secret number, so that an attacker cannot displace chosen
- * peers from the list. Every list has a maximum size.
+ * Stores the addresses of peers in two lists, and the banned IP addresses. The list `tried` has the peers that this
+ * node has dialled with success, and the fixed and whitelisted peers. The list `new` has all other peers. Each list
+ * consists of buckets. The bucket of a peer depends on a secret number, so that an attacker cannot displace chosen
+ * peers from a list. Every list has a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -18,7 +19,10 @@ import {
   triedBucketOf,
 } from './addresses.ts';
 
-/** Age in milliseconds after which a new peer in a full bucket is removed before all other peers of the bucket. */
+/**
+ * Age in milliseconds after which a new peer is stale. A full bucket of new peers removes a stale peer before all
+ * others.
+ */
 const STALE_MS = 86_400_000;
 /** Number of failed dials after which a tried peer becomes a new peer again. */
 const FAILURES_MAX = 3;
@@ -29,7 +33,7 @@ const NOTE_VERSION = 1;
 export interface KnownPeer {
   readonly info: PeerInfo;
   readonly list: 'new' | 'tried';
-  /** Time when the peer was added; Unix time in milliseconds. */
+  /** Time when the peer was added to its list; Unix time in milliseconds. */
   readonly addedMs: number;
   /** Number of failed dials since the last success. */
   readonly failures: number;
@@ -53,7 +57,7 @@ interface Entry {
 export interface PeerBookOptions {
   readonly random: Random;
   nowMs(): number;
-  /** Returns whether a peer always stays in its list. */
+  /** Returns whether the book must never remove a peer. */
   isPinned(peerId: PeerId): boolean;
 }
 
@@ -69,7 +73,7 @@ export class PeerBook {
     this.#secret = options.random.bytes(SECRET_BYTES);
   }
 
-  /** Known peers of one list, or of both. */
+  /** Returns the peers of one list, or of both lists by default. */
   peers(list?: 'new' | 'tried'): KnownPeer[] {
     const all = [...this.#entries.values()];
     return list === undefined ? all : all.filter((entry) => entry.list === list);
@@ -85,18 +89,18 @@ export class PeerBook {
   }
 
   /**
-   * The netgroup as in `netgroupOf`, for the choice of outbound peers; undefined for private networks and addresses of
-   * special purpose.
+   * The same number as `netgroupOf`, for the choice of outbound peers; undefined for addresses of this machine, of a
+   * private network, or of special purpose.
    */
   spreadGroupOf(ip: string): number | undefined {
     return spreadGroupOf(this.#secret, ip);
   }
 
   /**
-   * Adds a peer whose address was reported to us. A known peer stays in its bucket. If the info of the known peer is
-   * missing, the method adds the info.
+   * Adds a peer to the list `new`. A peer that is already in the book stays in its bucket. If the book only has the
+   * address of the peer, this method adds the rest of the info.
    *
-   * @param sourceIp IP of the peer that reported the address; undefined if the peer reported itself
+   * @param sourceIp IP address of the peer that reported the new peer; undefined if the new peer reported itself
    */
   add(info: PeerInfo, sourceIp?: string): void {
     const known = this.#entries.get(peerIdOf(info));
@@ -104,7 +108,10 @@ export class PeerBook {
     else if (known.info.version === undefined) known.info = info;
   }
 
-  /** Records that this node has been connected to a peer. */
+  /**
+   * Puts a peer into the list `tried`. Called after this node has dialled the peer with success, and at the start for
+   * fixed and whitelisted peers.
+   */
   promote(info: PeerInfo): void {
     const peerId = peerIdOf(info);
     const known = this.#entries.get(peerId);
@@ -124,8 +131,8 @@ export class PeerBook {
   }
 
   /**
-   * Records that the node could not reach a peer. Removes a new peer. After three failures, a tried peer becomes a new
-   * peer.
+   * Records that the node could not reach a peer. A new peer is removed. A tried peer becomes a new peer after
+   * `FAILURES_MAX` failures. Pinned peers stay.
    */
   fail(peerId: PeerId): void {
     const known = this.#entries.get(peerId);
@@ -167,12 +174,12 @@ export class PeerBook {
     return ban !== undefined && ban.untilMs > this.#options.nowMs();
   }
 
-  /** Bans in force. */
+  /** Returns the bans that are in force. */
   bans(): Ban[] {
     return [...this.#bans.values()].filter((ban) => ban.untilMs > this.#options.nowMs());
   }
 
-  /** Forgets bans whose time is over. */
+  /** Removes bans whose time is over. */
   expireBans(): void {
     for (const ban of [...this.#bans.values()]) if (ban.untilMs <= this.#options.nowMs()) this.#bans.delete(ban.ip);
   }
@@ -191,9 +198,10 @@ export class PeerBook {
   }
 
   /**
-   * Replaces the book by the note of an earlier run. The book leaves out invalid entries of the note.
+   * Replaces the content of the book with the note of an earlier run. Invalid entries of the note are left out.
    *
-   * @returns false if another version of the software wrote the note in another form; the book then does not change
+   * @returns false if the note is damaged, or if another version of the software wrote it in another form; the book
+   *   then does not change
    */
   load(note: Uint8Array): boolean {
     const saved = fieldsOf(parsed(note));
@@ -237,7 +245,9 @@ export class PeerBook {
 
   /**
    * Removes a peer from a full bucket. If a bucket of new peers has a stale peer, removes the stale peer. In all other
-   * cases, removes a random peer.
+   * cases, removes a random peer that is not pinned.
+   *
+   * @returns false if all peers of the bucket are pinned
    */
   #makeRoom(list: 'new' | 'tried', members: ReadonlySet<PeerId>): boolean {
     const candidates = [...members].filter((peerId) => !this.#options.isPinned(peerId));

@@ -1,6 +1,6 @@
 /**
  * Estimates the difference between the clocks of the peers and ours from the blocks that the peers send. A forger makes
- * a block at the start of its slot, and the block arrives soon after. The messages of peers contain no time of day, so
+ * a block at the start of its slot, and the block arrives soon afterwards. Other messages of peers contain no time, so
  * only blocks show the difference.
  */
 
@@ -17,19 +17,19 @@ const PEERS_MAX = 256;
  * because a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
-/** Minimum number of samples of a peer. */
+/** Minimum number of samples of a peer. A peer with fewer samples does not count. */
 const SAMPLES_MIN = 3;
 /** Minimum number of peers with enough samples. A single peer may have a slow connection, or lie. */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
- * Smallest reported difference in milliseconds. Blocks of honest nodes arrive within a second or two. With a larger
- * clock difference, delegates begin to miss slots.
+ * Smallest difference in milliseconds that the node reports. Blocks of honest nodes arrive within a second or two. With
+ * a larger clock difference, delegates begin to miss slots.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before the node logs it. After our
+ * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After our
  * clock was set, the change appears in the samples of one peer after another.
  */
 const LASTING_MS = 120_000;
@@ -37,17 +37,18 @@ const LASTING_MS = 120_000;
 /** The result of the comparison of this clock with the clocks of the peers. */
 export type ClockVerdict =
   /**
-   * Most clocks agree with each other, and our clock does not agree with them. The offset is positive if the other
+   * Our clock is wrong: most clocks agree with each other, but not with our clock. The offset is positive if the other
    * clocks are ahead.
    */
   | { readonly kind: 'own'; readonly offsetMs: number }
-  /** Our clock agrees with most clocks, and the clock of the peer does not. */
+  /** The clock of the peer is wrong: our clock agrees with most clocks, and the clock of the peer does not. */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
   /**
    * The clock of the peer differs from our clock. The node knows too few other clocks to decide which clock is wrong.
    */
   | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
 
+/** The estimated offset of one peer's clock; positive if the peer is ahead. */
 interface Voice {
   readonly peerId: PeerId;
   readonly offsetMs: number;
@@ -79,8 +80,8 @@ export class ClockOffset {
   }
 
   /**
-   * Records the arrival of a block from a peer. The block is in the chain, or was refused only because its slot has not
-   * begun.
+   * Records the arrival of a block from a peer. Either this node has the block in its chain, or this node refused the
+   * block because of its timestamp.
    *
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds
@@ -97,8 +98,7 @@ export class ClockOffset {
   }
 
   /**
-   * Corrects the samples after our clock was set while the node ran, because the samples were measured before the
-   * change.
+   * Corrects the samples after somebody has set our clock, because the samples were measured before the change.
    *
    * @param byMs time in milliseconds by which the clock was set forward; if undefined, the method drops all samples
    */
@@ -126,8 +126,9 @@ export class ClockOffset {
   }
 
   /**
-   * Decides which clock is wrong if one clock differs much from the others; undefined while all known clocks agree. All
-   * peers at one IP address count as one peer.
+   * Decides which clock is wrong if one clock differs much from the others. The result is undefined while all known
+   * clocks agree, and until a verdict of kind `peer` or `unclear` has held for `LASTING_MS`. All peers at one IP
+   * address count as one peer.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -163,12 +164,13 @@ export class ClockOffset {
   }
 
   /**
-   * The offset on which at least two of the given peers agree, and also most of the peers with enough samples. The
-   * offset becomes undefined as soon as the clocks agree again, because a wrong clock prevents forging.
+   * The offset of the given peers' clocks if at least two of them, and most of those with enough samples, are ahead by
+   * more than the limit, or behind by more than the limit. The node does not forge while this offset exists, so the
+   * result becomes undefined as soon as the clocks agree again.
    *
    * @param peers peers that the node or its operator chose, so that strangers cannot add a peer
-   * @param limitMs smaller offsets are ignored
-   * @returns positive if the peers are ahead; undefined if they do not agree on an offset beyond the limit
+   * @param limitMs offsets up to this limit are ignored
+   * @returns the median of the offsets beyond the limit; positive if the peers are ahead
    */
   agreedMs(peers: readonly PeerId[], limitMs: number): number | undefined {
     const byAddress = new Map<string, number>();
@@ -186,10 +188,10 @@ export class ClockOffset {
   }
 
   /**
-   * The offset of a peer's clock that all its recent blocks confirm. Blocks may be late for many reasons, and after a
-   * stall of this process many blocks are late at once. A peer therefore counts as behind only if all its stored
-   * blocks are late. Only a wrong clock can make a block early. A few recent early blocks therefore show that a peer's
-   * clock is ahead.
+   * Returns the offset of a peer's clock that all its recent blocks confirm; undefined if the peer has too few recent
+   * blocks. Blocks may be late for many reasons, and after a stall of this process many blocks are late at once. A peer
+   * therefore counts as behind only if all its stored blocks are late. Only a wrong clock can make a block early. A few
+   * recent early blocks therefore show that a peer's clock is ahead.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();
@@ -235,7 +237,7 @@ export class ClockOffset {
   }
 }
 
-/** The peers in `voices` whose clocks agree with a clock that is ahead of ours by `offsetMs`. */
+/** Returns the peers whose clocks agree with a clock that is ahead of ours by `offsetMs`. */
 function near(voices: readonly Voice[], offsetMs: number): readonly Voice[] {
   return voices.filter((voice) => Math.abs(voice.offsetMs - offsetMs) < CLOCK_OFFSET_WARN_MS);
 }

@@ -1,11 +1,11 @@
 /**
- * Counts the peers that have the tip of this node. In generation 2, forging depends on the share of peers with our tip
- * among all peers.
+ * Computes the consensus: the percentage of peers that have the tip of this node. In generation 2, the node forges only
+ * if the consensus is high enough.
  */
 
 import type { PeerInfo } from '../../ports/transport.ts';
 
-/** Maximum number of peers that count; lisk-sdk has the same maximum. */
+/** Maximum number of peers from which the consensus is computed; lisk-sdk has the same maximum. */
 const COUNTED_PEERS_MAX = 100;
 
 export interface OwnTip {
@@ -15,7 +15,8 @@ export interface OwnTip {
 }
 
 /**
- * Returns whether a peer has announced its actual tip.
+ * Returns whether the tip that a peer announces counts. The tip of a peer at the genesis block counts only while our
+ * chain has only the genesis block.
  *
  * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block, even
  * if it has synchronised before. A peer that still announces the genesis block therefore counts as a peer without an
@@ -30,8 +31,8 @@ export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethas
 }
 
 /**
- * Returns the percentage of peers whose announced tip is ours, with two significant digits; 0 if no peer has announced
- * a tip. Only the first hundred peers with a tip count.
+ * Returns the percentage of peers whose announced tip is ours, with two significant digits. Only the first hundred
+ * peers for which `speaks` returns true count; 0 if there is no such peer.
  */
 export function consensusPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers.filter((info) => speaks(info, tip.height === 1, nethash)).slice(0, COUNTED_PEERS_MAX);

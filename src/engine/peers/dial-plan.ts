@@ -4,11 +4,11 @@ import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
-/** The conclusion about an address from a failed dial. */
+/** What a failed dial shows about an address. */
 export type DialOutcome =
   /** The address leads back to this node. */
   | 'self'
-  /** The peer is already connected. Either side may have opened the connection. */
+  /** The peer is already connected; either side may have opened that connection. */
   | 'connected'
   /** The peer is on another network or protocol, or the peer refuses us for another lasting reason. */
   | 'hopeless'
@@ -19,10 +19,11 @@ const SELF_CODE = 4101;
 const CONNECTED_CODE = 4404;
 const FORBIDDEN_CODE = 4403;
 /**
- * Close codes whose reason does not change while both nodes run: another network, another protocol, an impossible info,
- * an incomplete query.
+ * Close codes whose reason does not change while both nodes run: another network, another protocol, invalid info, an
+ * incomplete query.
  */
 const FINAL_CODES: ReadonlySet<number> = new Set([4102, 4103, 4104, 4105, 4502]);
+/** Maximum number of addresses whose next dial time the node remembers. */
 export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
 /** Shortest and longest wait after a failure, in milliseconds. The wait doubles with each failure. */
@@ -36,8 +37,8 @@ const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
 /**
- * Maximum random extra wait in milliseconds. Without this extra wait, two nodes could dial each other at the same time
- * again and again.
+ * Maximum random extra wait in milliseconds. Without this extra wait, two nodes whose dials crossed and failed could
+ * dial each other at the same time again and again.
  */
 const JITTER_MS = 500;
 
@@ -71,13 +72,14 @@ export class DialPlan {
     return this.#own.has(peerId);
   }
 
+  /** Returns whether the node may dial the address now. */
   isDue(peerId: PeerId): boolean {
     return this.dueMs(peerId) <= this.#clock.nowMs();
   }
 
   /**
-   * Returns the Unix time in milliseconds before which the node does not dial the address. If the time has passed, the
-   * node may dial the address at once.
+   * Returns the Unix time in milliseconds from which the node may dial the address; infinite if it may never dial the
+   * address.
    */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);
@@ -92,7 +94,11 @@ export class DialPlan {
     this.#waits.delete(peerId);
   }
 
-  /** @param code close code of the failed dial */
+  /**
+   * Records that a dial failed, and sets the time of the next dial.
+   *
+   * @param code close code of the failed dial
+   */
   failed(peerId: PeerId, code: number, isFixed: boolean): DialOutcome {
     this.#dialling.delete(peerId);
     if (code === SELF_CODE) {
@@ -115,9 +121,10 @@ export class DialPlan {
     return 'unreachable';
   }
 
-  /** Records that a connection ended, whichever side had opened it. */
+  /** Records that a connection ended, whichever side opened it, and sets the time of the next dial. */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
-    // If a peer closes every connection at once, the node without this wait would dial the peer again and again.
+    // A peer may close every connection directly after it opens. Without this wait, the node would dial such a peer
+    // again and again.
     const failures = this.#waits.get(peerId)?.failures ?? 0;
     const waitMs = code === FORBIDDEN_CODE && !isFixed ? WAIT_FORBIDDEN_MS : (isFixed ? WAIT_FIXED : WAIT).firstMs;
     this.#wait(peerId, failures, waitMs);

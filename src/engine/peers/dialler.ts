@@ -1,7 +1,7 @@
 /**
- * Decides which peers this node dials, and when it dials them again. The node always dials fixed peers, and dials other
- * peers of the book in rounds. The node dials seeds to get their lists of peers. At a fixed interval, the node
- * exchanges one outbound peer for another peer.
+ * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer whenever it is not
+ * connected, and dials other peers of the book in rounds. The node dials seeds to get their lists of peers. At a fixed
+ * interval, the node disconnects one outbound peer, so that the next round can dial another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -22,11 +22,13 @@ import { DialPlan } from './dial-plan.ts';
 import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './selection.ts';
 
 export interface PeerIntervals {
-  /** Time in milliseconds between rounds of dialling. The default is 10 000, as in lisk-sdk. */
+  /** Time in milliseconds between two rounds of dialling. The default is 10 000, as in lisk-sdk. */
   readonly populateMs: number;
-  /** Time in milliseconds between rounds of asking seeds. The default is 30 000. */
+  /** Time in milliseconds after which the node asks its seeds for peers again. The default is 30 000. */
   readonly seedMs: number;
-  /** Time in milliseconds between exchanges of one outbound peer for another. The default is 300 000. */
+  /**
+   * Time in milliseconds after which the node disconnects one outbound peer to dial another. The default is 300 000.
+   */
   readonly shuffleMs: number;
 }
 
@@ -35,13 +37,17 @@ export interface DiallerOptions {
   readonly own: PeerAddress;
   /** Maximum number of connections that this node opens, including connections to fixed peers. */
   readonly outboundMax: number;
-  /** Peers that are always dialled, and never disconnected to make room. */
+  /** Peers that the node dials whenever they are not connected, and never disconnects to make room. */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
-  /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
+  /**
+   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when it has enough
+   * outbound connections.
+   */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
   /** Peers that stay in the book, even if dialling them fails permanently. */
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
+  /** Returns whether an IP address is neither blacklisted nor banned. */
   admits(ip: string): boolean;
   /**
    * Called when a dial failed.
@@ -59,7 +65,7 @@ export interface DiallerDependencies {
   readonly observer: Observer;
 }
 
-/** Time in milliseconds between the first list of peers that a new node receives and its next round of dialling. */
+/** Time in milliseconds from a list of peers that a node without other peers received to its next round of dialling. */
 const DISCOVERED_WAIT_MS = 1_000;
 
 export class Dialler {
@@ -84,7 +90,7 @@ export class Dialler {
     this.#plan = new DialPlan(clock, random);
   }
 
-  /** Starts dialling at once. */
+  /** Begins to dial at once. */
   start(): void {
     this.#stopped = false;
     this.#nextRoundMs = this.#clock.nowMs();
@@ -127,7 +133,7 @@ export class Dialler {
     return this.#plan.dueMs(peerId);
   }
 
-  /** Dials seeds as long as outbound connections are free, unless the node knows enough tried peers. */
+  /** Dials the given seeds while outbound connections are free. Does nothing if the book has enough tried peers. */
   dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
     if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;
     const due = seeds.filter(([peerId]) => this.#isMissing(peerId) && this.#plan.isDue(peerId));
@@ -187,7 +193,7 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // Peers that the operator named are dialled even at special addresses. Other special addresses may come from the
+      // The node dials pinned peers even at special addresses. Other special addresses in the book may come from the
       // peer book of an earlier version.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
@@ -231,7 +237,7 @@ export class Dialler {
     this.#observer.log('debug', 'PEER_DIAL_FAILED', 'A peer could not be dialled', { peer: peerId, code, reason });
   }
 
-  /** Asks the seeds for peers while outbound connections are free; otherwise disconnects the seeds. */
+  /** Asks the seeds for peers if outbound connections are free; otherwise disconnects the seeds. */
   #askSeeds(): void {
     const free = this.#free();
     const connected = [...this.#options.seeds.keys()].filter((peerId) => this.#isConnected(peerId));
@@ -251,7 +257,8 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // A new node should not wait for the next regular round before it dials the first peers that it knows.
+      // A node that is connected to no other peers than fixed peers and seeds should not wait for the next regular
+      // round.
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size
@@ -265,9 +272,12 @@ export class Dialler {
     }
   }
 
-  /** Exchanges one outbound peer, so that no fixed set of peers can surround the node. */
+  /**
+   * Disconnects one outbound peer, so that the next round dials another peer. Without this exchange, a fixed set of
+   * peers could surround the node.
+   */
   #shuffleOne(): void {
-    // If an outbound connection is free, the node can dial a further peer without an exchange.
+    // If an outbound connection is free, the node can dial another peer without disconnecting one.
     if (this.#free() > 0) return;
     const outbound = this.#transport
       .connections()
@@ -294,15 +304,15 @@ export class Dialler {
   }
 }
 
-/** True if a node that listens at `own` would dial itself. */
+/** True if a node that listens at `own` would dial itself by dialling `address`. */
 export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
   const isHere = address.ip === own.ip || address.ip === '0.0.0.0' || (isLoopback(address.ip) && own.ip === '0.0.0.0');
   return isHere && address.wsPort === own.wsPort;
 }
 
 /**
- * Selects one peer for each IP address: the peer with the greatest height. The result includes all peers on this
- * machine, because they share one IP address.
+ * Selects one peer for each IP address: the peer with the greatest height. Loopback addresses are an exception: all
+ * their peers are selected, because nodes on this machine share an IP address.
  */
 function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
   const best = new Map<string, PeerInfo>();

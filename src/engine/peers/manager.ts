@@ -1,6 +1,6 @@
 /**
- * Manages peers over the transport: known addresses, connections, penalties. All times come from the given clock. The
- * peer book is stored in a note of the store, so that the next run can load it.
+ * Manages peers: their addresses, connections and penalties. Passes the messages and requests of peers to the engine.
+ * Saves the peer book in the store, so that the next run of the node can load it.
  */
 
 import { Closers } from '../closers.ts';
@@ -35,7 +35,7 @@ import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 export interface PeerManagerOptions extends NamedPeersOptions {
   /** Maximum number of connections that this node opens, including connections to fixed peers. */
   readonly outboundMax: number;
-  /** Number of peers to which the node sends a message that is not for all peers. */
+  /** Number of peers to which the node sends a message that does not go to all peers. */
   readonly gossipPeersMax: number;
   readonly intervals?: Partial<PeerIntervals>;
 }
@@ -46,11 +46,11 @@ export interface PeerManagerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
-  /** Limits the share of the main thread for answers to peers; by default, the manager creates this limit. */
+  /** The budget of main-thread time for answers to peers; by default, the manager creates its own budget. */
   readonly workShare?: WorkShare | undefined;
 }
 
-/** Functions with which the rest of the engine handles messages and changes of peers. */
+/** Functions of the engine that handle the requests and messages of peers, and changes of connections. */
 export interface PeerHandlers {
   answer(peerId: PeerId, request: ChainRequest): Promise<unknown>;
   readonly message: TransportHandlers['message'];
@@ -60,6 +60,7 @@ export interface PeerHandlers {
 }
 
 const INTERVALS: PeerIntervals = { populateMs: 10_000, seedMs: 30_000, shuffleMs: 300_000 };
+/** Maximum number of remembered ended connections, and maximum number of remembered failed dials. */
 const DROPPED_MAX = 200;
 
 export class PeerManager {
@@ -75,7 +76,7 @@ export class PeerManager {
   readonly #dialler: Dialler;
   readonly #scoring: PeerScoring;
   #dropped: DroppedPeer[] = [];
-  /** The reason why the latest dial of each address failed. */
+  /** For each address, the reason of the latest failed dial. A later successful dial does not remove the reason. */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #stopped = true;
 
@@ -203,7 +204,10 @@ export class PeerManager {
     ];
   }
 
-  /** The verdict of the node on each known address except its own; connected peers come first. */
+  /**
+   * Returns for each known address why the node is connected to it or not. Leaves out this node's own addresses.
+   * Connected peers come first.
+   */
   verdicts(): readonly PeerVerdict[] {
     const all = verdictsOf({
       connections: this.#transport.connections(),
@@ -224,9 +228,7 @@ export class PeerManager {
     );
   }
 
-  /**
-   * Chooses the peers for a message that does not go to all peers. The choice of inbound and outbound peers is random.
-   */
+  /** Chooses random peers for a message that does not go to all peers, from inbound and outbound connections. */
   gossipTargets(): readonly PeerId[] {
     return selectForGossip(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
@@ -246,7 +248,7 @@ export class PeerManager {
     return [...this.#named.fixed.keys()];
   }
 
-  /** Connections that ended recently, oldest first. */
+  /** Connections that ended recently, and recent dials that failed for a lasting reason, oldest first. */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;
   }
@@ -264,10 +266,7 @@ export class PeerManager {
     this.#scoring.penalise(peerId, code, detail);
   }
 
-  /**
-   * Disconnects a peer that used up its whole signature budget without sending anything useful. Named peers stay
-   * connected.
-   */
+  /** Disconnects a peer that sent too many useless signatures. Named peers stay connected. */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);
   }
@@ -289,7 +288,11 @@ export class PeerManager {
     this.#book.expireBans();
   }
 
-  /** Saves the peer book. */
+  /**
+   * Saves the peer book.
+   *
+   * @throws ProtocolError if the write to the store fails
+   */
   savePeerBook(): void {
     this.#savedBook.save();
   }
@@ -298,7 +301,7 @@ export class PeerManager {
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // An offence during the handshake may have banned the peer before there was a connection to close.
+    // An offence during the handshake may have banned the peer. At that time, there was no connection to close.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;
@@ -334,7 +337,7 @@ export class PeerManager {
 
   /**
    * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
-   * or to no machine. The node therefore sends a special address to peers only if the operator named the address.
+   * or to no machine. The node therefore sends a special address only if the operator named the peer.
    */
   #mayShare(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

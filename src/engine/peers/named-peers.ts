@@ -1,4 +1,4 @@
-/** Stores the peers that the operator named, with the role of each peer. */
+/** Stores the peers that the operator named in the configuration, with the roles of each peer. */
 
 import type { PeerRole } from '../../ports/node-api.ts';
 import { peerIdOf, type PeerAddress, type PeerId } from '../../ports/transport.ts';
@@ -13,13 +13,17 @@ export interface NamedPeersOptions {
    * fixed peers no points.
    */
   readonly fixedPeers: readonly PeerAddress[];
-  /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
+  /**
+   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when it has enough
+   * outbound connections. An offence in the content of a message costs seeds no points.
+   */
   readonly seedPeers: readonly PeerAddress[];
   /**
    * Peers that stay in the book and are never evicted. An offence in the content of a message costs whitelisted peers
    * no points.
    */
   readonly whitelistedPeers: readonly PeerAddress[];
+  /** IP addresses to which the node never connects, and from which it accepts no connection. */
   readonly blacklistedIps: readonly string[];
 }
 
@@ -51,7 +55,7 @@ export class NamedPeers {
     return this.pinned.has(peerId) || this.#seeds.has(peerId);
   }
 
-  /** @returns true if the seed was not known before and can be used */
+  /** @returns true if the seed was added; false if it is already a fixed peer or a seed, or if it is not usable */
   addSeed(seed: PeerAddress): boolean {
     const peerId = peerIdOf(seed);
     if (!this.#isUsable(seed) || this.fixed.has(peerId) || this.#seeds.has(peerId)) return false;
@@ -73,7 +77,7 @@ export class NamedPeers {
     return this.#options.blacklistedIps.includes(ip);
   }
 
-  /** Whether a named peer can be used. The peer must be neither this node itself nor blacklisted. */
+  /** Whether the node can use a named peer: the peer is neither this node itself nor blacklisted. */
   #isUsable(peer: PeerAddress): boolean {
     return !isOwnAddress(peer, this.#options.own) && !this.isBlacklisted(peer.ip);
   }

@@ -1,6 +1,7 @@
 /**
  * Applies the penalties for offences. Each offence lowers the reputation of a peer. At 0 points, the node bans the
- * peer's address, with all peers at that address.
+ * peer's IP address, and so all peers at that address. If the operator named a peer at the address, the node only
+ * disconnects the offending peer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -15,8 +16,8 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 /**
- * The close code 4429 does not exist in lisk-sdk, which has no code for too many false signatures. A node of lisk-sdk
- * dials again after an unknown code.
+ * Close code and reason for a peer that sent too many useless signatures. The code 4429 does not exist in lisk-sdk. A
+ * node of lisk-sdk dials again after an unknown code.
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
@@ -30,7 +31,7 @@ const WIRE_OFFENCES: ReadonlySet<PeerOffenceCode> = new Set([
 export const REPUTATIONS_MAX = 5_000;
 /**
  * Maximum number of characters in the text of an offence. The length is limited because the text may repeat text of a
- * peer, and the node stores the text of a ban for a day.
+ * peer, and the node stores the text as long as the ban.
  */
 const DETAIL_CHARACTERS_MAX = 300;
 
@@ -80,14 +81,14 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects a peer that used up its whole verification budget without sending anything useful. The peer loses no
-   * points. The id of a transaction does not cover its members' signatures, so an honest peer may pass on a copy with
-   * false signatures. Named peers stay connected.
+   * Disconnects a peer that sent too many useless signatures. The peer loses no points. The id of a transaction does
+   * not cover its members' signatures, so an honest peer may pass on a copy with false signatures. Named peers stay
+   * connected.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;
     if (named().includes(peerId)) return;
-    observer.log('warn', 'PEER_WASTEFUL', 'A peer sent only signatures that no member made', { peer: peerId });
+    observer.log('warn', 'PEER_WASTEFUL', 'A peer sent too many useless signatures', { peer: peerId });
     transport.disconnect(peerId, WASTEFUL);
   }
 
@@ -114,8 +115,7 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // If the operator named a peer at the address, the node does not ban the address. The node only disconnects the
-    // offending peer.
+    // A ban of the address would also hit the named peer.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

@@ -14,7 +14,7 @@ export const BAN_MS = 86_400_000;
 type SyncOffenceCode =
   /** The peer and this node have no common block, or their highest common block is below the finalized height. */
   | 'SYNC_NO_COMMON_BLOCK'
-  /** The downloaded blocks do not follow each other. */
+  /** The downloaded blocks do not follow each other, or there are too many in one answer. */
   | 'SYNC_BLOCKS_UNLINKED'
   /** A downloaded block is invalid at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
@@ -26,8 +26,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Points for each second with too many messages. Ten seconds with too many messages end a connection. A short burst
-  // of messages is tolerated, but a steady excess is not.
+  // The peer loses these points for each second with too many messages, so ten such seconds end its connection. The
+  // node tolerates a short burst of messages, but not a steady excess.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -47,7 +47,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_UNSTORABLE: 0,
   BLOCK_TRANSACTION_INVALID: 0,
 
-  // No honest node offers an invalid transaction, because each node makes the same check before it announces a
+  // No honest node sends an invalid transaction, because each node makes the same check before it announces a
   // transaction.
   TRANSACTION_INVALID: 100,
   TRANSACTION_TYPE_UNKNOWN: 0,

@@ -1,4 +1,4 @@
-/** Stores the peer book in a note of the store, so that the next run can load it. */
+/** Saves the peer book as a note in the store, so that the next run of the node can load it. */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -7,7 +7,7 @@ import type { Observer } from '../../ports/observer.ts';
 import type { NoteStore } from '../../ports/store.ts';
 import type { PeerBook } from './book.ts';
 
-/** Time in milliseconds between a ban and the save of the book. */
+/** Time in milliseconds from a ban until the book is saved. */
 const SAVE_WAIT_MS = 1_000;
 
 export interface SavedBookDependencies {
@@ -25,7 +25,7 @@ export class SavedBook {
     this.#dependencies = dependencies;
   }
 
-  /** Loads the saved book. If the note cannot be read, the book stays empty. */
+  /** Loads the saved book. If there is no note, or if the note cannot be read, the book does not change. */
   load(): void {
     const { store, book, observer } = this.#dependencies;
     const note = store.note(PEER_BOOK_NOTE);
@@ -44,14 +44,18 @@ export class SavedBook {
     });
   }
 
-  /** Saves the book soon, so that a ban survives if the process is killed. Several bans are saved together. */
+  /**
+   * Saves the book after `SAVE_WAIT_MS`, so that a ban is not lost if the process is killed. Bans within this time are
+   * saved together.
+   */
   saveSoon(): void {
     const { clock, observer } = this.#dependencies;
     this.#saving ??= clock.after(SAVE_WAIT_MS, () => {
       try {
         this.save();
       } catch (error) {
-        // A full disk does not end the node. The next ban and a scheduled job save the book again.
+        // A failed save, for example on a full disk, does not stop the node. The next ban and a scheduled job try to
+        // save the book again.
         const reason = messageOf(error);
         observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
       }

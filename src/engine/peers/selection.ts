@@ -1,12 +1,15 @@
 /**
- * Selects the peers to dial, to send a message to, to list and to evict. All functions are pure. The caller gives the
- * source of random numbers.
+ * Selects the peers to dial, to send a message to, to list and to evict. The functions have no state. The caller passes
+ * the source of random numbers.
  */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
-/** If there are fewer tried peers than this number, new and tried peers are drawn with equal chance. */
+/**
+ * Number of tried peers that is enough. With fewer tried peers, the node draws new and tried peers with equal chance,
+ * and dials seeds.
+ */
 export const TRIED_ENOUGH = 100;
 /**
  * Maximum and minimum number of peers in a list that the node sends to a peer. If the node knows fewer peers than the
@@ -17,16 +20,16 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup. */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. The same share is safe for
- * another reason: this node could answer most requests of their peers.
+ * Share of inbound connections that are safe from eviction because of short round trips. A further group of the same
+ * size is safe because this node could answer most requests of these peers.
  */
 const LATENCY_SHARE = 0.068;
 
 /** Describes how outbound peers are distributed over netgroups. */
 export interface Spread<P> {
   /**
-   * Number of the peer's netgroup. Undefined for private networks and addresses of special purpose. From these
-   * networks, any number of peers may be drawn.
+   * Returns the number of the peer's netgroup; undefined for addresses of this machine, of a private network, or of
+   * special purpose. Any number of peers without a netgroup may be drawn.
    */
   groupOf(peer: P): number | undefined;
   /** The netgroup of each outbound connection that is open or being opened. */
@@ -35,7 +38,8 @@ export interface Spread<P> {
 
 /**
  * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals the
- * share of tried peers, but is at least one half.
+ * share of tried peers, but is at least one half. With fewer than `TRIED_ENOUGH` tried peers, the probability is one
+ * half.
  *
  * A netgroup gets a second connection only when the netgroup of each candidate has one connection. A netgroup gets a
  * third connection only when the netgroup of each candidate has two connections, and so on. Addresses in one network
@@ -98,9 +102,9 @@ class GroupPlaces {
 }
 
 /**
- * Chooses the outbound connection to close in exchange for another peer. If a netgroup has more than one connection, a
- * random connection of the largest netgroups is chosen. If each netgroup has one connection only, any connection may be
- * chosen.
+ * Chooses the outbound connection to close, so that the node can dial another peer. If a netgroup has more than one
+ * connection, the function chooses a random connection of the largest netgroups. Otherwise, the function chooses any
+ * connection at random.
  */
 export function selectToExchange<C>(
   outbound: readonly C[],
@@ -114,9 +118,9 @@ export function selectToExchange<C>(
 }
 
 /**
- * Chooses up to `limit` peers for a message that does not go to all peers. Half of the chosen peers come from the
+ * Chooses up to `limit` peers for a message that does not go to all peers. Up to half of the chosen peers come from the
  * direction (inbound or outbound) with fewer connections, the rest from the other direction. A large number of inbound
- * connections therefore cannot displace the peers that this node chose.
+ * connections therefore cannot displace the peers that this node dialled.
  */
 export function selectForGossip(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
@@ -128,9 +132,9 @@ export function selectForGossip(connections: readonly Connection[], limit: numbe
 }
 
 /**
- * Chooses the peers of a list for another peer. If there are up to a hundred peers, the list has all of them. If there
- * are more than a hundred peers, the length of the list is random between a quarter and a half of the number of peers,
- * but at least 100 and at most 1000.
+ * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all of
+ * them. With more peers, the length of the list is random between a quarter and a half of the number of peers, but at
+ * least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

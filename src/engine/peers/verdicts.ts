@@ -1,15 +1,18 @@
-/** Lists the node's verdict on each known address. The list shows operators why a peer is not connected. */
+/**
+ * Lists the state of each known address for operators: connected, banned, waiting for the next dial, and so on. The
+ * list shows why a peer is not connected.
+ */
 
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import { peerIdOf, type CloseReason, type Connection, type PeerId, type PeerInfo } from '../../ports/transport.ts';
 import { ipOf } from './addresses.ts';
 import type { Ban, KnownPeer } from './book.ts';
 
-/** A connection that ended, with the reason. */
+/** A connection that ended, or a dial that failed for a lasting reason, with the reason. */
 export interface DroppedPeer extends CloseReason {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
-  /** Time when the connection ended; Unix time in milliseconds. */
+  /** Time when the connection ended or the dial failed; Unix time in milliseconds. */
   readonly atMs: number;
 }
 
@@ -19,7 +22,7 @@ export interface VerdictSources {
   /** Addresses of peers that the operator named. */
   readonly named: readonly PeerId[];
   readonly bans: readonly Ban[];
-  /** Ended connections, oldest first. */
+  /** Ended connections and dials that failed for a lasting reason, oldest first. */
   readonly dropped: readonly DroppedPeer[];
   readonly nowMs: number;
   rolesOf(peerId: PeerId): readonly PeerRole[];
@@ -27,7 +30,7 @@ export interface VerdictSources {
   isDialling(peerId: PeerId): boolean;
   /** Unix time in milliseconds from which the address may be dialled. */
   dialDueMs(peerId: PeerId): number;
-  /** The reason why the latest dial of an address failed; undefined if the latest dial did not fail. */
+  /** The reason of the latest failed dial of an address; undefined if no dial failed. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 
@@ -41,8 +44,8 @@ const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
 };
 
 /**
- * Returns one entry for each known peer, and one for each banned address without a known peer. Connected peers come
- * first.
+ * Returns one entry for each peer that is connected, named, dropped or in the book. Also returns one entry for each
+ * banned IP address that has no such peer. Connected peers come first.
  */
 export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
   const connections = new Map(sources.connections.map((connection) => [connection.peerId, connection]));

@@ -1,9 +1,10 @@
 /**
- * Handles transactions that this node has accepted from clients. The node writes each transaction to the journal on
- * disk before it answers the client. The transaction stays in the journal until the node no longer expects a revert of
- * its block. A transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a
- * start, the node checks journaled transactions like new transactions and announces them again. The journal has no
- * transactions from peers. The node that accepted a transaction from a client is responsible for the transaction.
+ * Handles transactions that this node has accepted from clients. The node writes each of them to the journal on disk
+ * before it answers the client. The transaction stays in the journal until the node no longer expects a revert of its
+ * block. A transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a
+ * start, the node checks the transactions of the journal like new transactions, and announces them again. Each node
+ * keeps the transactions of its own clients, so the journal has no transactions of peers, except those for which a
+ * client of this node sent a signature.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -27,42 +28,48 @@ export interface AcceptedDependencies {
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
   /**
-   * Whether the chain of this node has caught up with the network. A transaction that is invalid in an old state may be
-   * valid in the current state.
+   * Whether the chain of this node has caught up with the network. Until then, the node drops no transaction as
+   * invalid, because a transaction that is invalid in an old state may be valid in the current state.
    */
   readonly isCaughtUp: () => boolean;
-  /** Announces a transaction of the pool to peers again, because perhaps no peer has received the transaction. */
+  /** Announces a transaction of the pool to peers again, because perhaps no peer has it. */
   readonly announceAgain: (id: TransactionId) => void;
 }
 
-/** Maximum time in milliseconds for which the node checks transactions without a pause after a start. */
+/** Maximum time in milliseconds for which the node restores transactions before other work can run. */
 const SLICE_MS = 5;
 /**
- * Maximum number of transactions that the node checks without a pause after a start. Simulations need this limit,
- * because their clock stands still during the checks.
+ * Maximum number of transactions that the node restores before other work can run. Simulations need this limit, because
+ * their clock stands still during the checks.
  */
 const SLICE_COUNT = 25;
-/** Time in milliseconds after which the node again checks a transaction that was not valid in the state. */
+/**
+ * Time in milliseconds after which the node again checks the transactions of the journal that are neither in the chain
+ * nor in the pool.
+ */
 const RETRY_MS = 10_000;
 /** Time in milliseconds over which the node collects dropped transactions into one log line. */
 const DROPPED_LOG_MS = 1_000;
 /** Maximum number of ids in the log line about dropped transactions. */
 const REPORTED_IDS_MAX = 10;
 /**
- * Time in milliseconds between two log lines while writes to the disk fail. Each line has the number of refused
- * transactions.
+ * Minimum time in milliseconds between two log lines while writes to the disk fail. Each later line has the number of
+ * transactions that the node has refused because of these failures.
  */
 const FAILURE_LOG_MS = 600_000;
-/** Codes of rejections after which a later attempt may succeed. The transaction then stays in the journal. */
+/** Codes of rejections that can pass with time. After such a rejection, the transaction stays in the journal. */
 const RETRYABLE_REJECTIONS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 export class AcceptedTransactions {
   readonly #dependencies: AcceptedDependencies;
-  /** Heights of the journaled transactions that are in the chain, in the order in which they were confirmed. */
+  /**
+   * For each transaction of the journal that is in the chain, the height of its block. The entries are in the order in
+   * which the transactions were confirmed.
+   */
   readonly #confirmed = new Map<TransactionId, number>();
-  /** Journaled transactions that are neither in the chain nor in the pool. The node will check them again. */
+  /** Transactions of the journal that are neither in the chain nor in the pool. The node will check them again. */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
   #timer: Timer | undefined;
@@ -81,7 +88,7 @@ export class AcceptedTransactions {
     for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
   }
 
-  /** Begins to restore the transactions that an earlier run accepted, in the background. */
+  /** Begins to restore, in the background, the transactions that an earlier run of the node accepted. */
   start(): void {
     this.#stopped = false;
     this.#arm(0);
@@ -95,7 +102,7 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a client's transaction and writes it to disk. If both succeed, the node accepts the transaction and
+   * Checks a client's transaction and writes it to the journal. If both succeed, the node accepts the transaction and
    * announces it to its peers.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
@@ -110,7 +117,7 @@ export class AcceptedTransactions {
     const refusal = await this.#keep(transaction, receivedAtMs);
     if (refusal !== undefined) {
       this.#giveUp(transaction.id);
-      // A transaction that is already in a block counts as accepted.
+      // If a block has confirmed the transaction in the meantime, the transaction counts as accepted.
       if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
     }
     pool.announce(transaction.id);
@@ -118,8 +125,9 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a member's signature from a client. Accepts the signature if the node can write it to disk together with its
-   * transaction.
+   * Checks a member's signature from a client, and adds it to its pending transaction. Then writes the transaction with
+   * the signature to the journal, even if the transaction came from a peer. The node accepts the signature only if this
+   * write succeeds.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
@@ -131,8 +139,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Writes a member's signature to the journal after the pool has added the signature to a pending transaction. The
-   * signature may come from a client or a peer.
+   * Writes a member's signature to the journal if the journal has its transaction. Called after the pool has added the
+   * signature to the pending transaction. The signature may come from a client or a peer.
    */
   signatureAdded(signature: MemberSignature): void {
     const { journal } = this.#dependencies;
@@ -141,7 +149,10 @@ export class AcceptedTransactions {
     void this.#flush();
   }
 
-  /** Called when the pool dropped a transaction. */
+  /**
+   * Called when the pool dropped a transaction. The transaction leaves the journal, or waits for another check while
+   * the node has not caught up.
+   */
   dropped({ id }: Transaction, reason: string): void {
     const { journal, isCaughtUp } = this.#dependencies;
     if (journal.get(id) === undefined) return;
@@ -190,8 +201,10 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Makes room in the journal by removing transactions that are in the chain. The journal needs the removed
-   * transactions only if their block is reverted.
+   * Makes room in the journal by removing transactions that are in the chain. The node would need them again only if
+   * their block were reverted.
+   *
+   * @returns false if the journal has no room and no transaction to remove
    */
   #makeRoom(entry: JournaledTransaction): boolean {
     const { journal } = this.#dependencies;
@@ -222,7 +235,7 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Logs the first failed write, then at most one line per `FAILURE_LOG_MS`. Without this limit, each refused
+   * Logs the first failed write, then at most one line in `FAILURE_LOG_MS`. Without this limit, each refused
    * transaction would cause a line.
    */
   #logFailure(reason: string): void {
@@ -251,8 +264,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Removes confirmed transactions from the journal when their blocks are final or at least a round deep. The node
-   * expects that these blocks are never reverted.
+   * Removes confirmed transactions from the journal if their blocks are final or at least a round below the tip. The
+   * node expects no revert of these blocks.
    */
   #forgetDeep(): void {
     const { journal, store, rules, finalizedHeight } = this.#dependencies;
@@ -279,7 +292,11 @@ export class AcceptedTransactions {
     });
   }
 
-  /** @param before the transactions of earlier slices */
+  /**
+   * Checks waiting transactions in slices, so that other work can run between two slices.
+   *
+   * @param before the transactions of earlier slices
+   */
   #restore(ids: readonly TransactionId[], before: readonly TransactionId[] = []): void {
     const { clock, observer, pool } = this.#dependencies;
     const startedMs = clock.nowMs();
@@ -320,13 +337,13 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // If the clock was set back, the stored time of arrival may lie in the future. With a future time of arrival, the
-    // transaction would wait longer than allowed. The node therefore uses the current time instead.
+    // If the clock was set back, the stored time of arrival may lie in the future. The transaction would then wait
+    // longer than allowed. The node therefore uses at most the current time.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);
       // In a damaged file, an entry may have a stored id that differs from the id of its transaction.
-      if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
+      if (result.transaction.id !== id) this.#drop(id, 'its id in the journal is the id of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
       pool.announce(result.transaction.id);
     } else if (isCaughtUp() && !RETRYABLE_REJECTIONS.has(result.code)) {

@@ -9,7 +9,7 @@ import type { Pooled, PoolQueues } from './queues.ts';
 import type { Payer } from './verification-budget.ts';
 
 /**
- * Verifies a client's transaction at once, so that the client learns the result, and adds the transaction to the pool.
+ * Verifies a client's transaction at once, so that the client gets the result, and adds the transaction to the pool.
  *
  * @param receivedAtMs time of arrival; Unix time in milliseconds
  * @returns the pool's entry, which is in the queue `verified`, or in the queue `pending` if members' signatures are
@@ -34,16 +34,17 @@ export function admitFromClient(
 }
 
 /**
- * Puts a peer's transaction into the queue `received`. Later steps check whether the transaction is valid in the state.
- * The later steps charge no verification budget. This function therefore verifies a transaction with members'
- * signatures at once, so that it can charge the budget of the sender.
+ * Checks a peer's transaction without the state, and puts it into the queue `received`. Later steps check whether the
+ * transaction is valid in the state, and charge no verification budget for these checks. If the transaction has
+ * members' signatures, this function therefore makes the checks in the state at once, so that the sender's budget pays
+ * for them.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the sender is at fault
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
-  // Peers can send far more transactions than the steps process. If the queue has no room for a transaction, the node
-  // does not check its signature.
+  // Peers can send far more transactions than the steps process. If the queue is full, the node does not check the
+  // signature of a new transaction.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseJunkSignatures(context, transaction);
@@ -52,9 +53,9 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 }
 
 /**
- * Refuses a copy with false members' signatures. The id does not cover members' signatures, so anybody can copy a good
- * transaction and forge the signatures in the copy. If the pool kept the false copy until its verification, the pool
- * would ignore good copies that arrive before the verification. Peers announce a transaction only once.
+ * Refuses a transaction with false members' signatures. The id does not cover members' signatures, so anybody can copy
+ * a good transaction and put false signatures into the copy. While the pool had the false copy, it would refuse the
+ * good transaction as known, and peers announce a transaction only once.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
@@ -73,8 +74,8 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 /**
  * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client gets the error of the
  * copy instead of the message that the transaction is known. In generation 2, the node takes the id from the JSON that
- * the client sent, so every other field of the copy may differ. The function checks the signature of the copy only if
- * it differs from the signature of the waiting transaction.
+ * the client sent, so all other fields of the copy may differ. The function verifies the signature of the copy only if
+ * the signature, the public key or the signed bytes differ from the transaction in the pool.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */
@@ -104,11 +105,12 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Refuses a transaction that has a wrong signature, is already known, or has a timestamp in the future.
+ * Refuses a transaction that is invalid without regard to the state, is already in the pool or in the chain, or has a
+ * timestamp in the future.
  *
- * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node checks the id
- * first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does not get
- * the reason of a refusal.
+ * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
+ * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does
+ * not get the reason of a refusal.
  */
 function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const { id } = transaction;

@@ -24,22 +24,23 @@ export interface PoolContext {
 }
 
 /**
- * Lists the reasons why the pool must refuse the type of a new transaction. An empty list allows the type.
+ * Returns the errors for a new transaction whose type the pool must refuse; an empty list if the type is allowed.
  *
- * The reference (lisk-sdk) makes this check without a height, and so refuses every type that is limited to a range of
- * heights. Transactions of a type that is limited to a range of heights belong to old blocks, and reach a node only in
- * blocks.
+ * Like the reference (lisk-sdk), this check uses no height, and so refuses every type that the network allows only in a
+ * range of heights. Transactions of such a type are in old blocks, and reach a node only in these blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});
 }
 
-/** Makes all checks that need no state: the type at the tip and the primary signature. */
+/**
+ * Makes all checks that need no state, such as the type at the tip, the form of the fields, and the primary signature.
+ */
 export function validateAtTip(context: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);
 }
 
-/** Checks whether the type is allowed at the tip. If the type is allowed, makes all checks that depend on the state. */
+/** Checks whether the type is allowed at the tip. If it is, makes all checks that depend on the state. */
 export function verifyAtTip(context: PoolContext, transaction: Transaction): TransactionVerdict {
   const { rules } = context;
   const typeErrors = rules.typeErrors(transaction, contextOf(context.tip()));
@@ -48,7 +49,7 @@ export function verifyAtTip(context: PoolContext, transaction: Transaction): Tra
   return rules.verifyTransaction(context.state(), transaction, nowS, context.verify);
 }
 
-/** Returns whether the slot of the transaction's timestamp has not begun yet. */
+/** Returns whether the slot of the transaction's timestamp is in the future. */
 export function isInFuture({ rules, clock }: PoolContext, transaction: Transaction): boolean {
   const { params } = rules;
   return slotAt(transaction.timestamp, params) > slotAt(epochTimeS(clock.nowMs(), params), params);

@@ -7,9 +7,8 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * For each queue, the queue to which a transaction moves if the pool must verify the transaction again. The row for
- * `validated` must be first. If an earlier row moved a transaction to `validated`, the row for `validated` would move
- * the transaction on to `received` at once.
+ * For each queue, the queue to which a transaction moves if the pool must verify it again. The row for `validated` must
+ * be first. Otherwise, a transaction that another row has moved to `validated` would at once move on to `received`.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],
@@ -19,9 +18,9 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
 ];
 
 /**
- * Removes the transactions that the blocks confirmed. The pool then verifies again the other transactions of their
- * senders. If a confirmed transaction has unique data, such as a delegate name, the pool verifies again all
- * transactions of its type.
+ * Removes the transactions that the blocks confirmed. Moves the other transactions of their senders back, so that the
+ * next steps verify them again. If a confirmed transaction has unique data, such as a delegate name, all transactions
+ * of its type are moved back.
  */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();
@@ -37,9 +36,9 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 
 /**
  * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block. The recipient
- * of a reverted transaction loses its amount, and transactions of the recipient may spend the lost amount. The pool
- * therefore verifies again the transactions of the recipients. The pool does not announce reverted transactions again,
- * because the node announced them at their first arrival.
+ * of a reverted transaction loses its amount, and transactions of the recipient may spend this amount. The transactions
+ * of the recipients are therefore moved back, so that the next steps verify them again. The pool does not announce the
+ * reverted transactions, because the engine announces them after each revert.
  *
  * @param blocks reverted blocks in any order
  */

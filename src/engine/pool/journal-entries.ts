@@ -1,14 +1,14 @@
 /**
- * Holds accepted transactions in memory, within the limits of a journal. A journal file stores the same entries on
- * disk; a node without a data folder has only the entries in memory.
+ * Stores the accepted transactions of a journal in memory, within the limits of a journal. A journal file stores the
+ * same entries on disk. A node without a data folder has only the entries in memory.
  */
 
 import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';
 import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
 /**
- * Maximum number of transactions in the journal. A pool with the largest configurable limits holds the same number of
- * transactions. The journal drops confirmed transactions to make room.
+ * Maximum number of transactions in the journal. A pool with the largest configurable limits has room for the same
+ * number of transactions. If the journal is full, confirmed transactions leave it to make room.
  */
 const JOURNALED_MAX = 25_000;
 /**
@@ -83,7 +83,7 @@ export class JournalEntries {
   }
 }
 
-/** Holds a journal only in memory. The entries are lost when the process ends. */
+/** A journal in memory only. The entries are lost when the process ends. */
 export class MemoryTransactionJournal implements TransactionJournal {
   readonly #entries = new JournalEntries();
 

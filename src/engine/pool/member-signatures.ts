@@ -1,4 +1,4 @@
-/** Adds the signatures of group members to pending transactions. */
+/** Adds the signatures of members of multisignature accounts to pending transactions. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
@@ -17,8 +17,8 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // The format allows leading zeros in an id. No transaction has an id with leading zeros, so the later search for the
-  // transaction refuses an id with leading zeros.
+  // The format of lisk-sdk allows leading zeros in an id. No transaction has such an id, so the later search finds no
+  // transaction for it.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
@@ -38,8 +38,8 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * invalid. For each further signature, lisk-sdk then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature;
- *   `TRANSACTION_INVALID` if the rules refuse it, if the member has signed before, or if no pending transaction has the
- *   id; `VERIFICATION_LIMIT`
+ *   `TRANSACTION_INVALID` if the rules refuse the signature, if the member has already signed, or if no pending
+ *   transaction has the id; `VERIFICATION_LIMIT` if the payer's budget is used up
  */
 export function addMemberSignature(
   context: PoolContext,
@@ -53,8 +53,8 @@ export function addMemberSignature(
     const message = 'Unable to process signature, corresponding transaction not found';
     throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
-  // The pool stores the signature in lower case. Without this rule, a client could add a signature a second time in
-  // upper case and make the transaction invalid.
+  // The pool stores the signature in lower case. Otherwise, a client could add the same signature a second time in
+  // upper case, and so make the transaction invalid.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
   if (!payer.mayAsk()) throw verificationLimit(transactionId);

@@ -1,8 +1,8 @@
 /**
  * Stores the transactions that wait for a block, in five queues. A transaction from a peer passes the queues
  * `received`, `validated`, `verified` and `ready`. A transaction from a client begins in `verified`. A group
- * transaction waits in `pending` for members' signatures. The pool is not part of consensus, so each node decides alone
- * which transactions its pool has.
+ * transaction (of a multisignature account) waits in `pending` for members' signatures. The rules of the chain do not
+ * cover the pool, so each node decides alone which transactions its pool has.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -21,11 +21,11 @@ import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvent
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
 export interface PoolLimits {
-  /** Maximum number of transactions that a queue accepts from clients and peers. */
+  /** Number of transactions at which a queue is full and refuses new transactions of clients and peers. */
   readonly perQueueMax: number;
   /**
-   * Maximum number of transactions that one step takes from a queue. An answer to a peer contains at most this number
-   * of transactions from `ready`, and at most this number from `pending`.
+   * Maximum number of transactions that one step takes from `received`, and from `validated`. An answer to a peer
+   * contains at most this number of transactions from `ready`, and at most this number from `pending`.
    */
   readonly releaseLimit: number;
 }
@@ -33,15 +33,15 @@ export interface PoolLimits {
 /** Functions that the pool calls when an event happens. These functions must not throw. */
 export interface PoolEvents {
   /**
-   * Called when a transaction has passed verification for the first time. A transaction that lacks only members'
-   * signatures has also passed.
+   * Called when a transaction of a peer passes verification for the first time, and when `announce` is called. A
+   * transaction that lacks only members' signatures also passes.
    */
   verified(transaction: Transaction): void;
   /** Called when a member's signature was added to a pending transaction. */
   signatureAdded(signature: MemberSignature): void;
-  /** Called when the pool has received a transaction of a peer. */
+  /** Called when the pool has put a transaction of a peer into the queue `received`. */
   received?(transaction: Transaction): void;
-  /** Called when the pool dropped a transaction that no block contains. */
+  /** Called when the pool dropped a transaction because it is invalid or has waited too long. */
   dropped?(transaction: Transaction, reason: string): void;
 }
 
@@ -51,18 +51,15 @@ export interface PoolDependencies extends PoolContext {
   readonly limits?: Partial<PoolLimits>;
 }
 
-/** Lists the transactions of a peer that the pool accepted and refused. */
+/** The result of `receive`: which transactions of a peer the pool accepted and refused. */
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
   /**
-   * Refusals that are not the fault of the peer: the transaction is known, its timestamp is in the future, or the pool
-   * is full.
+   * Refusals that are not the fault of the peer. For example, the transaction is known, its timestamp is in the future,
+   * the pool is full, or the peer's verification budget is used up.
    */
   readonly refused: readonly TransactionRejected[];
-  /**
-   * The refusal of a transaction that no honest peer sends. The pool did not read the transactions after the refused
-   * transaction.
-   */
+  /** The refusal of a transaction that no honest peer sends. The pool did not read the transactions after this one. */
   readonly fault: TransactionRejected | undefined;
 }
 
@@ -82,8 +79,8 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival the pool stores. The number covers two hours of full
- * blocks and takes about 2 MB.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. The number covers two hours of blocks
+ * with 25 transactions, and takes about 2 MB.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -139,18 +136,18 @@ export class TransactionPool {
   }
 
   /**
-   * Receives the transactions of a peer. Later, `verifyReceived` or the next steps verify these transactions. The
-   * reference (lisk-sdk) stops at the first refused transaction. This node stops only at a refused transaction that is
-   * the fault of the peer. An honest peer may send a known transaction, followed by new transactions.
+   * Puts the transactions of a peer into the queue `received`. `verifyReceived` or the next steps then verify them. The
+   * reference (lisk-sdk) stops at the first refused transaction. This node stops only at a refusal that is the fault of
+   * the peer, because an honest peer may send a known transaction before new ones.
    *
-   * @param payer verification budget of the peer; when the budget is used up, the pool refuses the remaining
+   * @param payer verification budget of the peer; when the budget is used up, the pool does not read the remaining
    *   transactions
    */
   receive(jsons: readonly unknown[], payer = NO_PAYER): ReceiveReport {
     const accepted: TransactionId[] = [];
     const refused: TransactionRejected[] = [];
     for (const json of jsons) {
-      // The node can get the refused transactions later, because other peers also announce them.
+      // The node can get the remaining transactions later, because other peers also announce them.
       if (!payer.mayAsk()) {
         refused.push(verificationLimit(''));
         break;
@@ -172,8 +169,8 @@ export class TransactionPool {
 
   /**
    * Verifies new transactions of a peer directly after `receive`, so that the node announces them at once. If the
-   * payer's budget is used up, or the queue `verified` is full, the steps verify the remaining transactions later. Only
-   * a transaction that is valid in the state refills the payer's budget for waste.
+   * payer's budget is used up, or the queue `verified` is full, the steps verify the remaining transactions later. A
+   * transaction that is valid in the state counts as useful for the payer (`Payer.wasUseful`).
    */
   verifyReceived(ids: readonly TransactionId[], payer = NO_PAYER): void {
     for (const id of ids) {
@@ -198,8 +195,8 @@ export class TransactionPool {
   // ---- steps --------------------------------------------------------------------------------------------------------
 
   /**
-   * Moves transactions to their next queues: validate, verify, process. The caller should call this method every few
-   * seconds and directly before forging.
+   * Moves transactions to their next queues. Validates transactions in `received`, verifies transactions in
+   * `validated`, and fills `ready`. The caller should call this method every few seconds and directly before forging.
    */
   step(): void {
     const { releaseLimit } = this.#limits;
@@ -212,7 +209,7 @@ export class TransactionPool {
   /**
    * Drops transactions that have waited too long.
    *
-   * @returns their ids
+   * @returns the ids of the dropped transactions
    */
   expire(): readonly TransactionId[] {
     const nowMs = this.#context.clock.nowMs();
@@ -231,8 +228,8 @@ export class TransactionPool {
   // ---- changes of the chain -----------------------------------------------------------------------------------------
 
   /**
-   * Removes the transactions that the blocks contain. The pool verifies again all transactions that the blocks may have
-   * made invalid.
+   * Removes the transactions that the blocks contain. The next steps verify again the transactions that the blocks may
+   * have made invalid.
    */
   blocksApplied(blocks: readonly Block[]): void {
     if (this.#queues.total === 0) return;
@@ -244,8 +241,8 @@ export class TransactionPool {
   }
 
   /**
-   * Puts the transactions of reverted blocks back into the pool. Afterwards, the method verifies again the transactions
-   * that depend on the reverted transactions.
+   * Puts the transactions of reverted blocks back into the pool. The next steps verify again the transactions of
+   * accounts that received amounts in these blocks.
    *
    * @param blocks in any order
    */
@@ -260,16 +257,14 @@ export class TransactionPool {
   }
 
   /**
-   * Returns the Unix time in milliseconds at which a transaction arrived. The pool keeps the time for a while after a
-   * block has confirmed the transaction. The result is undefined if the pool has no time for the transaction.
+   * Returns the Unix time in milliseconds at which a transaction arrived. The pool keeps the times of the latest
+   * `CONFIRMED_TIMES_MAX` confirmed transactions. The result is undefined if the pool does not have the time.
    */
   receivedAtMs(id: TransactionId): number | undefined {
     return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
   }
 
-  /**
-   * Returns the times of arrival of confirmed transactions, as `receivedAtMs` returns them, oldest confirmation first.
-   */
+  /** Returns the times of arrival of confirmed transactions, oldest confirmation first. */
   confirmedTimes(): readonly ReceivedTime[] {
     return [...this.#receivedAtMs.entries()];
   }
@@ -278,7 +273,7 @@ export class TransactionPool {
     return this.#queues.get(id)?.transaction;
   }
 
-  /** Whether a transaction in the pool needs members' signatures. */
+  /** Whether the pool has the transaction and knows that it needs members' signatures. */
   isOfGroup(id: TransactionId): boolean {
     return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
@@ -304,7 +299,7 @@ export class TransactionPool {
     };
   }
 
-  /** The transactions of a queue, oldest arrival first. */
+  /** Returns the transactions of a queue, in the order in which they entered the queue. */
   entries(state: PoolState): readonly PoolEntry[] {
     return this.#queues.list(state).map(({ transaction, receivedAtMs, group }) => ({
       transaction,
@@ -314,12 +309,12 @@ export class TransactionPool {
   }
 
   /**
-   * Returns candidates for the next block, at most as many as one block may contain. The candidates keep the order of
+   * Returns candidates for the next block, at most as many as one block may contain. The candidates are in the order of
    * the queue `ready`, in which each transaction can be applied after the transactions before it.
    *
-   * The reference (lisk-sdk) offers the newest transactions first. For example, a sender makes a transfer and then
-   * registers a second signature. If a block contained the registration before the transfer, the transfer would be
-   * invalid, because it lacks the second signature.
+   * The reference (lisk-sdk) offers the newest transactions first, which can make a transaction invalid. For example, a
+   * sender makes a transfer and then registers a second signature. If a block contained the registration before the
+   * transfer, the transfer would be invalid, because it lacks the second signature.
    */
   readyForForging(): readonly Transaction[] {
     return transactionsOf(this.#queues.oldest('ready', this.#context.rules.params.transactionsPerBlockMax));
@@ -327,8 +322,8 @@ export class TransactionPool {
 
   /**
    * Returns at most `limit` transactions for a peer that asks for the content of the pool. Transactions in `ready` come
-   * first, then transactions in `pending`, then transactions in `verified`. Within a queue, the oldest transactions
-   * come first.
+   * first, then transactions in `pending`, then transactions in `verified`. The transactions of one queue are in the
+   * order in which they entered the queue.
    */
   forSharing(limit: number): readonly Transaction[] {
     const { releaseLimit } = this.#limits;
@@ -340,7 +335,10 @@ export class TransactionPool {
     return transactionsOf(shared.slice(0, limit));
   }
 
-  /** The members' signatures of up to `limit` pending transactions, oldest first. */
+  /**
+   * Returns the members' signatures of up to `limit` transactions in `pending`, in the order in which the transactions
+   * entered `pending`.
+   */
   pendingSignatures(
     limit: number,
   ): readonly { readonly transaction: TransactionId; readonly signatures: readonly string[] }[] {
@@ -371,7 +369,7 @@ export class TransactionPool {
 
   #noteDropped(transaction: Transaction, errors: readonly TransactionError[]): void {
     this.#observer.count('pool_dropped_transactions_total');
-    this.#observer.log('debug', 'POOL_DROPPED', 'Dropped a transaction that does not fit', {
+    this.#observer.log('debug', 'POOL_DROPPED', 'Dropped a transaction that is no longer valid', {
       transactionId: transaction.id,
       reason: errors[0]?.message,
     });
@@ -389,8 +387,8 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
 }
 
 /**
- * Lists the reasons of an error. If the error has no list, the result has only the message of the error. For example,
- * the error for an unknown type has no list.
+ * Returns the reasons of an error. If the error has no list of reasons, the result has only the message of the error.
+ * For example, the error for an unknown type has no list.
  */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;

@@ -7,31 +7,32 @@ import type { PoolState } from '../../ports/node-api.ts';
 import type { PublicKey, Transaction, TransactionId } from '../../protocol/types.ts';
 
 /**
- * The queues in the order in which a transaction passes them. Only group transactions that lack signatures go through
- * `pending`.
+ * The queues in the order in which a transaction passes them. Only group transactions (of multisignature accounts) that
+ * lack signatures enter `pending`.
  */
 export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'verified', 'pending', 'ready'];
 
-/** Holds a transaction and the data that the pool stores about it. */
+/** A transaction and the data that the pool stores about it. */
 export interface Pooled {
   readonly transaction: Transaction;
   /** Unix time of arrival in milliseconds. Moves between queues do not change the time of arrival. */
   readonly receivedAtMs: number;
   /**
-   * State of the members' signatures; `none` if the transaction needs no members' signatures, or if the pool has not
-   * verified it yet.
+   * State of the members' signatures: `pending` if some are missing, `ready` if there are enough, `none` if the
+   * transaction needs none or the pool has not verified it yet.
    */
   readonly group: 'none' | 'pending' | 'ready';
-  /** Whether the node has announced the transaction to peers. */
+  /** If false, the node announces the transaction to peers when the pool has verified it. */
   readonly announced: boolean;
   /** Public keys of the members whose signatures were added since the transaction arrived. */
   readonly signers?: readonly PublicKey[];
 }
 
 /**
- * Limits the number of transactions in each queue and in all queues together. A full queue refuses new transactions. A
- * move to another queue ignores the limit of the queue, so that the pool drops no transaction only because it must be
- * verified again. Moves do not change the total number, so the limit on all queues together still holds.
+ * The five queues, with a limit for each queue and a limit for all queues together. A full queue refuses new
+ * transactions. A move to another queue ignores the limit of the queue, so that the pool never drops a transaction
+ * because it must be verified again. Moves do not change the total number, so the limit for all queues together still
+ * holds.
  */
 export class PoolQueues {
   readonly perQueueMax: number;
@@ -82,7 +83,7 @@ export class PoolQueues {
     return [...this.#queues[state].values()];
   }
 
-  /** Returns the `count` transactions that entered a queue first, in the order of entry. */
+  /** Returns up to `count` transactions that entered a queue first, in the order of entry. */
   oldest(state: PoolState, count: number): Pooled[] {
     const found: Pooled[] = [];
     for (const pooled of this.#queues[state].values()) {
@@ -95,15 +96,15 @@ export class PoolQueues {
   /**
    * Adds a transaction to a queue.
    *
-   * @returns false, with nothing changed, if the id is known or the queue is full
+   * @returns false, with nothing changed, if a queue already has the id, if the queue is full, or if all queues
+   *   together are full
    */
   add(state: PoolState, pooled: Pooled): boolean {
     return !this.isFull(state) && this.addBeyondLimit(state, pooled);
   }
 
   /**
-   * Adds a transaction like `add`, but ignores the limit of the single queue and respects only the limit of all queues
-   * together.
+   * Adds a transaction like `add`, but ignores the limit of the queue. Only the limit for all queues together holds.
    */
   addBeyondLimit(state: PoolState, pooled: Pooled): boolean {
     const { id } = pooled.transaction;

@@ -7,13 +7,15 @@ import type { Pooled, PoolQueues } from './queues.ts';
 
 /** Events that the steps report. */
 export interface StepEvents {
-  /** Called when the pool removed a transaction because no block can contain it. */
+  /** Called when a step removed a transaction because it is invalid, so no block can contain it. */
   dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
   /** Called when a transaction entered `verified` or `pending` for the first time. */
   verified(transaction: Transaction): void;
 }
 
-/** Moves transactions from `received` to `validated` if they pass the checks that need no state. */
+/**
+ * Moves transactions from `received` to `validated` if they pass the checks that need no state; drops them otherwise.
+ */
 export function validateReceived(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('validated')) return;
   for (const pooled of queues.oldest('received', countMax)) {
@@ -23,15 +25,17 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
   }
 }
 
-/** Moves transactions from `validated` to `verified` or `pending` if they are valid in the state. */
+/**
+ * Moves transactions from `validated` to `verified` or `pending` if they are valid in the state; drops them otherwise.
+ */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
   for (const pooled of queues.oldest('validated', countMax)) verifyOne(context, queues, pooled, events);
 }
 
 /**
- * Moves one transaction to `verified` or `pending` if it is valid in the state. The caller has already validated the
- * transaction at the current tip.
+ * Moves one transaction to `verified` or `pending` if it is valid in the state; drops it otherwise. The caller has
+ * already validated the transaction at the current tip.
  *
  * @returns false if the transaction was dropped
  */
@@ -50,8 +54,8 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 
 /**
  * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
- * contain. Group transactions with enough signatures come first, newest first. The other transactions follow in the
- * order of verification.
+ * contain. Group transactions with enough signatures from `pending` come first, newest first. Transactions from
+ * `verified` follow in the order in which they entered `verified`.
  *
  * The reference (lisk-sdk) only checks that the transactions are valid one after another. But each transaction of a
  * block must also be valid in the state before the block. After a revert, a transaction may become valid only when

@@ -1,30 +1,29 @@
 /**
  * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
- * signatures without work, but the node needs processor time to check each signature. The node therefore charges the
- * check of a signature to the budget of the sender's address, even if the signature is valid. Each group of addresses
- * (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that the node
- * needs for blocks.
+ * signatures without work, but the node needs processor time to check each signature. The node therefore charges each
+ * check to the budget of the sender's address, even if the signature is valid. Each group of addresses (`BudgetGroup`)
+ * also has a budget, so that an attacker with many addresses cannot use up the time that the node needs for blocks.
  *
- * Costs are counted in milliseconds as in `Verifier.spentMs`, so the same limits hold for a fast and a slow
- * implementation of Ed25519. The node never charges checks of blocks and of their transactions.
+ * Costs are measured in milliseconds of `Verifier.spentMs`, so the same limits hold for a fast and a slow
+ * implementation of Ed25519. Checks of blocks and of their transactions are never charged.
  */
 
 import type { Clock } from '../../ports/clock.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 
 /**
- * Names the groups of addresses; the addresses of one group share a budget. Named peers form the group `namedPeers`,
- * and clients on this machine form the group `localClients`. Other peers and clients cannot use up the budgets of these
- * two groups.
+ * The groups of addresses. The addresses of one group share a budget. Named peers form the group `namedPeers`, and
+ * clients on this machine form the group `localClients`. Other peers and clients cannot use up the budgets of these two
+ * groups.
  */
 export type BudgetGroup = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
 /** Charges work to the budgets of one address and of its group. */
 export interface Payer {
-  /** Whether the budget allows another check at present. */
+  /** Whether the budgets allow another check at present. */
   mayAsk(): boolean;
   /**
-   * Calls `work`, and charges the signature checks of this call.
+   * Calls `work`, and charges the time of the signature checks that `work` makes.
    *
    * @param handlingMs further time in milliseconds to charge; this time never counts as waste, because honest peers
    *   also send transactions that this node already has
@@ -40,24 +39,24 @@ export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), w
 /**
  * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core. A
  * share of 5 % is enough for forty signatures per second in JavaScript, or eight hundred with the native library. The
- * capacity of an address is enough for several blocks of transactions with one signature each, even in JavaScript. A
- * group may use 10 % of a core, so the four groups together use less than half of a core.
+ * capacity of an address is enough for the transactions of several blocks at once, with one signature each, even in
+ * JavaScript. A group may use 10 % of a core, so the four groups together use less than half of a core.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
- * The last part of a group's budget is reserved for addresses that have used little time. For each address, a bucket of
- * size `MODEST` measures the used time. The budget of a group refills by 100 ms per second, but a hundred addresses
- * that stay within `MODEST` use at most 50 ms per second. The node therefore still verifies the transactions of an
- * honest peer during an attack from up to a hundred addresses.
+ * The last `GROUP_RESERVE_MS` of a group's budget are reserved for addresses that have used little time. For each
+ * address, a bucket of size `MODEST` measures the used time. The budget of a group refills by 100 ms per second, but a
+ * hundred addresses that stay within `MODEST` use at most 50 ms per second. The node therefore still verifies the
+ * transactions of an honest peer during an attack from up to a hundred addresses.
  */
 const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * Time for signature checks that an address may use without sending anything useful. When this time is used up, the
- * node checks no signatures from the address. Honest nodes of lisk-sdk may pass on damaged copies of a transaction, so
- * the limit is not zero. With Ed25519 in JavaScript, the time is enough for five damaged copies. The bucket refills
- * within two minutes, or at once when the address sends something useful.
+ * Time for signature checks that an address may use without sending anything useful (the `waste` bucket). When this
+ * time is used up, the node checks no signatures from the address. Honest nodes of lisk-sdk may pass on damaged copies
+ * of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for five damaged copies.
+ * The bucket refills within two minutes, or at once when the address sends something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /** Maximum number of addresses whose buckets the node stores. */
@@ -73,7 +72,7 @@ interface Source {
   readonly bucket: CostBucket;
   /**
    * Measures whether the address has used little time. While this bucket is not empty, the address may use the reserve
-   * of its group.
+   * of its group, `GROUP_RESERVE_MS`.
    */
   readonly modest: CostBucket;
   /** Limits the time for checks without a useful result. A useful item from the address fills this bucket at once. */
@@ -92,7 +91,7 @@ export class VerificationBudget {
     this.#groups = { peers: group(), namedPeers: group(), clients: group(), localClients: group() };
   }
 
-  /** @param address the address that sent the transaction or signature, always in the same spelling */
+  /** @param address the address that sent the transaction or signature; one address must always have the same text */
   payer(address: string, group: BudgetGroup): Payer {
     const { clock, spentMs } = this.#dependencies;
     return {
@@ -153,8 +152,8 @@ interface BucketSize {
 }
 
 /**
- * Holds an amount of time that grows at a fixed rate up to its capacity. A single check may take more time than the
- * bucket has, so the level can become negative. The bucket then allows no check until its level is above zero again.
+ * An amount of time that grows at a fixed rate up to its capacity. A single check may take more time than the bucket
+ * has, so the level can become negative. The caller then allows no check until the level is above zero again.
  */
 class CostBucket {
   readonly #size: BucketSize;

@@ -1,18 +1,20 @@
 /**
- * Records the backoff of each peer that failed. The node sends a peer no requests during the peer's backoff. Each
- * further failure in a row makes the backoff longer.
+ * Records the backoff of each peer that failed during a sync. During the backoff of a peer, the node does not sync from
+ * the peer. Each further failure in a row makes the backoff longer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
+/** Backoff in milliseconds after a first failure. Each further failure in a row doubles the backoff. */
 const BACKOFF_FIRST_MS = 10_000;
 /**
- * Longest backoff in milliseconds. The backoff is short, because the only peer with the better chain may be an honest
+ * Longest backoff in milliseconds. The maximum is short, because the only peer with the better chain may be an honest
  * peer with a bad connection.
  */
 const BACKOFF_MAX_MS = 80_000;
+/** Maximum number of peers whose failures the node remembers. */
 const PEERS_MAX = 1000;
 
 interface BackoffState {
@@ -48,6 +50,7 @@ export class Backoff {
     this.#backoff.set(peerId, { failures, untilMs: this.#clock.nowMs() + backoffMs });
   }
 
+  /** Forgets the failures of a peer. */
   clear(peerId: PeerId): void {
     this.#backoff.delete(peerId);
   }

@@ -1,4 +1,4 @@
-/** Selects the sync peer among the connected peers that claim a better chain. */
+/** Selects the sync peer and the same-tip peers among the connected peers. */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
@@ -33,19 +33,21 @@ export class Candidates {
   }
 
   /**
-   * Returns the dialled peers that announce the best tip of all dialled peers. If the best tip is not better than ours,
-   * returns the dialled peers with another chain at our height.
+   * Returns the dialled peers that announce the best tip of all dialled peers, if this tip is better than ours.
+   * Otherwise returns the dialled peers with another chain at our height, in a generation in which such a chain may be
+   * better.
    */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
   }
 
   /**
-   * Chooses a random peer from the largest group of peers that agree on the best announced tip.
+   * Chooses the next sync peer: a random peer from the largest group of peers that announce the same, best tip. The
+   * result is undefined if no peer claims a better chain.
    *
-   * @param preferDialled if true, the peers that this node dialled come first; if false, the highest claim wins. The
-   *   caller alternates between true and false. An inbound peer may claim any height. The value true ensures that the
-   *   node also asks the peers that it dialled, whatever the number of inbound peers.
+   * @param preferDialled if true, the peers that this node dialled come first; if false, the best claim wins. The
+   *   caller alternates between true and false. An inbound peer may claim any height, and true ensures that the node
+   *   also asks the peers that it dialled.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -59,7 +61,8 @@ export class Candidates {
   }
 
   /**
-   * Returns peers that announce the same tip as the sync peer. The peers that we dialled come first.
+   * Returns up to `SAME_TIP_PEERS_MAX` peers that announce the same tip as the sync peer. The peers that we dialled
+   * come first.
    */
   sameTipPeersOf(syncPeer: PeerId): readonly PeerId[] {
     const { transport, backoff } = this.#dependencies;
@@ -75,17 +78,15 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /**
-   * Whether the sync peer is an inbound peer, and a peer that we dialled also claims a better chain.
-   */
+  /** Whether the sync peer is an inbound peer, and a peer that we dialled also claims a better chain. */
   isStrangerInTheWay(syncPeer: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
     return connection?.direction !== 'outbound' && this.#better(new Set([syncPeer]), isOutbound).length > 0;
   }
 
   /**
-   * Whether a peer that this run has not tried yet also claims a better chain. If we dialled the sync peer, only peers
-   * that we dialled count.
+   * Whether a peer that this run has not tried yet also claims a better chain. If we dialled the sync peer, the claims
+   * of inbound peers do not count.
    */
   isAnotherWaiting(syncPeer: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([syncPeer, ...tried]);
@@ -95,8 +96,8 @@ export class Candidates {
   }
 
   /**
-   * Returns the connected peers with the best announced tip if the best tip is better than ours. If no tip is better
-   * than ours, returns the peers with another chain at our height.
+   * Returns the connected peers with the best announced tip if this tip is better than ours. Otherwise returns the
+   * peers with another chain at our height, if `rivalsAtOurHeight` is true. Leaves out peers during their backoff.
    */
   #better(
     excluded: ReadonlySet<PeerId>,

@@ -1,10 +1,9 @@
 /**
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
- * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. A failed claim therefore
- * makes the node doubt later claims for some time. The node then doubts two kinds of claims: claims from the netgroup
- * of the failed claim, and claims of all inbound or all outbound peers, by the direction of the connection with the
- * failed claim. The node ignores the signer of the failed claim until the next round. Forging never waits for a doubted
- * claim.
+ * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. After a failed claim, the
+ * node therefore doubts some claims for some time: claims of peers in the same netgroup, and claims of all peers with
+ * the same direction of connection (inbound or outbound). Forging never waits for a doubted claim. The node also
+ * ignores claims with the same signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -16,7 +15,7 @@ import type { PublicKey } from '../../protocol/types.ts';
 export interface Claim {
   readonly peerId: PeerId;
   readonly direction: Connection['direction'];
-  /** The signer of the block that the peer sent as its tip; undefined if the peer only announced a tip. */
+  /** The delegate that signed the block that the peer sent as its tip; undefined if the peer only announced a tip. */
   readonly signer?: PublicKey | undefined;
   /** The claimed tip; undefined if the tip is unknown. */
   readonly tip?: AnnouncedTip | undefined;
@@ -32,21 +31,20 @@ export interface ClaimDependencies {
 
 /**
  * Times in milliseconds for which the node doubts claims after a first failed claim. Each time doubles with each
- * further failed claim in a row. `NETGROUP` stands for the peers of one netgroup. `KIND` stands for all inbound or all
- * outbound peers.
+ * further failed claim in a row. `NETGROUP` stands for the peers of one netgroup, `KIND` for all peers with one
+ * direction of connection.
  */
 const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
  * Longest times of doubt in milliseconds: half an hour for the claims of a netgroup, ten minutes for the claims of all
- * inbound or all outbound peers. The second time is shorter than the first, because some of all inbound or outbound
- * peers are honest.
+ * inbound or all outbound peers. The second time is shorter, because some of these peers are honest.
  */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;
 /**
- * Maximum numbers of signers and of netgroups that the node stores. Only some thousand registered delegates can sign a
- * claim, and peers come from some hundred netgroups.
+ * Maximum numbers of signers and of netgroups that the node remembers. Only registered delegates (some thousand) can
+ * sign a claim, and peers come from some hundred netgroups.
  */
 const SIGNERS_MAX = 10_000;
 const NETGROUPS_MAX = 5_000;
@@ -81,7 +79,7 @@ export class Claims {
 
   /**
    * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim, and waits for each
-   * signer only once in a round.
+   * signer only once in a round. If the result is true, this method records that forging has waited for the signer.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;
@@ -94,7 +92,7 @@ export class Claims {
     return true;
   }
 
-  /** Records a failed claim: the peer did not answer, disconnected, or sent no better chain. */
+  /** Records a failed claim. A claim fails if the peer does not answer, disconnects, or sends no better chain. */
   failed({ peerId, direction, signer }: Claim): void {
     const { clock, netgroupOf, round } = this.#dependencies;
     const nowMs = clock.nowMs();
@@ -107,7 +105,7 @@ export class Claims {
     this.#kinds.set(direction, doubtAfter(this.#kinds.get(direction), KIND_DOUBT_MS, KIND_DOUBT_MS_MAX, nowMs));
   }
 
-  /** Records that a claim was true: the peer sent blocks of a better chain. */
+  /** Records that a claim was true, because the peer sent blocks of a better chain. */
   proved({ peerId, direction, signer }: Claim): void {
     this.#netgroups.delete(this.#dependencies.netgroupOf(peerId));
     this.#kinds.delete(direction);

@@ -4,15 +4,15 @@ import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks whose ids the request contains without gaps. This number equals the maximum number of blocks
- * in one answer of a peer.
+ * Number of newest blocks whose ids the request contains without gaps. The number equals the maximum number of blocks
+ * in one answer of a lisk-sdk node.
  */
 const DENSE_BLOCKS = 34;
 
 /**
  * Returns the heights whose block ids the request contains, in ascending order. The list has all of the newest
- * `DENSE_BLOCKS` heights. Below these heights, the distance between two heights doubles with each step. The list always
- * has `floorHeight`, because the node cannot revert the block at `floorHeight` or any block below it.
+ * `DENSE_BLOCKS` heights. Below these heights, the distance between two heights doubles with each step. The lowest
+ * height is `floorHeight`, because the node cannot revert the block at `floorHeight` or any block below it.
  */
 function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
@@ -28,10 +28,10 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 }
 
 /**
- * Finds the highest height at which our chain and the peer's chain are known to have the same block. Near the tip, the
- * result is the height at which the chains split. Far below the tip, the result may be lower than this height, at most
- * by the distance of the result from the tip. The node then downloads again some blocks that it already has. The result
- * is undefined if the peer has none of the blocks that the request names.
+ * Asks the peer for the highest common block, and returns its height. Near the tip, the result is the height at which
+ * the chains split. If the chains split far below the tip, the result may be lower, because the request does not name
+ * every block. The node then downloads some blocks that it already has. The result is undefined if the peer has none of
+ * the blocks that the request names.
  */
 export async function findCommonHeight(
   chain: ChainReader,

@@ -1,8 +1,8 @@
 /**
- * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request for a batch names
- * the id of the block before the batch, so the node asks for one batch after another. Any peer that announces the same
- * tip may send a batch. The node first asks the peer that has answered fastest so far. If this peer does not answer
- * within `SECOND_REQUEST_MS`, the node also asks another peer.
+ * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
+ * block before the batch, so the node can ask for a batch only after the batch before it has arrived. The node asks the
+ * sync peer or a peer that announces the same tip, and prefers the peer that has answered fastest so far. If the asked
+ * peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -12,18 +12,17 @@ import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader } from '../../protocol/types.ts';
 
 /**
- * Maximum number of blocks in one answer; the node refuses a larger answer. Nodes of both generations send fewer blocks
- * in one answer.
+ * Maximum number of blocks in one answer; the node refuses a larger answer. Nodes of lisk-sdk send at most 34 blocks.
  */
 const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum number of batches that the node downloads before the caller needs them. The batches give the verifier threads
- * work, and take a few megabytes of memory.
+ * Maximum number of batches that the node downloads before the caller needs them. With several batches, the verifier
+ * threads always have work. The batches usually take a few megabytes of memory.
  */
 export const BATCHES_AHEAD_MAX = 6;
 /**
- * Time in milliseconds without an answer after which the node also asks another peer. The usual time of an answer is
- * several times shorter.
+ * Time in milliseconds without an answer after which the node also asks another peer. An answer usually takes a
+ * fraction of this time.
  */
 const SECOND_REQUEST_MS = 1500;
 /** Weight of the newest answer in the estimate of a peer's answering time. */
@@ -40,7 +39,10 @@ export interface DownloadSource {
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
-  /** Called for a peer that failed while another peer answered. This download does not ask the failed peer again. */
+  /**
+   * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
+   * download does not ask the failed peer again.
+   */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
   readonly prepare: (blocks: readonly Block[]) => Promise<void>;
@@ -50,19 +52,19 @@ export interface Batch {
   readonly blocks: readonly Block[];
   /** The peer that sent the blocks. */
   readonly peerId: PeerId;
-  /** Resolves when the blocks are prepared. */
+  /** The promise that `prepare` returned for the blocks. */
   readonly prepared: Promise<void>;
 }
 
 /**
- * Names the block before a batch. The request contains the id of the block. The first block of the answer must be a
- * child of the block.
+ * The block before a batch. The request for the batch contains its id, and the first block of the answer must be its
+ * child.
  */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
- * Downloads batches of blocks after `from` until the sync peer has no more blocks. Each batch continues the chain of
- * the batch before it.
+ * Downloads batches of blocks after the block `from` until the sync peer has no more blocks. Each batch continues the
+ * batch before it.
  *
  * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` if an answer does not continue the
  *   chain
@@ -70,7 +72,8 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
-  // When a batch has arrived, the node asks for the next batch, even if the caller has not read the arrived batch yet.
+  // As soon as a batch has arrived, the node asks for the next batch, even if the caller has not read the arrived batch
+  // yet.
   const ahead: Promise<Batch | undefined>[] = [];
   let newest: Promise<Batch | undefined> = download.fetch(from, undefined);
   const push = (fetched: Promise<Batch | undefined>): void => {
@@ -161,8 +164,8 @@ class Download {
       }
     }
     if (syncPeerError === undefined) return undefined;
-    // Another peer sent the parent of the requested blocks. If that peer is on another branch, the sync peer may not
-    // know the parent, and the other peer is at fault.
+    // If a same-tip peer sent the parent, the sync peer may not know the parent, because the same-tip peer is on
+    // another branch. The same-tip peer may then be at fault.
     if (parentFrom !== undefined && parentFrom !== syncPeer) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }
@@ -192,8 +195,8 @@ class Download {
       this.#learn(peerId, clock.nowMs() - askedMs);
       return { peerId, blocks: decodeBatch(answer, parent, peerId, codec) };
     } catch (error) {
-      // The error may also be a defect of this node. The node reports every error for the peer whose answer triggered
-      // it, not for the sync peer.
+      // An error in decoding the answer is also returned here, so that it is reported for the peer that sent the
+      // answer, not for the sync peer.
       return { peerId, error };
     }
   }

@@ -1,6 +1,7 @@
 /**
- * Limits the total time that a peer may take to send blocks. A node syncs from one peer at a time. Without this limit,
- * a peer could send a single block just before each timeout, and the node would sync from no other peer for hours.
+ * Limits the total time that a sync peer may take to send blocks. A node syncs from one peer at a time. Without this
+ * limit, a peer could send a single block just before each timeout, and the node would sync from no other peer for
+ * hours.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -13,9 +14,9 @@ import type { Block } from '../../protocol/types.ts';
  */
 const FREE_MS = 12_000;
 /**
- * Time in milliseconds that a peer earns with each block that it sends. An answer of 34 blocks earns 10 s, and the
- * transport waits 10 s for an answer. An honest peer sends fewer blocks in two cases: in its last answer, and if full
- * blocks reach the maximum size of a message.
+ * Times in milliseconds that a peer earns with each block and each transaction that it sends. An answer of 34 blocks
+ * earns 10 s, which is the time that the transport waits for an answer. An honest peer sends fewer blocks in two cases:
+ * in its last answer, and if full blocks reach the maximum size of a message.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
@@ -35,8 +36,8 @@ export class PeerTimeBudget {
   }
 
   /**
-   * Total time in milliseconds that the node has waited for answers of the peer, without the time for work on the
-   * blocks.
+   * Total time in milliseconds that the node has waited for blocks of the peer. The time in which the node validates
+   * and applies blocks does not count.
    */
   get waitedMs(): number {
     return this.#waitedMs;

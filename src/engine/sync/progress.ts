@@ -1,10 +1,10 @@
-/** Measures the progress of a synchronising node: height, rate and remaining time. */
+/** Measures the progress of a sync: target height, rate and remaining time. */
 
 import type { SyncProgress } from '../../ports/node-api.ts';
 
 /**
- * Time in milliseconds over which the node measures the rate. A shorter time would give an unsteady rate. With a longer
- * time, the rate would follow a change of peer too late.
+ * Time in milliseconds over which the node measures the rate of blocks. Over a shorter time, the rate would vary too
+ * much. Over a longer time, the rate would follow a change of the sync peer too late.
  */
 const WINDOW_MS = 30_000;
 /** Maximum number of stored samples of the progress. */
@@ -18,10 +18,12 @@ interface Sample {
 export class ProgressMeter {
   #samples: Sample[] = [];
 
+  /** Begins a new measurement at a height. */
   begin(height: number, nowMs: number): void {
     this.#samples = [{ atMs: nowMs, height }];
   }
 
+  /** Adds a sample after the node has applied blocks up to a height. */
   observe(height: number, nowMs: number): void {
     const newest = this.#samples.at(-1);
     const isSoon = newest !== undefined && nowMs - newest.atMs < WINDOW_MS / SAMPLES_MAX;
@@ -30,7 +32,11 @@ export class ProgressMeter {
     while (this.#samples.length > 2 && nowMs - (this.#samples[0]?.atMs ?? nowMs) > WINDOW_MS) this.#samples.shift();
   }
 
-  /** @param targetHeight height that the sync peer announces */
+  /**
+   * Returns the progress.
+   *
+   * @param targetHeight height that the sync peer announces
+   */
   read(targetHeight: number): SyncProgress {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     const height = last?.height ?? 0;

@@ -1,13 +1,13 @@
 /**
- * Waits for the answer of a peer that has not yet proved its claim. The wait has a time limit if another peer also
- * claims a better chain.
+ * Limits the wait for an answer of a peer that has not yet proved its claim, if another peer also claims a better
+ * chain.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * Returns a promise that resolves with the answer. Every `limitMs` milliseconds, the function calls `isAnotherWaiting`.
- * If the result is true, the promise rejects.
+ * Returns a promise that settles like `answer`. Until then, the function calls `isAnotherWaiting` every `limitMs`
+ * milliseconds. If a call returns true, the promise rejects.
  *
  * @param refusal creates the error with which the promise rejects
  */

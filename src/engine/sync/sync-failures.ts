@@ -1,4 +1,4 @@
-/** Decides the consequences of a failed synchronisation for a peer: a backoff, and a penalty if the peer lied. */
+/** Decides the consequences of a failed sync for a peer: usually a backoff, and a penalty if the peer lied. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -27,9 +27,9 @@ export class SyncFailures {
   }
 
   /**
-   * Handles a failure of the sync peer.
+   * Handles a failure of a sync with the sync peer.
    *
-   * @throws the error if our disk is at fault, because a download from another peer would also fail
+   * @throws the given error if our store failed, because a download from another peer would also fail
    */
   syncPeerFailed(peerId: PeerId, error: unknown): void {
     const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
@@ -39,21 +39,21 @@ export class SyncFailures {
       return;
     }
     const { code } = cause;
-    // Our own disk is full or broken, so a download from another peer would also fail.
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain has changed during the run. The next check of announced tips decides whether to sync again.
+    // Our own chain has changed during the sync, so the peer is not at fault. The next check of announced tips decides
+    // whether to sync again.
     if (code === 'TIP_MOVED') return;
-    // The node gave up this sync peer because other peers were waiting. The peer may be honest and have a slow
-    // connection.
+    // The node gave up this sync peer because another peer also claims a better chain. The sync peer may be honest and
+    // have a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
     }
-    // If our clock is slow, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
-    // does not count as a failure of the peer. A peer at our height has not claimed a better chain. If the branch of
-    // such a peer is not better, this does not count as a failure either.
+    // If our clock is behind, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
+    // does not count as a failure of the peer. A peer at our height has not claimed a better chain, so it is no failure
+    // of that peer if its branch is not better.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);
@@ -63,8 +63,9 @@ export class SyncFailures {
   }
 
   /**
-   * Handles a failure of a peer with the same tip as the sync peer. The peer gets no penalty for a missing answer,
-   * because the node cannot know whether this peer or the sync peer is at fault.
+   * Handles a failure of a peer with the same tip as the sync peer. If the peer sent blocks that are invalid or do not
+   * follow each other, it is treated like the sync peer. The peer gets no penalty for a missing answer, because the
+   * node cannot know whether this peer or the sync peer is at fault.
    */
   sameTipPeerFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;
@@ -78,15 +79,18 @@ export class SyncFailures {
     }
     const { observer, backoff } = this.#dependencies;
     const { code } = cause;
-    observer.log('debug', code, 'a peer did not help with a download', { peer: peerId, reason: messageOf(error) });
+    observer.log('debug', code, 'a peer with the same tip as the sync peer could not send blocks', {
+      peer: peerId,
+      reason: messageOf(error),
+    });
     backoff.fail(peerId, false);
   }
 
   /**
-   * Handles an error that is not a `ProtocolError`. An error of another class shows a defect of this node, for any
-   * message of the peer. The peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a
-   * peer that triggers the defect again and again could prevent a sync with other peers. The peer gets no penalty,
-   * because an honest peer may also trigger the defect.
+   * Handles an error that is not a `ProtocolError`. Whatever the peer sent, an error of another class is a defect of
+   * this node. The peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a peer that
+   * triggers the defect again and again could prevent a sync with other peers. The peer gets no penalty, because an
+   * honest peer may also trigger the defect.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

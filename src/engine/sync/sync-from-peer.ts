@@ -23,17 +23,17 @@ import { PeerTimeBudget } from './peer-time-budget.ts';
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
- * Maximum size of a rival branch that the node keeps in memory until the branch has proved to be better. The size is
- * the number of bytes of the stored blocks. In memory, the blocks take up to twenty times as many bytes. Five thousand
- * blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. A branch can reach this limit only
- * while no block becomes final for a long time. The node needs this limit because anybody can sign blocks that pass all
- * checks, except the checks of a block's place in a chain.
+ * Maximum size in bytes of a rival branch that the node keeps in memory until the branch has proved to be better. The
+ * size is measured in the binary form of the store. As objects in memory, the blocks take up to twenty times as many
+ * bytes. Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. A branch can
+ * reach this limit only while no block becomes final for a long time. The node needs this limit because anybody can
+ * sign blocks that pass all checks, except the checks of a block's place in a chain.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
 /**
- * Maximum number of attempts at a download. If another peer than the sync peer sent a block that the rules refuse, the
- * node makes a further attempt without that peer.
+ * Maximum number of attempts at a download. If a same-tip peer sent a block that the rules refuse, the node makes a
+ * further attempt without that peer.
  */
 const ATTEMPTS_MAX = 5;
 
@@ -44,14 +44,17 @@ export interface SyncFromPeerDependencies {
   readonly observer: Observer;
   /** Returns peers with the same tip as the given peer. The node may also ask the returned peers for blocks. */
   readonly sameTipPeers: (peerId: PeerId) => readonly PeerId[];
-  /** Called for a peer other than the sync peer that failed, or that sent a refused block. */
+  /**
+   * Called for a same-tip peer that failed or sent a refused block. Also called for the sync peer if it did not send a
+   * batch that another peer then sent.
+   */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** False if the protocol of this generation has no request for a peer's tip. */
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
   /**
-   * Returns whether the node prefers another waiting peer to the sync peer. `waitedMs` is the time in milliseconds
-   * that the node has waited for blocks of the sync peer's unproved branch.
+   * Returns whether the node prefers another waiting peer to the sync peer. `waitedMs` is the time in milliseconds that
+   * the node has waited for blocks of the sync peer's unproved branch.
    */
   readonly othersWait: (waitedMs: number) => boolean;
   /** Maximum number of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
@@ -62,11 +65,10 @@ export interface SyncFromPeerDependencies {
  * Downloads and appends the blocks of one peer until the peer has no more blocks.
  *
  * @param isShown true if the peer has just sent the tip of its chain; if false, the node first asks the peer for the
- *   tip
- * @returns true if our tip changed
- * @throws ProtocolError `REQUEST_FAILED`, `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`,
- *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or an error of `Chain.append` or
- *   `Chain.switchTo`
+ *   tip @returns true if our tip changed
+ * @throws ProtocolError `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`, `SYNC_BRANCH_NOT_BETTER`,
+ *   `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or an error of the transport, `Chain.append` or `Chain.switchTo`
+ * @throws BlockRejected if the peer's tip or a downloaded block is malformed, or if the peer's tip is invalid
  */
 export async function syncFromPeer(
   peerId: PeerId,
@@ -96,8 +98,8 @@ export async function syncFromPeer(
 /**
  * Downloads blocks and adds them to our chain.
  *
- * @returns false if the rules refused a block of another peer than the sync peer; the caller then calls this function
- *   again from the current tip
+ * @returns false if the rules refused a block of a same-tip peer; the caller then calls this function again from the
+ *   current tip
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFromPeerDependencies): Promise<boolean> {
   const { chain, transport, clock, sameTipPeers, peerFailed, isStopped } = dependencies;
@@ -148,8 +150,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPe
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
-  // The finalized height does not forbid a switch to the peer's branch, so the peer may be honest. But the node cannot
-  // revert so many blocks, because it has deleted their undo records.
+  // No final block forbids a switch to the peer's branch, so the peer may be honest. But this node cannot revert so
+  // many blocks, because it has deleted their undo records.
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
@@ -159,8 +161,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPe
 }
 
 /**
- * Whether the peer can send the tip of a better chain. A tip with a timestamp in the future counts as better, because
- * our clock may be slow.
+ * Asks the peer for its tip, and returns whether it is the tip of a better chain. A tip with a timestamp in the future
+ * counts as better, because our clock may be behind.
  */
 async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<boolean> {
   const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));
@@ -169,7 +171,7 @@ async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDe
   return status === 'betterChain' || status === 'extends';
 }
 
-/** Collects a rival branch until fork choice prefers it, then switches to it. */
+/** Collects the blocks of a rival branch until fork choice prefers the branch, then switches to the branch. */
 async function changeBranch(
   fromHeight: number,
   batches: AsyncGenerator<Batch, void>,

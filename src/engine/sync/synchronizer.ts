@@ -2,8 +2,9 @@
  * Brings our chain up to date with the network. A run of the synchronizer syncs from the peers that claim a better
  * chain, one peer at a time. The sync peer is the peer from which the run syncs at present.
  *
- * A run starts when a received block does not follow our tip. A run also starts when a peer has announced a better tip
- * for a while, because on a quiet network the node may receive no block for a long time.
+ * A run starts when a peer sends a block that is the tip of a better chain, and when a peer with a better tip connects.
+ * A run also starts when a peer has announced a better tip for a while, because on a quiet network the node may receive
+ * no block for a long time.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -25,20 +26,21 @@ import { ProgressMeter } from './progress.ts';
 import { Backoff } from './backoff.ts';
 import { withProofTimeout } from './proof-timeout.ts';
 
-/** Interval between two checks of announced tips. */
+/** Time in milliseconds between two checks of announced tips. */
 const CHECK_INTERVAL_MS = 1000;
-/** Interval between two log lines about the progress of a download. */
+/** Time in milliseconds between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
 /**
  * Maximum number of peers that one run tries after the last change of our tip. The run then ends, and the next check of
  * announced tips may start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
-/** Maximum number of failures in a row after which a block of a peer still starts a sync with that peer. */
+/** Maximum number of failures in a row after which a claim of a peer still starts a sync with that peer. */
 const FAILURES_TRUSTED = 1;
 /**
- * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. If another peer also claims
- * a better chain, each answer of a peer without proof must also arrive within this time.
+ * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
+ * sending blocks that this node applies. If another peer also claims a better chain, each answer of the sync peer must
+ * arrive within this time until the sync peer has proved its claim.
  */
 const PROOF_MS = 3000;
 /**
@@ -47,15 +49,15 @@ const PROOF_MS = 3000;
  */
 const STALE_SLOTS = 3;
 /**
- * Maximum share of a slot for which a claim delays the block that we forge. The block must still reach the other nodes
- * within its slot.
+ * Maximum share of a slot for which a claim delays the block that a delegate of this node forges. The block must still
+ * reach the other nodes within its slot.
  */
 const SLOT_SHARE_WAITED = 1 / 4;
-/** Time in milliseconds without a new batch after which a download no longer counts as running. */
+/** Time in milliseconds after the last applied blocks for which a download still counts as running. */
 const STALL_MS = 10_000;
 /**
- * Maximum time in milliseconds for which the node waits for blocks of an inbound peer whose branch has not proved to be
- * better. This limit holds only while a peer that the node dialled also claims a better chain.
+ * Maximum total time in milliseconds for which the node waits for blocks of an inbound peer whose branch has not proved
+ * to be better. This limit holds only while a peer that the node dialled also claims a better chain.
  */
 const STRANGER_MS = 30_000;
 
@@ -63,7 +65,7 @@ export interface SynchronizerDependencies {
   readonly chain: Chain;
   readonly transport: Pick<Transport, 'request' | 'connections'>;
   readonly clock: Clock;
-  /** The clock that the slots follow; `clock` by default. */
+  /** The clock of the chain, from which the node computes slots; `clock` by default. */
   readonly chainClock?: Pick<Clock, 'nowMs'>;
   readonly random: Random;
   readonly observer: Observer;
@@ -101,12 +103,12 @@ export class Synchronizer {
   #run: Promise<void> | undefined;
   #stopped = true;
   /**
-   * Unix times in milliseconds. Forging waits for the current claim until `#waitedUntilMs`. This run last applied a
-   * block at `#lastProgressMs`.
+   * Times in milliseconds of `#clock`. Forging waits for the current claim until `#waitedUntilMs`. This run last
+   * applied blocks at `#lastProgressMs`; -Infinity if it applied none, or if it has reached the current slot.
    */
   #waitedUntilMs = -Infinity;
   #lastProgressMs = -Infinity;
-  /** Whether this node has applied blocks of the sync peer. */
+  /** Whether this node has applied blocks of the current sync, so that the claim of the sync peer was true. */
   #hasProved = false;
   /**
    * Id of our tip at the last check. A better announced tip counts only if our tip did not change during a whole
@@ -156,9 +158,9 @@ export class Synchronizer {
   }
 
   /**
-   * Unix time in milliseconds of the chain's clock until which forging waits for a claimed better chain. If the better
-   * chain then replaced our tip, a block forged on our tip would be lost. The wait ends early enough to forge in the
-   * current slot.
+   * Time of the chain clock, in Unix milliseconds, until which forging waits for the claimed better chain. If the
+   * better chain replaces our tip, a block that we forged on our tip would be lost. The wait ends early enough to forge
+   * in the current slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -168,7 +170,7 @@ export class Synchronizer {
     return Math.min(this.#waitedUntilMs + aheadMs, startMs + params.blockTimeS * 1000 * SLOT_SHARE_WAITED);
   }
 
-  /** The progress of the download; undefined if no download is running. */
+  /** The progress of the current run; undefined if no run is active. */
   get progress(): SyncProgress | undefined {
     if (this.#run === undefined || this.#syncPeer === undefined) return undefined;
     const syncPeer = this.#transport.connections().find(({ peerId }) => peerId === this.#syncPeer);
@@ -183,8 +185,8 @@ export class Synchronizer {
         this.#hasProved = true;
         const nowMs = this.#clock.nowMs();
         this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
-        // No block can be newer than a block of the current or the previous slot. After such a block, the peer can send
-        // no more blocks, even if it announces a higher tip.
+        // After a block of the current or the previous slot, the peer has at most one newer block, even if it announces
+        // a higher tip. The download therefore counts as ended.
         this.#lastProgressMs = this.#isCurrent(blocks.at(-1)) ? -Infinity : nowMs;
       },
     });
@@ -199,20 +201,21 @@ export class Synchronizer {
   }
 
   /**
-   * Starts a run if no run is active.
+   * Starts a run. Does nothing if a run is active, or if writes to the disk fail.
    *
-   * @param peerId peer that claims a better chain; the run asks this peer first
+   * @param peerId peer that claims a better chain; the run asks this peer first, except an inbound peer while a dialled
+   *   peer also claims a better chain. The claim of a peer that has failed too often is ignored
    * @param shown the tip of the claimed chain, if the peer has sent this tip
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
-    // If writes to the disk fail, the node downloads no blocks. Without this rule, the node would download the same
-    // blocks again and again.
+    // While writes to the disk fail, the node could not store the blocks, and would download the same blocks again and
+    // again.
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // If the node doubts the claim of a block, it does not sync from the block's sender. The block then only starts a
-    // run that checks the dialled peers first, if a dialled peer also claims a better chain.
+    // If the node should not check the claim of a block, it does not sync from the block's sender first. The block then
+    // starts a run without this claim, and only if a dialled peer also claims a better chain.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -232,7 +235,7 @@ export class Synchronizer {
       });
   }
 
-  /** Whether a block is in the current or the previous slot, so that no block can be newer. */
+  /** Whether a block is in the current or the previous slot. */
   #isCurrent(block: BlockHeader | undefined): boolean {
     if (block === undefined) return false;
     return slotAt(block.timestamp, this.#chain.rules.params) >= this.#chain.currentSlot() - 1;
@@ -265,7 +268,7 @@ export class Synchronizer {
 
   async #synchronise(first: Claim | undefined): Promise<void> {
     const tried = new Set<PeerId>();
-    // The claims of peers that we dialled are checked before the claim of an inbound peer.
+    // If a dialled peer claims a better chain, its claim is checked before the claim of an inbound peer.
     const isFirstBest = first?.direction === 'outbound' || this.#candidates.dialled(tried).length === 0;
     let claim = first !== undefined && isFirstBest ? first : this.#nextClaim(tried, true);
     let isDialledNext = claim?.direction !== 'outbound';
@@ -307,7 +310,7 @@ export class Synchronizer {
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });
-      // The peer announced a better chain than ours, but did not send it.
+      // The peer claimed a better chain than ours, but did not send it.
       if (!isAhead) this.#backoff.fail(peerId);
       // If the sync peer itself failed, other peers sent the blocks. The backoff of the sync peer then stays.
       else if (!hasFailed) this.#backoff.clear(peerId);
@@ -322,15 +325,15 @@ export class Synchronizer {
 
   /**
    * Whether the claimed tip is still better than ours. If our chain has become as good as the claimed chain, the claim
-   * does not count as failed. Other peers may have sent the claimed blocks.
+   * does not count as failed, because other peers may have sent the claimed blocks.
    */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
   }
 
   /**
-   * Sends a request to a peer. If another peer also claims a better chain, a peer that has proved nothing yet must
-   * answer within `PROOF_MS`.
+   * Sends a request to a peer. Until the current sync has proved the claim of the sync peer, the answer must arrive
+   * within `PROOF_MS` if another peer also claims a better chain.
    */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
