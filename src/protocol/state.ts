@@ -70,8 +70,8 @@ export interface StateReader {
   /** The unshuffled list that was frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * Data that the generation stores from block to block, for example the BFT state of generation 3. All calls return the same object
-   * until the data change.
+   * Data that the generation stores from block to block, for example the BFT state of generation 3. All calls return
+   * the same object until the data change.
    */
   ledger(): Uint8Array | undefined;
   /**

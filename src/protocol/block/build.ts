@@ -96,8 +96,8 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // Only an amount that no signature covers (`countedAmount`) can make a vote weight too large for the database of
-  // lisk-sdk.
+  // `fault` is present only if an amount that no signature covers (`countedAmount`) makes a vote weight too large for
+  // the database of lisk-sdk. A block without the transactions with these amounts has no fault.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes all checks of a block that do not depend on its place in the chain. A check reports a fault as an error, or as
- * a message of lisk-sdk.
+ * Makes all checks of a block that do not depend on the block's place in the chain. A check throws an error, or returns
+ * messages of lisk-sdk.
  */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
