@@ -37,9 +37,9 @@ export function forgingFault({ id, payload, senderId }: Transaction): Transactio
 }
 
 /**
- * The error of a vote whose recipient lisk-sdk cannot find. The reference (lisk-sdk) looks for the recipient among the
- * accounts that the block's transactions concern. If the recipient is not among these accounts, lisk-sdk cannot apply
- * the block, although the vote does not change the recipient.
+ * The error of a vote whose recipient lisk-sdk cannot find. The reference (lisk-sdk) looks for the recipient only among
+ * the accounts that it has loaded for the transactions of the block. If the recipient is not among these accounts,
+ * lisk-sdk cannot apply the block, although the vote does not change the recipient.
  */
 function voteWeightFault(
   state: StateReader,

@@ -98,7 +98,8 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If the delegate was enabled on this node before the first block was forged, there are no unknown headers.
+  // If nobody has forged yet, there are no unknown headers. The same holds if the delegate has no block in the chain,
+  // and was enabled on this node before the end of the first forged block's slot.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
   // The height of a branch with a block in each slot since the first forged block.
