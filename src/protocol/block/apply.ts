@@ -1,4 +1,4 @@
-/** Verifies a block at its place in the chain, and applies its transactions. Both generations use this code. */
+/** Verifies a block against the state of its parent, and applies its transactions. Both generations use this code. */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
 import { assert } from '../../primitives/errors.ts';
