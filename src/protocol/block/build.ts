@@ -30,7 +30,10 @@ export type PlacedHeader = Pick<
   'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
 >;
 
-/** Maps the code with which `applyBlock` refuses a block to the error code of `buildBlock`. */
+/**
+ * For each code with which `applyBlock` refuses a block, the error code of `buildBlock`; `FORGE_REFUSED` for all other
+ * codes.
+ */
 const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
   BLOCK_FORGER_INVALID: 'FORGER_NOT_IN_TURN',

@@ -45,8 +45,8 @@ export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): 
 }
 
 /**
- * Whether the presence of the header's previous block fits its height. Block 1 has no previous block. Every later block
- * has one, and must not have the id of the genesis block.
+ * Whether a header names a previous block exactly if its height requires one. Block 1 names no previous block. Every
+ * later block names one. A later block must not have the id of the genesis block.
  */
 export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
   if (header.previousBlockId === undefined) return header.height === 1;

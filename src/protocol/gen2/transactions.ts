@@ -50,7 +50,12 @@ function voteWeightFault(
   const { recipientId } = payload;
   const isLoaded = batch.some((transaction) => accountsOf(transaction).includes(recipientId));
   if (isLoaded && state.account(recipientId) !== undefined) return undefined;
-  return transactionError(id, 'No transaction of the block concerns the recipient of the vote', '.recipientId', recipientId);
+  return transactionError(
+    id,
+    'No transaction of the block concerns the recipient of the vote',
+    '.recipientId',
+    recipientId,
+  );
 }
 
 /** The accounts that lisk-sdk loads for a transaction. */
