@@ -1,6 +1,6 @@
 /**
- * Defines all consensus constants, with their units and sources. Values that differ between networks are in the files
- * of `networks/<name>`.
+ * Defines consensus constants that are equal on all networks, and the type of the parameters that differ. The values of
+ * these parameters are in the files of `networks/<name>`.
  */
 
 import type { Address, BlockId, Signature, TransactionId } from './types.ts';

@@ -182,10 +182,10 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The order of forgers for the next `activeDelegates` slots after the tip. Entry `slot mod activeDelegates` is the
-   * owner of the slot. The list is shorter if fewer delegates exist, and empty if no list is known.
+   * The order of forgers in the round of a block. Entry `slot mod activeDelegates` is the owner of the slot. The list
+   * is shorter if fewer delegates exist, and empty if no list is known.
    *
-   * @param height height of the block to be forged
+   * @param height height of the block to be forged; `state` is the state of its parent
    */
   forgers(state: StateReader, height: number): readonly PublicKey[];
 

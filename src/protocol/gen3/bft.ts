@@ -45,8 +45,8 @@ interface HeaderLists {
   /** First height of the generator's consecutive active rounds, when it forged the block. */
   readonly minHeightActive: Uint32Array;
   /**
-   * Highest height for which the generator had precommitted when it forged the block; meaningless for headers that do
-   * not vote.
+   * Highest height for which the generator has precommitted, including the precommits of this header; meaningless for
+   * headers that do not vote.
    */
   readonly lastPrecommit: Uint32Array;
   readonly prevotes: Uint8Array;
