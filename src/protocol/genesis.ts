@@ -110,7 +110,7 @@ interface Order {
 function orders(request: GenesisRequest, format: GenesisFormat): Order[] {
   const { generator, funder, delegates, accounts = [], votes = [] } = request;
   const given = accounts.reduce((total, { amount }) => total + amount, 0n);
-  if (given > GENESIS_SUPPLY) throw invalid('the amounts for the accounts exceed the supply', { given });
+  if (given > GENESIS_SUPPLY) throw invalid('the accounts get more than the supply', { given });
   if (accounts.some(({ amount }) => amount <= 0n)) throw invalid('an account is given nothing', {});
   if (delegates.length === 0) throw invalid('no delegate is registered', {});
   const keys = delegates.map(({ keyPair }) => hexOf(keyPair.publicKey));
