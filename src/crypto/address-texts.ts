@@ -1,11 +1,12 @@
 /**
- * Converts addresses from bytes to texts. The same addresses occur again and again, so each text is cached and hashed
- * once.
+ * Converts addresses from bytes to texts. The same addresses occur again and again, so their texts are cached. The
+ * cache returns the same string object each time. JavaScript therefore computes the hash of the string, which each
+ * `Map` needs, only once.
  */
 
 /**
- * Number of slots of the cache, a power of two. A slot with its text takes 56 bytes. If two addresses have the same
- * slot, the later address replaces the earlier one.
+ * Number of entries of the cache, a power of two. An entry with its text takes 56 bytes. The low bits of an address
+ * select its entry. If two addresses select the same entry, the later address replaces the earlier one.
  */
 const PLACES = 65_536;
 
@@ -18,7 +19,7 @@ export function addressAt(bytes: Buffer, at: number): string {
   const high = bytes.readUInt32BE(at);
   const low = bytes.readUInt32BE(at + 4);
   // The bits of an address are evenly distributed, because an address is part of a digest. Any bits of an address can
-  // therefore serve as the index of a slot.
+  // therefore select the entry.
   const place = low % PLACES;
   const known = highs[place] === high && lows[place] === low ? texts[place] : undefined;
   if (known !== undefined) return known;

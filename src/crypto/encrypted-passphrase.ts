@@ -32,8 +32,8 @@ export interface EncryptionOptions {
 
 const ITERATIONS = 1_000_000;
 /**
- * Maximum number of PBKDF2 rounds: ten times the default. A derivation with the maximum takes one or two seconds. With
- * more rounds, a configuration file could delay the start of the node for long.
+ * Maximum number of PBKDF2 rounds: ten times the default. A derivation with the maximum takes a few seconds. With more
+ * rounds, a configuration file could delay the start of the node for long.
  */
 const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
@@ -111,14 +111,14 @@ export async function encryptPassphrase(
 }
 
 /**
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`; or `PASSWORD_WRONG` if the password is wrong or the text was
- *   changed. The function cannot distinguish these two causes
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` for a malformed text; or `PASSWORD_WRONG` if the password is
+ *   wrong or the text was changed, which the function cannot distinguish
  */
 export async function decryptPassphrase(encrypted: string | EncryptedPassphrase, password: string): Promise<string> {
   const { iterations, cipherText, iv, salt, tag } =
     typeof encrypted === 'string' ? parseEncryptedPassphrase(encrypted) : encrypted;
   const key = await deriveKey(password, salt, iterations, KEY_BYTES, 'sha256');
-  // The call states the length of the tag. Without this length, Node accepts a tag of only four bytes, which an
+  // The option `authTagLength` is necessary. Without this option, Node accepts a tag of only four bytes, which an
   // attacker can guess.
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(tag);

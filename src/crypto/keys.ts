@@ -16,8 +16,8 @@ export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
 }
 
 /**
- * Cache of addresses by public key. The cache is large enough for the accounts that send transactions in the same
- * period. An entry of the cache takes about 200 bytes.
+ * Cache of addresses by public key. The cache saves a digest for each further transaction of an account. An entry takes
+ * about 200 bytes.
  */
 const addresses = new LruMap<string, string>(20_000);
 

@@ -1,4 +1,7 @@
-/** Signs and checks messages that are not part of the chain, in the same way as other wallets for the network. */
+/**
+ * Signs and checks messages that are not part of the chain. The format of the signed bytes is that of
+ * lisk-cryptography, so that other wallets accept the signatures.
+ */
 
 import { bytesOfHex, hexOf, utf8 } from '../primitives/bytes.ts';
 import type { Ed25519, Ed25519KeyPair } from './ed25519.ts';

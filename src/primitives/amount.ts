@@ -24,7 +24,10 @@ export function lskText(beddows: bigint): string {
   return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }
 
-/** Converts an amount in LSK with at most eight decimals (`1.5`) to beddows. Returns undefined for other text. */
+/**
+ * Converts an amount in LSK to beddows. The text has 1 to 11 digits, and up to 8 digits after a point (`1.5`). Returns
+ * undefined for any other text.
+ */
 export function beddowsOfLskText(text: string): bigint | undefined {
   const match = /^([0-9]{1,11})(?:\.([0-9]{1,8}))?$/.exec(text);
   if (match === null) return undefined;

@@ -22,7 +22,7 @@ export class LruMap<K, V> {
 
   /** @param entriesMax maximum number of entries, at least 2 */
   constructor(entriesMax: number) {
-    assert(entriesMax >= 2, 'a map that forgets has room for two');
+    assert(entriesMax >= 2, 'an LRU map has at least two entries');
     this.entriesMax = entriesMax;
     this.#halfMax = Math.floor(entriesMax / 2);
   }
@@ -55,7 +55,7 @@ export class LruMap<K, V> {
     if (entry.span !== this.#span) this.#use(entry);
   }
 
-  /** All keys with their values, in the order in which the keys were added. No entry counts as used. */
+  /** All keys with their values, in the order in which the keys were added. This method counts no entry as used. */
   *entries(): Iterable<readonly [K, V]> {
     for (const [key, { value }] of this.#entries) yield [key, value];
   }

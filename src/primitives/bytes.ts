@@ -41,7 +41,7 @@ const NO_DIGIT = Uint8Array.from({ length: 256 }, (_, code) => (/[0-9a-f]/.test(
  * @param byteLength number of bytes, at most 64
  */
 export function isCanonicalHex(text: string, byteLength: number): boolean {
-  assert(byteLength <= HEX_BYTES_MAX, 'a text of hexadecimal digits that is checked at once is short');
+  assert(byteLength <= HEX_BYTES_MAX, 'isCanonicalHex checks at most 64 bytes');
   const length = byteLength * 2;
   if (text.length !== length || Buffer.byteLength(text, 'utf8') !== length) return false;
   CHARACTERS.write(text, 'latin1');
@@ -57,7 +57,11 @@ export function utf8(text: string): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** Encodes an integer in 0..2^64-1 as eight big-endian bytes. */
+/**
+ * Encodes an integer in 0..2^64-1 as eight big-endian bytes.
+ *
+ * @throws RangeError if the integer is not in this range
+ */
 export function u64be(value: bigint): Buffer {
   const bytes = Buffer.allocUnsafe(8);
   writeU64BE(bytes, value, 0);

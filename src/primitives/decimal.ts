@@ -18,9 +18,9 @@ export interface Decimal {
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
- * Limit of the number library of lisk-sdk. The library refuses a number if the decimal place of its first digit other
- * than 0 (the units are place 0) exceeds this limit. The library treats a number as zero if its first digit other than 0 is further behind the point than this
- * limit.
+ * Limit of the number library of lisk-sdk. The limit applies to the decimal place of a number's first digit other than
+ * 0 (units are place 0, tens are place 1, tenths are place -1). The library refuses a number whose place is above this
+ * limit. The library treats a number as zero if its place is below the negative limit.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
@@ -42,7 +42,7 @@ export function decimalOf(text: string): Decimal | undefined {
   const [, sign = '', whole = '', fraction = '', bare = '', exponentText = '0'] = parts;
   const written = whole + fraction + bare;
   const first = zerosBefore(written);
-  // `place` is the decimal place of the first digit other than 0. The place is 0 for units and 1 for tens.
+  // `place` is the decimal place of the first digit other than 0.
   const place = whole.length + Number(exponentText) - first - 1;
   if (place > REFERENCE_PLACES_MAX) return undefined;
   if (first === written.length || place < -REFERENCE_PLACES_MAX) return ZERO;
@@ -77,10 +77,11 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
 /**
- * Maximum number of terms in a sum. With more terms, the sum could be inexact. A block needs at most some fifty terms.
+ * Maximum number of terms in a sum. With more terms, the sum could be inexact. A block of 25 transactions needs about
+ * fifty terms.
  */
 const TERMS_MAX = 8_000;
-/** Number of limbs of a whole number with 40 digits. */
+/** Maximum number of limbs of a whole number. Four limbs have room for 48 digits. */
 const WHOLE_LIMBS_MAX = 4;
 
 /** Neighbouring limbs of a number. */
@@ -121,7 +122,10 @@ export class DecimalSum {
     return copy;
   }
 
-  /** Returns the sum as an integer; undefined if a sum with decimal terms has a fraction, or too many digits. */
+  /**
+   * Returns the sum as an integer; undefined if the sum is not a whole number. The result is also undefined for a sum
+   * with decimal terms that needs more than `WHOLE_LIMBS_MAX` limbs.
+   */
   integer(): bigint | undefined {
     if (this.#terms.length === 0) return this.#whole;
     const runs = this.#carried();
@@ -139,7 +143,7 @@ export class DecimalSum {
 
   #add(number: Decimal, sign: number): void {
     if (number.digits === '') return;
-    assert(this.#terms.length < TERMS_MAX, 'a sum has no thousands of terms');
+    assert(this.#terms.length < TERMS_MAX, 'a sum has at most 8,000 decimal terms');
     this.#terms.push({ number, sign: number.isNegative ? -sign : sign });
   }
 

@@ -6,8 +6,9 @@
 export type ErrorData = Readonly<Record<string, unknown>>;
 
 /**
- * An error with a stable code and the data that explains it. If a peer or client gets the error, the error also has the
- * message that lisk-sdk uses.
+ * An error with a stable code and the data that explains it. Without the argument `message`, the message consists of
+ * the code and the data. For many faults, the caller passes the message that lisk-sdk uses, because peers and clients
+ * know this message.
  */
 export class ProtocolError extends Error {
   readonly code: string;
@@ -22,8 +23,8 @@ export class ProtocolError extends Error {
 }
 
 /**
- * Reports that an invariant of this program does not hold. No code catches this error on purpose, so the node stops
- * before it writes.
+ * Reports that an invariant of this program does not hold. If the error is thrown inside a transaction of the store,
+ * the transaction is rolled back. The node logs the error, or stops if no code catches the error.
  */
 export class AssertionFailed extends Error {
   constructor(claim: string) {

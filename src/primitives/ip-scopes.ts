@@ -1,8 +1,9 @@
 /**
  * Determines the scope of an IP address: the hosts that can reach the address. Sources: the IPv4 and the IPv6
  * Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025), and RFC 5771 and RFC
- * 4291 for multicast. The table omits blocks that the registries call globally reachable. Exception: the table contains
- * such a block if no host has an address in the block.
+ * 4291 for multicast. The table omits blocks that the registries call globally reachable, with two exceptions. The
+ * table contains the blocks of AS112 and AMT, because only the servers of these services have addresses there. The
+ * table also contains the blocks whose addresses embed an IPv4 address.
  */
 
 import { ipBytes } from './ip.ts';

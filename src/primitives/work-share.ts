@@ -14,14 +14,14 @@ const WORK_SHARE = 0.5;
  */
 const WORK_BURST_MS = 10;
 /**
- * Largest debt in milliseconds that can result from work that cannot be postponed. Without this limit, a flood of work
- * that cannot be postponed would block other work even after the flood.
+ * Debt in milliseconds from which work that cannot be postponed is no longer charged. Without this limit, a flood of
+ * work that cannot be postponed would block other work even after the flood.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
 export interface WorkShareOptions {
   readonly clock: {
-    /** Current time in milliseconds, preferably from a clock that cannot be set. */
+    /** Current time in milliseconds, preferably from a monotonic clock. */
     nowMs(): number;
     after(delayMs: number, work: () => void): unknown;
   };
@@ -66,17 +66,19 @@ export class WorkShare {
   }
 
   /**
-   * Starts to measure the time of some work. @returns a function that charges the time since the call of `begin`
+   * Starts to measure the time of some work.
+   *
+   * @returns a function that charges the time since the call of `begin`
    */
   begin(): () => void {
     const startMs = this.#credit();
     return () => {
-      // The next reading of the clock also adds the credit for the duration of the work.
+      // The full duration is charged here. The next call of `#credit` adds the credit for the same duration.
       this.#creditMs -= Math.max(0, this.#clock.nowMs() - startMs);
     };
   }
 
-  /** Charges time of work that could not be postponed. */
+  /** Charges the time of work that could not wait for the budget, such as reading bytes that a client sends. */
   spend(costMs: number): void {
     this.#credit();
     if (this.#creditMs > -OUTSIDE_DEBT_MS_MAX) this.#creditMs -= costMs;
@@ -93,7 +95,11 @@ export class WorkShare {
     });
   }
 
-  /** Adds the credit for the time since the last call. @returns the present time of the clock */
+  /**
+   * Adds the credit for the time since the last call.
+   *
+   * @returns the current time of the clock
+   */
   #credit(): number {
     const nowMs = this.#clock.nowMs();
     const elapsedMs = Math.max(0, nowMs - this.#creditedMs);

@@ -7,7 +7,10 @@ import type { ChainParams } from './params.ts';
 import type { Rules } from './rules.ts';
 
 export interface RulesOptions {
-  /** Signs forged blocks and checks them; by default the Ed25519 implementation of the process. */
+  /**
+   * Signs forged blocks, and checks the signatures of their transactions; by default the Ed25519 implementation of the
+   * process.
+   */
   readonly ed25519?: Ed25519;
 }
 

@@ -59,9 +59,9 @@ export interface Genesis {
 }
 
 /**
- * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if two delegates or usernames are equal, or if the
- *   funding exceeds the supply. The error is also thrown if an account is funded twice with the same amount, or with
- *   nothing
+ * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if two delegates or usernames are equal, if an
+ *   account gets no amount, or if the accounts get more than the supply. The error is also thrown if two transactions
+ *   are equal, for example two transfers of the same amount to the same account
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const transactions = orders(request, format).map(({ sender, payload }) =>
@@ -110,7 +110,7 @@ interface Order {
 function orders(request: GenesisRequest, format: GenesisFormat): Order[] {
   const { generator, funder, delegates, accounts = [], votes = [] } = request;
   const given = accounts.reduce((total, { amount }) => total + amount, 0n);
-  if (given > GENESIS_SUPPLY) throw invalid('the accounts are given more than the supply', { given });
+  if (given > GENESIS_SUPPLY) throw invalid('the accounts get more than the supply', { given });
   if (accounts.some(({ amount }) => amount <= 0n)) throw invalid('an account is given nothing', {});
   if (delegates.length === 0) throw invalid('no delegate is registered', {});
   const keys = delegates.map(({ keyPair }) => hexOf(keyPair.publicKey));

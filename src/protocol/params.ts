@@ -1,6 +1,6 @@
 /**
- * Defines all consensus constants, with their units and sources. Values that differ between networks are in the files
- * of `networks/<name>`.
+ * Defines consensus constants that are equal on all networks, and the type of the parameters that differ. The values of
+ * these parameters are in the files of `networks/<name>`.
  */
 
 import type { Address, BlockId, Signature, TransactionId } from './types.ts';
@@ -25,7 +25,7 @@ export const FEES = {
   secondSignature: 500_000_000n,
   delegate: 2_500_000_000n,
   vote: 100_000_000n,
-  /** The fee for registering a group is this amount times the number of keys in the group plus one. */
+  /** The fee of a group registration is this amount, multiplied by the number of keys in the group plus one. */
   multisignaturePerKey: 500_000_000n,
   dapp: 2_500_000_000n,
   inTransfer: 10_000_000n,
@@ -33,8 +33,8 @@ export const FEES = {
 } as const;
 
 /**
- * Block rewards in beddows. There is no reward below `offset`. From `offset` on, each milestone holds for `distance`
- * blocks.
+ * Block rewards in beddows. Blocks below height `offset` have no reward. From `offset` on, each milestone holds for
+ * `distance` blocks. The last milestone holds for all later blocks.
  */
 export interface RewardParams {
   readonly milestones: readonly bigint[];
@@ -48,7 +48,10 @@ export interface HeightRange {
   readonly end: number;
 }
 
-/** Known blocks and transactions of a live network that deviate from the rules, by kind. A devnet has no exceptions. */
+/**
+ * Known blocks and transactions of a live network that deviate from the rules, by kind. The kinds have the names that
+ * the configuration of lisk-sdk uses. A devnet has no exceptions.
+ */
 export interface Exceptions {
   readonly senderPublicKey: ReadonlySet<TransactionId>;
   readonly signatures: ReadonlySet<TransactionId>;
@@ -67,11 +70,13 @@ export interface Exceptions {
    * the version of the generation.
    */
   readonly blockVersions: ReadonlyMap<number, HeightRange>;
+  /** For a round, the factors and the bonus (in beddows) that change the rewards and the total fee of the round. */
   readonly rounds: ReadonlyMap<
     number,
     { readonly rewardsFactor: number; readonly feesFactor: number; readonly feesBonus: bigint }
   >;
   readonly ignoreDelegateListCacheForRounds: ReadonlySet<number>;
+  /** Heights from which blocks may no longer contain an old transaction type; 0 if no block may contain the type. */
   readonly precedent: {
     readonly disableDappTransfer: number;
     readonly disableDappTransaction: number;

@@ -39,8 +39,8 @@ export function headersOfRound(state: StateReader, last: BlockHeader, params: Ro
 }
 
 /**
- * Computes the earnings of a finished round. Each block earns an equal share of the round's fees, and its own reward.
- * The remainder of the division goes to the forger of the last block.
+ * Computes the earnings of a finished round. For each block, its generator earns an equal share of the round's fees,
+ * and the reward of the block. The remainder of the division goes to the generator of the last block.
  *
  * @param headers all blocks of the round, in ascending order of height
  * @returns earnings by generator, in the order of their first block

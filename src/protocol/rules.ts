@@ -30,9 +30,9 @@ export interface Rules {
   // ---- transactions -------------------------------------------------------------------------------------------------
 
   /**
-   * Makes the checks that need no state and are not part of parsing. The checks cover the primary signature, the values
-   * that the transaction states, and whether its type may occur at a height. Transactions of generation 2 state their
-   * id and fee.
+   * Makes the checks that need no state and are not part of parsing. The checks cover the primary signature, and
+   * whether the type of the transaction may occur in the context. In generation 2, the checks also cover the id and the
+   * fee that the transaction states.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
    *   timestamp of the tip. A field is undefined if lisk-sdk does not pass the field to its check. If the height is
@@ -58,7 +58,7 @@ export interface Rules {
    * state contains these keys. The search yields its signature checks in rounds, so that other threads can make the
    * checks in advance. The result of the search is only a hint, and no decision depends on it.
    *
-   * @param state state at a block near the transaction's own
+   * @param state the state before the transaction, or the state at a nearby block
    * @returns undefined if the transaction has only its primary signature
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
@@ -109,8 +109,9 @@ export interface Rules {
   ): 'none' | 'pending' | 'ready';
 
   /**
-   * The reason why the pool refuses a transaction that a block may contain. The pool refuses a transaction that is too
-   * large, or that states an impossible amount. Undefined if the pool accepts the transaction.
+   * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
+   * transaction. The reason is always an unknown member of the asset: the member makes the asset too large or too deep,
+   * states an impossible amount, or cannot be stored by lisk-sdk.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -181,10 +182,10 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The order of forgers for the next `activeDelegates` slots after the tip. Entry `slot mod activeDelegates` is the
-   * owner of the slot. The list is shorter if fewer delegates exist, and empty if no list is known.
+   * The order of forgers in the round of a block. Entry `slot mod activeDelegates` is the owner of the slot. The list
+   * is shorter if fewer delegates exist, and empty if no list is known.
    *
-   * @param height height of the block to be forged
+   * @param height height of the block to be forged; `state` is the state of its parent
    */
   forgers(state: StateReader, height: number): readonly PublicKey[];
 
@@ -298,7 +299,7 @@ export interface ForgeRequest {
 /** Bytes and JSON of a generation's blocks and transactions. */
 export interface Codec {
   /**
-   * Reads a transaction from JSON, with all static checks except the check of its signature.
+   * Reads a transaction from JSON, with all static checks except the checks of `validateTransaction`.
    *
    * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
    */
@@ -313,9 +314,9 @@ export interface Codec {
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
   /**
-   * Reads a block from JSON. Ids are always computed.
+   * Reads a block from JSON. The id of the block is always computed.
    *
-   * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
+   * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
    */
   blockFromJson(json: unknown): Block;
   /** Writes a block as nodes of the generation send it, including the form of amounts and totals. */

@@ -61,7 +61,7 @@ export interface TransactionSigner {
    * of its sender.
    */
   faultsOf(transaction: Transaction): readonly string[];
-  /** Whether the holder of a second key has signed. */
+  /** Whether the second signature was made with the key `publicKey`. */
   isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
   /** The keys among `publicKeys` whose holders have signed as members of a group. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
@@ -72,7 +72,7 @@ export interface TransactionSigner {
   toBytes(transaction: Transaction): Uint8Array;
   /**
    * All transactions that have these bytes. The list is empty if no transaction has these bytes. The list has two
-   * transactions if the last 128 bytes can be either a text of 64 bytes and a signature, or two signatures.
+   * transactions if the last 128 bytes can be either 64 bytes of transfer data and a signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }
@@ -131,7 +131,7 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
   const faultsOf = (transaction: Transaction): readonly string[] => {
     const faults = statedErrors(transaction).map(({ message }) => message);
     const isSigned = ed25519.verify(bytes.primaryCheck(transaction, networkIdentifier));
-    return isSigned ? faults : [...faults, 'the signature is not that of the sender for this network'];
+    return isSigned ? faults : [...faults, 'the sender did not make the signature, or made it for another network'];
   };
 
   const read = (json: unknown): Transaction => {
@@ -179,8 +179,8 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
 }
 
 /**
- * The last bytes of the stored form of a transaction that has neither a second signature nor other data
- * (`tx/transaction-record.ts`).
+ * The last two bytes of a stored transaction (`tx/transaction-record.ts`): the number of members' signatures, and
+ * flags. The flags state only whether the transaction has a second signature.
  */
 const WITHOUT_SECOND = Buffer.from([0, 0]);
 const WITH_SECOND = Buffer.from([0, 1]);

@@ -53,8 +53,8 @@ export interface Delegate {
    */
   readonly pendingVoteWeight: bigint;
   /**
-   * Generation 2: the delegate's rank at the end of the last round, or 0 before the end of the first round. In
-   * generation 3, the value is always 0.
+   * Generation 2: the delegate's rank at the end of the last round; 0 if the delegate registered after that. The
+   * genesis block counts as the end of a round. In generation 3, the value is always 0.
    */
   readonly rank: number;
 }
@@ -70,8 +70,8 @@ export interface StateReader {
   /** The unshuffled list that was frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * Data that the generation stores from block to block, for example the BFT state of generation 3. All calls return the same object
-   * until the data change.
+   * Data that the generation stores from block to block, for example the BFT state of generation 3. All calls return
+   * the same object until the data change.
    */
   ledger(): Uint8Array | undefined;
   /**

@@ -77,8 +77,9 @@ export interface DappDescription {
 }
 
 /**
- * A transaction that passed the static checks of its generation, except the checks of its signatures. Transactions of
- * the genesis block, and transactions with an exception, skip some of these checks.
+ * A transaction that passed the static checks of its generation, except the checks of its signatures (in generation 2,
+ * also of its id and fee). Transactions of the genesis block, and transactions with an exception, skip some of these
+ * checks.
  */
 export interface Transaction {
   readonly id: TransactionId;
@@ -170,8 +171,8 @@ export interface SignatureCheck {
 export type SignatureOracle = (check: SignatureCheck) => boolean;
 
 /**
- * A search for the group members that made the signatures of a transaction. Each step yields checks, and receives
- * their results in the same order.
+ * A search for the keys with which a transaction was signed. Each step yields checks, and receives their results in the
+ * same order.
  */
 export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
 

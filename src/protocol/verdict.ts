@@ -153,8 +153,8 @@ export class BlockRejected extends ProtocolError {
 }
 
 /**
- * Whether a block was refused only because of this node's clock. Honest nodes may have accepted the block by their own
- * clocks.
+ * Whether the clock of this node may have caused the refusal of a block. Honest nodes may have accepted the block by
+ * their own clocks, so the sender may be honest.
  */
 export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return true;
@@ -164,11 +164,14 @@ export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
 
 /** The relation of a received block to the tip (LIP-0014). Generation 2 uses the same values. */
 export type ForkStatus =
-  /** The block is the tip itself. The node ignores it. */
+  /** The block is the tip itself. The node ignores the block. */
   | 'same'
   /** The block is the next block. The node applies it. */
   | 'extends'
-  /** The tip's forger made a second block at the tip's place. The node ignores it and logs a warning. */
+  /**
+   * The forger of the tip made a second block with the same parent. The node ignores the second block and logs a
+   * warning.
+   */
   | 'doubleForging'
   /** The block is a rival of the tip, and should replace the tip. */
   | 'tieBreak'

@@ -1,4 +1,4 @@
-/** Verifies a block at its place in the chain, and applies its transactions. Both generations use this code. */
+/** Verifies a block against the state of its parent, and applies its transactions. Both generations use this code. */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
 import { assert } from '../../primitives/errors.ts';
@@ -114,8 +114,8 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 
 /**
  * Verifies each transaction of a block alone against the state before the block. Then applies the transactions one
- * after another. A block is refused if the chain already has one of its transactions. Inert transactions are part of
- * the block, but have no effect.
+ * after another. Inert transactions are part of the block, but have no effect. The caller must call `refuseConfirmed`
+ * first, because this function does not check whether the chain already has a transaction.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first invalid transaction; or
  *   `BLOCK_UNSTORABLE`

@@ -60,8 +60,8 @@ function jsonOf(line: string): unknown {
   try {
     const json = JSON.parse(line) as unknown;
     const isOurs = TOTALS.every((name) => typeof member(json, name) !== 'number');
-    // Lines that this program wrote contain totals as text only, so they can be parsed unchanged. Numbers in unknown
-    // members of assets then stay numbers.
+    // Lines that this program wrote contain totals as text only, so they need no conversion. The conversion would also
+    // change numbers in unknown members of assets to text.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch (error) {
     throw new BlockRejected('BLOCK_MALFORMED', `it is not JSON: ${messageOf(error)}`);
@@ -79,7 +79,10 @@ function withAmountsAsText(json: string): string {
   return json.replace(AMOUNT_AS_NUMBER, '$1"$2"');
 }
 
-/** Members that HTTP answers add to a block. These members are not part of the block. */
+/**
+ * Members that HTTP answers add to a block or to a transaction. If nodes do not send one of these members, the
+ * comparison ignores the member.
+ */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 
 /** A member of a document that differs from the block that was read from the document. */

@@ -30,7 +30,10 @@ export type PlacedHeader = Pick<
   'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
 >;
 
-/** Maps the code with which `applyBlock` refuses a block to the error code of `buildBlock`. */
+/**
+ * For each code with which `applyBlock` refuses a block, the error code of `buildBlock`; `FORGE_REFUSED` for all other
+ * codes.
+ */
 const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
   BLOCK_FORGER_INVALID: 'FORGER_NOT_IN_TURN',
@@ -96,8 +99,8 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // Only an amount that no signature covers (`countedAmount`) can make a vote weight too large for the database of
-  // lisk-sdk.
+  // `fault` is present only if an amount that no signature covers (`countedAmount`) makes a vote weight too large for
+  // the database of lisk-sdk. A block without the transactions with these amounts has no fault.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 

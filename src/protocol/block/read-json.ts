@@ -55,7 +55,12 @@ export function readPreviousId(json: unknown, name: string): string | undefined 
   return id;
 }
 
-/** Reads a member that is an unsigned 32-bit integer in the bytes of a block. */
+/**
+ * Reads a member that is an unsigned 32-bit integer in the bytes of a block.
+ *
+ * @param missing the result for a missing member; without this value, a missing member is refused
+ * @throws BlockRejected `BLOCK_MALFORMED`
+ */
 export function readCount(json: unknown, name: string, missing?: number): number {
   const value = member(json, name) ?? missing;
   if (value === undefined) throw malformed(name, 'is required');
@@ -67,7 +72,10 @@ export function readCount(json: unknown, name: string, missing?: number): number
 /**
  * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads (`+7`, ` 7.0`, `7e0`),
  * because the block's bytes contain only the number itself. The amount may also be an exact JSON number, which some
- * peers send. A list with one element is read like this element, as in lisk-sdk's number library.
+ * peers send. A list with one element is read like this element, as in lisk-sdk's number library. A missing amount is
+ * 0.
+ *
+ * @throws BlockRejected `BLOCK_MALFORMED`
  */
 export function readTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
@@ -81,10 +89,10 @@ export function readTotal(json: unknown, name: string): bigint {
 }
 
 /**
- * Reads a total like `readTotal`, but for a total that includes unsigned amounts.
+ * Reads a total like `readTotal`, but for a total that includes amounts which no signature covers.
  *
- * @throws BlockRejected `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64 bits; a lisk-sdk node may
- *   forge and send a block with a total of this kind, although it cannot store the block
+ * @throws BlockRejected `BLOCK_MALFORMED`; or `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64
+ *   bits. A lisk-sdk node may forge and send a block with a total of this kind, although it cannot store the block
  */
 export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);

@@ -1,6 +1,6 @@
 /**
- * Makes all checks of a block that do not depend on its place in the chain. A check reports a fault as an error, or as
- * a message of lisk-sdk.
+ * Makes all checks of a block that do not depend on the block's place in the chain. A check throws an error, or returns
+ * messages of lisk-sdk.
  */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
@@ -45,8 +45,8 @@ export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): 
 }
 
 /**
- * Whether the presence of the header's previous block fits its height. Block 1 has no previous block. Every later block
- * has one, and must not have the id of the genesis block.
+ * Whether a header names a previous block exactly if its height requires one. Block 1 names no previous block. Every
+ * later block names one. A later block must not have the id of the genesis block.
  */
 export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
   if (header.previousBlockId === undefined) return header.height === 1;

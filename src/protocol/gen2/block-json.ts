@@ -47,8 +47,8 @@ export function blockFromJson(
 }
 
 /**
- * Reads the genesis block. The network defines the content of this block. The genesis block has version 0, even if no
- * other block of the network has version 0.
+ * Reads the genesis block. The network defines the content of this block. The genesis block may have version 0, even if
+ * no other block of the network has version 0.
  */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');

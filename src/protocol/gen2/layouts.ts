@@ -241,8 +241,8 @@ export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Maximum number of digits in a recipient. An address has at most twenty digits, but live networks have exceptions with
- * more digits.
+ * Maximum number of characters in a recipient. An address has at most 21 characters (20 digits and `L`), but live
+ * networks have exceptions with more digits.
  */
 const RECIPIENT_DIGITS_MAX = 100;
 

@@ -13,7 +13,10 @@ import { forkStatus, isLonger } from './fork-choice.ts';
 import { createTransactionRules, forgingFault } from './transactions.ts';
 
 export interface Gen2Options {
-  /** Signs forged blocks and checks them; by default the Ed25519 implementation of the process. */
+  /**
+   * Signs forged blocks, and checks the signatures of their transactions; by default the Ed25519 implementation of the
+   * process.
+   */
   readonly ed25519?: Ed25519;
 }
 

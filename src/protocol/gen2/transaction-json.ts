@@ -65,7 +65,7 @@ const STATIC_FEES = [
  * accepted if the network has an exception for it.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. If lisk-sdk throws
- *   a plain error, the list of errors is missing
+ *   a plain error, the list of errors is empty
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -202,8 +202,9 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * Whether a document with an id has the form in which nodes write a transaction without a group. A document in this
- * form satisfies the base schema, so the schema check is skipped. If the result is false, the schema check decides.
+ * Whether a document with an id has the form in which nodes write a transaction without members' signatures. A document
+ * in this form satisfies the base schema, so the schema check is skipped. If the result is false, the schema check
+ * decides.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -280,8 +281,9 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Stores original text that the payload does not contain: the letter case of a second signature's key, and an empty
- * text of a transfer. Generation 2 drops unknown members of assets.
+ * Returns the original text that the payload does not contain; undefined if there is none. This text can be the
+ * sender's key or a second signature's key in upper case, or an empty text of a transfer. Generation 2 drops unknown
+ * members of assets.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): OriginalJson | undefined {
   const written: OriginalJson = writtenKey(senderPublicKey);
@@ -309,8 +311,8 @@ function numberText(value: unknown): string | undefined {
 }
 
 /**
- * Returns digits unchanged; undefined for more than 21 digits. The number library of lisk-sdk writes an integer of more
- * than 21 digits with an exponent.
+ * Writes digits like the number library of lisk-sdk. The library writes an integer of more than 21 digits with an
+ * exponent (`1.5e+22`). Fewer digits stay unchanged.
  */
 function digitsText(digits: string | undefined): string | undefined {
   if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;

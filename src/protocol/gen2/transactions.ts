@@ -37,9 +37,9 @@ export function forgingFault({ id, payload, senderId }: Transaction): Transactio
 }
 
 /**
- * The error of a vote whose recipient lisk-sdk cannot find. The reference (lisk-sdk) looks for the recipient among the
- * accounts that the block's transactions concern. If the recipient is not among these accounts, lisk-sdk cannot apply
- * the block, although the vote does not change the recipient.
+ * The error of a vote whose recipient lisk-sdk cannot find. The reference (lisk-sdk) looks for the recipient only among
+ * the accounts that it has loaded for the transactions of the block. If the recipient is not among these accounts,
+ * lisk-sdk cannot apply the block, although the vote does not change the recipient.
  */
 function voteWeightFault(
   state: StateReader,
@@ -50,7 +50,12 @@ function voteWeightFault(
   const { recipientId } = payload;
   const isLoaded = batch.some((transaction) => accountsOf(transaction).includes(recipientId));
   if (isLoaded && state.account(recipientId) !== undefined) return undefined;
-  return transactionError(id, 'The recipient of the vote is not concerned by its block', '.recipientId', recipientId);
+  return transactionError(
+    id,
+    'No transaction of the block concerns the recipient of the vote',
+    '.recipientId',
+    recipientId,
+  );
 }
 
 /** The accounts that lisk-sdk loads for a transaction. */

@@ -1,12 +1,12 @@
 /**
  * Implements the finality protocol of generation 3 (LIP-0014). Each header is a prevote for its own block and for
- * blocks before it. A block with enough prevotes can receive precommits. A block with enough precommits is final. A
- * BFT state is an immutable value. Adding a header creates a new BFT state.
+ * blocks before it. A block with enough prevotes can receive precommits. A block with enough precommits is final. A BFT
+ * state is an immutable value. Adding a header creates a new BFT state.
  *
- * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The last
- * prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with the
- * newest voting header of the delegate. A delegate without a header in the BFT state needs no state. The old votes of such
- * a delegate are below the last `range` heights. A new header votes only within the last `range` heights.
+ * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The
+ * last prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with
+ * the newest voting header of the delegate. A delegate without a header in the BFT state needs no state: its old votes
+ * are below the last `range` heights, and a new header votes only within the last `range` heights.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -14,8 +14,8 @@ import type { PublicKey } from '../types.ts';
 
 export interface BftLimits {
   /**
-   * Number of prevotes that make a height prevoted, and number of precommits that make a height final: ceil(2N/3). The
-   * number comes from the releases of lisk-sdk; LIP-0014 states a different number.
+   * Number of prevotes that make a height prevoted, and number of precommits that make a height final: ceil(2N/3), as
+   * in the releases of lisk-sdk. LIP-0014 states floor(2N/3)+1, which is larger if 3 divides N.
    */
   readonly threshold: number;
   /**
@@ -45,8 +45,8 @@ interface HeaderLists {
   /** First height of the generator's consecutive active rounds, when it forged the block. */
   readonly minHeightActive: Uint32Array;
   /**
-   * Highest height for which the generator had precommitted when it forged the block; meaningless for headers that do
-   * not vote.
+   * Highest height for which the generator has precommitted, including the precommits of this header; meaningless for
+   * headers that do not vote.
    */
   readonly lastPrecommit: Uint32Array;
   readonly prevotes: Uint8Array;
@@ -117,9 +117,9 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a header that follows the BFT state names the delegate's previous block correctly, and so gets the full reward.
- * A previous block that is no longer in the BFT state counts as wrong, as in the releases of lisk-sdk. LIP-0014 differs
- * from the releases in this point.
+ * Whether a header that follows the BFT state names the delegate's previous block correctly, and so gets the full
+ * reward. If the previous block is no longer in the BFT state, the header gets only the reduced reward, as in the
+ * releases of lisk-sdk. LIP-0014 grants the full reward in this case.
  */
 export function isCompliant(bftState: BftState, header: BftHeader, limits: BftLimits): boolean {
   const previous = header.maxHeightPreviouslyForged;

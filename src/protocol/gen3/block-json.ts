@@ -21,7 +21,7 @@ import { headerId } from '../block/header.ts';
  * transactions is the length of the list, and the count in the document is ignored. If the generator signed another
  * count, the signature is therefore invalid.
  *
- * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
+ * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
 export function blockFromJson(
   json: unknown,
@@ -59,8 +59,8 @@ export function headerToJson(header: BlockHeader): JsonObject {
 }
 
 /**
- * Writes the members in the order in which lisk-sdk sends them. The list of transactions has the position that it has
- * in messages of lisk-sdk.
+ * Writes the members in the order in which lisk-sdk sends them. The transactions of a block come between
+ * `generatorPublicKey` and `height`.
  */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {

@@ -36,7 +36,10 @@ export const BLOCK_VERSION = 2;
 /** The finalized height of a new chain, which is the height of its genesis block. */
 const FINALIZED_AT_START = 1;
 
-/** If a header breaks the rules of the finality protocol, its reward is divided by this number. */
+/**
+ * If a header does not name the delegate's previous block correctly (`isCompliant`), its reward is divided by this
+ * number.
+ */
 const REDUCED_REWARD_DIVISOR = 4n;
 
 export interface BlockRulesOptions {
@@ -61,7 +64,7 @@ export interface BlockRules extends Pick<
   rewardOwed(state: StateReader, header: BftHeader): bigint;
 }
 
-/** @param applyGenesisTransactions applies the genesis block's transactions without checks */
+/** @param transactionRules.applyGenesisTransactions applies the genesis block's transactions without checks */
 export function createBlockRules(
   params: ChainParams,
   format: BlockFormat,
@@ -186,8 +189,8 @@ export function createBlockRules(
 }
 
 /**
- * The BFT state before the block at this height. Blocks of older versions are missing in the BFT state. Votes do not reach
- * across a gap of missing blocks.
+ * The BFT state before the block at this height. The BFT state contains no blocks of older versions. If the block
+ * before this height is missing, the result contains no headers, because votes do not reach across a gap.
  */
 function bftStateBelow(state: StateReader, height: number): BftState {
   const bftState = loadBftState(state) ?? emptyBftState(FINALIZED_AT_START);

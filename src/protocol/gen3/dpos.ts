@@ -14,8 +14,8 @@ import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
 /**
- * Number of frozen lists that stay in the state. Finality needs the newest five lists, and the tip of a rival chain may
- * be two rounds below our tip. The reference (lisk-sdk) stores all lists.
+ * Number of frozen lists that stay in the state. Finality reads lists down to the fifth before the newest list, and the
+ * tip of a rival chain may be two rounds below our tip. The reference (lisk-sdk) stores all lists.
  */
 const LISTS_KEPT = 8;
 

@@ -22,7 +22,7 @@ function extendsTip(tip: BlockHeader, received: BlockHeader): boolean {
   return tip.height + 1 === received.height && tip.id === received.previousBlockId;
 }
 
-/** Whether a block is a rival of the tip: another block at the same place. */
+/** Whether a block has the height, the parent and the prevoted height of the tip. */
 function isDuplicate(tip: BlockHeader, received: BlockHeader): boolean {
   return (
     tip.height === received.height &&

@@ -88,7 +88,7 @@ export function handOver(
  * therefore limited.
  *
  * @param wait.dueS time by which finality should have come
- * @param wait.isNew whether the chain has no block of the delegate
+ * @param wait.isNew whether the delegate forged none of the newest blocks (`ownHeaders`)
  * @returns 0 if there can be no unknown header; undefined if the wait must continue
  */
 function boundOfYoungChain(
@@ -98,7 +98,8 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If the delegate was enabled on this node before the first block was forged, there are no unknown headers.
+  // If nobody has forged yet, there are no unknown headers. The same holds if the delegate forged none of the newest
+  // blocks, and was enabled on this node before the end of the first forged block's slot.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
   // The height of a branch with a block in each slot since the first forged block.
@@ -120,7 +121,9 @@ function finalityBlocks({ threshold }: BftLimits): number {
   return 2 * threshold;
 }
 
-/** The delegate's headers on the chain that a new header could contradict. */
+/**
+ * The delegate's headers among the last `range` headers of the chain. A new header can contradict only these headers.
+ */
 function ownHeaders(
   state: StateReader,
   tip: BlockHeader,

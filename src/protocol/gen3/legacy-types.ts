@@ -1,7 +1,7 @@
 /**
- * Defines transaction types 0 to 7 for the history of a generation 3 chain. Transaction types 0 to 7 have the bytes of
- * generation 2, and assets in the form of generation 3. The assets include amounts and recipients, and the members of a
- * registration are not nested. Only the assets of applications, and of transfers to and from applications, are nested.
+ * Defines transaction types 0 to 7 for the history of a generation 3 chain. These types have the bytes of generation 2,
+ * and assets in the form of generation 3. The assets include amounts and recipients, and the members of a registration
+ * are not nested. Only the assets of applications, and of transfers to and from applications, are nested.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -61,8 +61,8 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // Some exceptions of live networks have recipients that are not addresses. Even recipients that are not addresses
-    // can be written as bytes.
+    // Some exceptions of live networks have recipients that are not addresses. These recipients can be written as
+    // bytes, too, so the transaction can be read.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };

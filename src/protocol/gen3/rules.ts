@@ -14,7 +14,10 @@ import { finalityOf } from './bft-state.ts';
 import { createTransactionRules } from './transactions.ts';
 
 export interface Gen3Options {
-  /** Signs forged blocks and checks them; by default the Ed25519 implementation of the process. */
+  /**
+   * Signs forged blocks, and checks the signatures of their transactions; by default the Ed25519 implementation of the
+   * process.
+   */
   readonly ed25519?: Ed25519;
   /**
    * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2

@@ -7,7 +7,7 @@ import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/deci
 import type { Transaction } from '../types.ts';
 import { member } from './json.ts';
 
-/** Maximum number of decimal digits that lisk-sdk accepts in an amount given as a number. */
+/** Maximum number of significant digits that lisk-sdk accepts in an amount given as a JSON number. */
 const SIGNIFICANT_DIGITS_MAX = 15;
 
 /** Number of beddows that a transaction moves besides its fee; 0 if the transaction moves only its fee. */
@@ -28,8 +28,8 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 
 /**
  * The amount that a transaction adds to three sums: the total of its block, the spending of its sender, and the vote
- * weights of its sender's delegates. If a transaction moves no amount, its counted amount is a member of its asset that
- * no signature covers. The counted member may have any form that lisk-sdk's number library reads.
+ * weights of its sender's delegates. If a transaction moves no amount, its counted amount is the unknown member
+ * `amount` of its asset, which no signature covers. This member may have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */

@@ -1,5 +1,5 @@
 /**
- * Applies the transactions of applications. In the early history of live networks, transactions registered
+ * Applies the transactions of applications (dapps). In the early history of live networks, transactions registered
  * applications, and moved amounts into and out of applications. The state stores the owner of each application, and the
  * names and links that are in use.
  */
@@ -64,7 +64,7 @@ function ownerFact(dappId: TransactionId): string {
   return `application ${dappId} owner`;
 }
 
-// The name contains a hash, because names and links may be longer than a key of the state.
+// The name of the fact contains a hash, because the texts of names and links may be longer than a name of a fact.
 function nameFact(name: string): string {
   return `application name ${sha256Hex(utf8(name))}`;
 }

@@ -11,7 +11,7 @@ export interface TransactionDialect {
   readonly generation: Generation;
   /** Data path of a username in an error. */
   readonly usernamePath: string;
-  /** Data path of the minimum of signatures in an error. */
+  /** Data path of the minimum number of signatures in an error. */
   readonly multisignatureMinPath: string;
   /** Whether vote weights change at once (`live`) or at the end of the round (`pending`). */
   readonly voteWeight: 'live' | 'pending';

@@ -21,7 +21,7 @@ export function numberIn(value: unknown, name: string): number {
 /**
  * Maximum length of a list in a check. A longer list is truncated to this length before the check, so that a list with
  * a million entries costs little time. The longest list that any rule allows has 101 entries (a genesis vote), so a
- * truncated list remains invalid.
+ * truncated list is still too long and is refused.
  */
 const LIST_ITEMS_MAX = 200;
 
@@ -31,8 +31,8 @@ export function boundedList(value: unknown): unknown {
 }
 
 /**
- * Canonical form of a string of decimal digits; undefined for any other value. The result has at most 100 digits.
- * Amounts and ids have at most 20.
+ * The digits of a string of decimal digits, without leading zeros; undefined for any other value. A longer number is
+ * cut to 100 digits. After the cut, the number is still too large for an amount or an id, which have at most 20 digits.
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;

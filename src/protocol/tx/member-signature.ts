@@ -60,7 +60,7 @@ function unfitness(
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
   // The reference (lisk-sdk) verifies the signature before it gives this answer. This node answers without verifying
-  // the signature, so that strangers cannot cause any number of signature checks.
+  // the signature, so that a stranger cannot cause an unlimited number of signature checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

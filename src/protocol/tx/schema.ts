@@ -72,7 +72,8 @@ export function createShapeCompiler(
 }
 
 /**
- * The schema of the members that every transaction has. Both generations build their base schema from these members.
+ * Schemas of the members that transactions of both generations may have. Each generation builds its base schema from
+ * these members.
  */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
@@ -109,9 +110,9 @@ export interface SharedMembers {
 }
 
 /**
- * Whether the shared members have the form in which nodes write a transaction without a group. Members in this form
- * satisfy the base schema, so the schema check is skipped. The schema check takes longer than all other steps of
- * reading. If the result is false, the schema check decides.
+ * Whether the shared members have the form in which nodes write a transaction without members' signatures. Members in
+ * this form satisfy the base schema, so the schema check is skipped. The schema check takes longer than all other steps
+ * of reading. If the result is false, the schema check decides.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -164,8 +165,8 @@ function isPublicKey(text: string): boolean {
 }
 
 /**
- * The lisk-sdk format of ids accepts a sign and leading zeros. The lax format has no effect, because the ids are
- * computed from the bytes anyway.
+ * The format of ids in lisk-sdk accepts a sign and leading zeros. Accepting these ids has no effect, because the ids
+ * are computed from the bytes anyway.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;

@@ -129,8 +129,8 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  * different member. Each member may match one signature only.
  *
  * A signature does not show its signer. A signature is therefore checked with the key of each member without a matching
- * signature. The first signature without a match ends the search after at most 15 checks. Fifteen valid signatures in
- * the worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and
+ * signature. A signature without a match takes at most 15 checks, and ends the search. Fifteen valid signatures in the
+ * worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and
  * reports each signature without a match. This node and lisk-sdk accept the same transactions.
  */
 export function firstUnmatchedSignature(
@@ -182,7 +182,7 @@ function matchOf(
  * search fails, the transaction is verified without the help of the search. No verdict depends on the search.
  *
  * A group of 15 members costs 15 checks if all members signed in their order, and 120 in the worst order. If the first
- * signature matches no member, the search ends after 29 checks.
+ * signature matches no member, the search ends after at most 29 checks.
  *
  * @param sender the account before the transaction
  */

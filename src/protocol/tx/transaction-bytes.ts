@@ -40,9 +40,8 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. The results are in a class instance. V8 may allocate the objects of a
- * frequent object literal in the old generation of its heap. Objects in the old generation stay in memory long after
- * their last use.
+ * The cached results for one transaction. This is a class, because V8 may allocate the objects of a frequent object
+ * literal in the old generation of its heap. Objects in the old generation stay in memory long after their last use.
  */
 class Known {
   /**
@@ -178,7 +177,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
   };
 }
 
-/** The bytes that the sender signs, and `more` bytes after them. */
+/** The bytes that the primary signature covers, and `more` bytes after them. */
 function upToSignature({ whole, bytes, basicLength }: Known, more = 0): Buffer {
   return whole.subarray(0, whole.length - bytes.length + basicLength + more);
 }

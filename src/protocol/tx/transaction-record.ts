@@ -1,9 +1,8 @@
 /**
  * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then additional
  * data. The additional data are the fee (genesis), the id (an exception), the recipient's key, the detail of the type,
- * and JSON of all parts in a deviating form. A form deviates if nodes do not write the part in this form. An additional
- * value is present only if needed. The record is read from its end, so that the signed bytes are unchanged at its
- * beginning.
+ * and JSON of all parts that the sender wrote in another form than nodes do. An additional value is present only if
+ * needed. The record is read from its end, so that the signed bytes are unchanged at its beginning.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -73,7 +72,7 @@ export function encodeTransaction(
 /**
  * @param knownId the id, if the caller knows it; otherwise it is computed
  * @param knownSenderId the sender's address, if the caller knows it; otherwise it is computed
- * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes that `encodeTransaction` never writes
+ * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes of a wrong form or length
  */
 export function decodeTransaction(
   stored: Uint8Array,
@@ -124,7 +123,10 @@ interface Extras {
   readonly id?: TransactionId;
   readonly fee?: bigint;
   readonly written?: OriginalJson;
-  /** The members' signatures, if their letter case differs from the letter case in `signaturesIn`. */
+  /**
+   * The members' signatures as they were sent, if one of them has upper-case letters. `signaturesIn` returns lower
+   * case.
+   */
   readonly signatures?: readonly Signature[];
 }
 

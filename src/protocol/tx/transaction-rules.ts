@@ -34,7 +34,7 @@ export interface TransactionRuleParts {
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /**
    * Whether the transaction is malformed, but the network has an exception for it. The exception excuses all errors of
-   * the malformed transaction.
+   * the malformed transaction, including errors of its signature, id and fee.
    */
   isExceptedShape(transaction: Transaction): boolean;
   /**
@@ -82,10 +82,10 @@ export interface TransactionRules extends Pick<
   ): TransactionVerdict;
   /**
    * Applies a batch in order to `state`, limits the spending of each sender, and updates vote weights. Returns a
-   * verdict for each transaction. A failing transaction changes nothing.
+   * verdict for each transaction. A failing or pending transaction changes nothing.
    *
-   * @param tried for each transaction, an overlay with the changes that the transaction alone makes to `state`; each
-   *   transaction must have passed `isAllowed`
+   * @param tried for each transaction, the overlay that was passed to `tryTransaction` over the same `state`; the
+   *   verdict of each transaction must have been `ok`
    */
   applyInSequence(
     state: StateWriter,

@@ -14,7 +14,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Transfer = Extract<Payload, { kind: 'transfer' }>;
 
-/** Schema of the text of a transfer. */
+/** Schema of `data`, the text of a transfer. */
 export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength: 64 } as const;
 
 /**
@@ -41,7 +41,7 @@ export function createTransferReader(
     const recipientId = asset ? member(asset, 'recipientId') : '';
     const data = member(asset, 'data');
     const payload = transferOf(amount, recipientId, data);
-    // If the payload could be built, only the text can be wrong. A transfer without a text therefore needs no schema
+    // If the payload could be built, only `data` can be wrong. A transfer without `data` therefore needs no schema
     // check.
     if (payload !== undefined && data === undefined) return { errors: [], payload };
     const errors = assetErrors(shape, { data, amount, recipientId }, id);
@@ -82,8 +82,8 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
 }
 
 /**
- * Returns the text of a transfer if it is present and empty. The network passes an empty text on, although it adds no
- * byte to the signed bytes.
+ * Returns `{ data: '' }` if the text of a transfer is present and empty; otherwise undefined. The network passes an
+ * empty text on, although the text adds no byte to the signed bytes.
  */
 export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;

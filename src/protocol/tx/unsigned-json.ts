@@ -1,6 +1,6 @@
 /**
- * Handles the parts of a transaction's original JSON that no signature covers. Nodes pass on unknown members of an
- * asset, and the letter case of keys and of members' signatures.
+ * Handles the parts of a transaction's original JSON that no signature covers: unknown members of the asset, and the
+ * letter case of keys and of members' signatures. Nodes pass these parts on.
  */
 
 import type { StateWriter } from '../state.ts';
@@ -151,7 +151,10 @@ function nestingOf(json: string): number {
   return deepest;
 }
 
-/** Whether two JSON values are equal strings, or equal lists of strings. Known members have no other types. */
+/**
+ * Whether two JSON values are equal. Lists and objects are compared by their members. Lists and objects of a known
+ * asset are only a few levels deep, so the recursion is bounded by `b`.
+ */
 function isSameText(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((value, index) => isSameText(value, (b as readonly unknown[])[index]));

@@ -1,6 +1,6 @@
 /**
  * Changes the vote weights of delegates for a transaction. At the end of each round, a delegate's vote weight is the
- * sum of the balances of its voters. Within a round, this file computes the changes of the vote weight.
+ * sum of the balances of its voters. Each transaction changes balances or votes, so it also changes vote weights.
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
@@ -26,7 +26,8 @@ export type VoteWeightMode = 'live' | 'pending';
  */
 export interface UnfinishedWeights {
   /**
-   * For each delegate, the amounts that are not added yet, because the amounts have fractions or at least forty digits.
+   * For each delegate, the amounts that are not subtracted yet, because the amounts have fractions or more than forty
+   * digits.
    */
   readonly pendingAmounts: Map<PublicKey, Decimal[]>;
   /** Delegates whose weight was too large to be stored at some moment within the block. */
@@ -38,10 +39,10 @@ export function noUnfinishedWeights(): UnfinishedWeights {
 }
 
 /**
- * Adds the remaining amounts at the end of a block.
+ * Subtracts the pending amounts from the vote weights at the end of a block.
  *
  * @returns a delegate whose weight lisk-sdk cannot store, which makes the block invalid; undefined if lisk-sdk can
- * store all weights
+ *   store all weights
  */
 export function finishWeights(
   state: StateWriter,
@@ -59,9 +60,9 @@ export function finishWeights(
 }
 
 /**
- * Computes the change of a weight from a list of amounts; undefined if the change is not a whole number. Lists with the
- * same amounts are summed up only once, because an amount may have a million digits. All delegates with the same voters
- * have the same list.
+ * Creates a function that returns the negative sum of a list of amounts; undefined if the sum is not a whole number.
+ * Lists with the same amounts are summed up only once, because an amount may have a million digits, and all delegates
+ * with the same voters have the same list.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   const numbers = new Map<Decimal, number>();

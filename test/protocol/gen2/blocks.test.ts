@@ -229,7 +229,7 @@ test('a vote with an unrelated recipient makes the block invalid', (t) => {
   t.notThrows(apply(maker, withPayload(next, forger, [voteFor(alice)])));
   t.notThrows(apply(maker, withPayload(next, forger, [voteFor(delegate)])));
   const stranger = withPayload(next, forger, [voteFor(bob)]);
-  refused(t, 'BLOCK_TRANSACTION_INVALID', /recipient of the vote is not concerned/, apply(maker, stranger));
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /concerns the recipient of the vote/, apply(maker, stranger));
   const concerned = withPayload(next, forger, [voteFor(bob), maker.transfer(carol, bob, LSK)]);
   t.notThrows(apply(maker, concerned));
   // If a block creates an account, the account exists only from the creating transaction on.
