@@ -14,13 +14,16 @@ const POLL_MS = 250;
 const RETRY_MS = 1000;
 const PAGE_ITEMS = 100;
 
-/** Error of a failed request. The node refused the request, did not answer in time, or could not be reached. */
+/**
+ * Error of a failed request. The node refused the request, did not answer in time, or could not be reached. `waitFor`
+ * also throws it when its time limit has passed.
+ */
 export class ClientError extends Error {
   /** `REFUSED`, `UNREACHABLE` or `TIMEOUT`. */
   readonly code: string;
-  /** HTTP status of a refusal. */
+  /** HTTP status of a refusal; undefined for other errors. */
   readonly status: number | undefined;
-  /** Answer body of the node. */
+  /** Body of a refusal: the value of a JSON body, otherwise the text; undefined for other errors. */
   readonly body: unknown;
 
   constructor(code: string, message: string, status?: number, body?: unknown, cause?: unknown) {
@@ -69,8 +72,8 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // The node refuses `offset` together with a cursor. Its error would name the cursor, which the caller has not
-    // given.
+    // `items` sends the cursor `after` itself. The node refuses `offset` together with `after`, and its error would
+    // name `after`, which the caller has not given.
     for (const name of ['offset', 'after']) {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }
@@ -101,8 +104,8 @@ class HttpClient {
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // After a 4xx answer, the node would refuse the request again, so the error is thrown. After a 5xx answer, the
-        // stream is opened again.
+        // After a 4xx answer, the node would refuse the same request again, so the error is thrown. After a 5xx answer
+        // or a lost connection, the client opens the stream again.
         if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
       }
       if (!isAborted(signal)) await pause(retryMs, signal);
@@ -168,7 +171,8 @@ class HttpClient {
   }
 
   /**
-   * Replaces each placeholder in the path by the parameter of this name, and puts all other parameters into the query.
+   * Replaces each placeholder `{name}` in the path by the parameter with this name, and puts all other parameters into
+   * the query.
    */
   #placeOf(path: string, parameters: Values): string {
     const query = new URLSearchParams();
@@ -202,7 +206,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** The message of a refusal, with its first reason if it has one. */
+/** Returns the message of a refusal and its first error, if the body has them. */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)
     return typeof body === 'string' ? body.slice(0, 200).trim() : 'no reason given';
