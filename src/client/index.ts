@@ -19,7 +19,7 @@ const PAGE_ITEMS = 100;
  * also throws it when its time limit has passed.
  */
 export class ClientError extends Error {
-  /** `REFUSED`, `UNREACHABLE` or `TIMEOUT`. */
+  /** `REFUSED`, `TIMEOUT`, or `UNREACHABLE` if the node could not be reached or sent no complete answer. */
   readonly code: string;
   /** HTTP status of a refusal; undefined for other errors. */
   readonly status: number | undefined;
@@ -147,8 +147,11 @@ class HttpClient {
         ? {}
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body, digits) }),
     });
-    if (!isJson(response)) return response.text();
-    const answer: unknown = await response.json();
+    const isText = !isJson(response);
+    const answer: unknown = await (isText ? response.text() : response.json()).catch((error: unknown) => {
+      throw this.#failure(error, 'sends no complete answer');
+    });
+    if (isText) return answer;
     readAmounts(answer, AMOUNTS[`${method} ${path}`] ?? []);
     return answer;
   }
@@ -161,13 +164,18 @@ class HttpClient {
     try {
       response = await this.#fetch(place, init);
     } catch (error) {
-      const isLate = error instanceof Error && error.name === 'TimeoutError';
-      const reason = isLate ? 'does not answer in time' : 'cannot be reached';
-      throw new ClientError(isLate ? 'TIMEOUT' : 'UNREACHABLE', `${this.#base} ${reason}`, undefined, undefined, error);
+      throw this.#failure(error, 'cannot be reached');
     }
     if (response.ok) return response;
     const body: unknown = await (isJson(response) ? response.json() : response.text()).catch(() => undefined);
     throw new ClientError('REFUSED', `${response.status}: ${reasonOf(body)}`, response.status, body);
+  }
+
+  /** Makes the error of a request without a complete answer. */
+  #failure(error: unknown, otherReason: string): ClientError {
+    const isLate = error instanceof Error && error.name === 'TimeoutError';
+    const message = `${this.#base} ${isLate ? 'does not answer in time' : otherReason}`;
+    return new ClientError(isLate ? 'TIMEOUT' : 'UNREACHABLE', message, undefined, undefined, error);
   }
 
   /**
