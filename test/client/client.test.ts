@@ -165,7 +165,8 @@ test('an answer that breaks off, and an answer that does not end, give an error 
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  const client = createClient(`http://127.0.0.1:${port}`, { timeoutMs: 300 });
-  t.is((await t.throwsAsync<ClientError>(client.get('/blocks')))?.code, 'TIMEOUT');
-  t.is((await t.throwsAsync<ClientError>(client.get('/peers')))?.code, 'UNREACHABLE');
+  const url = `http://127.0.0.1:${port}`;
+  const hasty = createClient(url, { timeoutMs: 300 });
+  t.is((await t.throwsAsync<ClientError>(hasty.get('/blocks')))?.code, 'TIMEOUT');
+  t.is((await t.throwsAsync<ClientError>(createClient(url).get('/peers')))?.code, 'UNREACHABLE');
 });
