@@ -6,11 +6,13 @@ export interface RawEvent {
   readonly data: string;
 }
 
-/** Limit for one event; far larger than the largest event of a node, a block with its transactions. */
+/** Maximum length of an event. The largest event of a node, a transaction or a block header, is far shorter. */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /**
- * @throws Error for an event above the limit, which no node sends
+ * Yields the events of an HTTP response, and skips comments. Ends when the response ends.
+ *
+ * @throws Error for an event longer than `EVENT_CHARACTERS_MAX`, and the error of the connection if it breaks
  */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<RawEvent, void, undefined> {
   const reader = body.getReader();

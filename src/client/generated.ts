@@ -431,7 +431,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows what a delegate earned; within a time span, by the payments of the rounds that ended in it. */
+  /** Shows the earnings of a delegate. With a time span, the fees and rewards are the payments of the rounds that ended in the span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {

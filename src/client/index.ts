@@ -14,13 +14,16 @@ const POLL_MS = 250;
 const RETRY_MS = 1000;
 const PAGE_ITEMS = 100;
 
-/** Error of a failed request. The node refused the request, did not answer in time, or could not be reached. */
+/**
+ * Error of a failed request. The node refused the request, did not answer in time, or could not be reached. `waitFor`
+ * also throws it when its time limit has passed.
+ */
 export class ClientError extends Error {
-  /** `REFUSED`, `UNREACHABLE` or `TIMEOUT`. */
+  /** `REFUSED`, `TIMEOUT`, or `UNREACHABLE` if the node could not be reached or sent no complete answer. */
   readonly code: string;
-  /** HTTP status of a refusal. */
+  /** HTTP status of a refusal; undefined for other errors. */
   readonly status: number | undefined;
-  /** Answer body of the node. */
+  /** Body of a refusal: the value of a JSON body, otherwise the text; undefined for other errors. */
   readonly body: unknown;
 
   constructor(code: string, message: string, status?: number, body?: unknown, cause?: unknown) {
@@ -69,8 +72,8 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // The node refuses `offset` together with a cursor. Its error would name the cursor, which the caller has not
-    // given.
+    // `items` sends the cursor `after` itself. The node refuses `offset` together with `after`, and its error would
+    // name `after`, which the caller has not given.
     for (const name of ['offset', 'after']) {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }
@@ -101,8 +104,8 @@ class HttpClient {
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // After a 4xx answer, the node would refuse the request again, so the error is thrown. After a 5xx answer, the
-        // stream is opened again.
+        // After a 4xx answer, the node would refuse the same request again, so the error is thrown. After a 5xx answer
+        // or a lost connection, the client opens the stream again.
         if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
       }
       if (!isAborted(signal)) await pause(retryMs, signal);
@@ -144,8 +147,11 @@ class HttpClient {
         ? {}
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body, digits) }),
     });
-    if (!isJson(response)) return response.text();
-    const answer: unknown = await response.json();
+    const isText = !isJson(response);
+    const answer: unknown = await (isText ? response.text() : response.json()).catch((error: unknown) => {
+      throw this.#failure(error, 'sends no complete answer');
+    });
+    if (isText) return answer;
     readAmounts(answer, AMOUNTS[`${method} ${path}`] ?? []);
     return answer;
   }
@@ -158,17 +164,23 @@ class HttpClient {
     try {
       response = await this.#fetch(place, init);
     } catch (error) {
-      const isLate = error instanceof Error && error.name === 'TimeoutError';
-      const reason = isLate ? 'does not answer in time' : 'cannot be reached';
-      throw new ClientError(isLate ? 'TIMEOUT' : 'UNREACHABLE', `${this.#base} ${reason}`, undefined, undefined, error);
+      throw this.#failure(error, 'cannot be reached');
     }
     if (response.ok) return response;
     const body: unknown = await (isJson(response) ? response.json() : response.text()).catch(() => undefined);
     throw new ClientError('REFUSED', `${response.status}: ${reasonOf(body)}`, response.status, body);
   }
 
+  /** Makes the error of a request without a complete answer. */
+  #failure(error: unknown, otherReason: string): ClientError {
+    const isLate = error instanceof Error && error.name === 'TimeoutError';
+    const message = `${this.#base} ${isLate ? 'does not answer in time' : otherReason}`;
+    return new ClientError(isLate ? 'TIMEOUT' : 'UNREACHABLE', message, undefined, undefined, error);
+  }
+
   /**
-   * Replaces each placeholder in the path by the parameter of this name, and puts all other parameters into the query.
+   * Replaces each placeholder `{name}` in the path by the parameter with this name, and puts all other parameters into
+   * the query.
    */
   #placeOf(path: string, parameters: Values): string {
     const query = new URLSearchParams();
@@ -202,7 +214,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** The message of a refusal, with its first reason if it has one. */
+/** Returns the message of a refusal and its first error, if the body has them. */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)
     return typeof body === 'string' ? body.slice(0, 200).trim() : 'no reason given';

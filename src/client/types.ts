@@ -31,7 +31,7 @@ export type BodyOf<G extends Generation, M extends Method, P extends string> =
 export type ListPathOf<G extends Generation> = {
   [P in PathOf<G, 'GET'>]: 'after' extends keyof ParametersOf<G, 'GET', P> ? P : never;
 }[PathOf<G, 'GET'>];
-/** Parameters of a list without `offset` and the cursor: `items` always reads from the first item on. */
+/** Parameters of a list, without `offset` and the cursor, because `items` always begins with the first item. */
 export type ListParametersOf<G extends Generation, P extends string> = Omit<
   ParametersOf<G, 'GET', P>,
   'offset' | 'after'
@@ -54,11 +54,17 @@ export type NodeEvent<G extends Generation> = {
 export interface EventOptions<K extends PropertyKey> {
   /** Names of events; default: all. */
   readonly types?: readonly K[];
-  /** Only blocks and transactions of this account. */
+  /** Only blocks and transactions of this account. Events that concern no single account are sent, too. */
   readonly address?: string;
-  /** Only blocks, transactions and forging of the delegate with this public key. */
+  /**
+   * Only blocks, transactions and forging of the delegate with this public key. Events that concern no single delegate
+   * are sent, too.
+   */
   readonly delegate?: string;
-  /** `final` reports blocks and their transactions when they become final. */
+  /**
+   * `final` sends blocks and their transactions only when the blocks become final, and sends no reverts. Default:
+   * `any`.
+   */
   readonly finality?: 'any' | 'final';
   /** Starts with the block at this height. The stream sends all blocks from this height on, and then live events. */
   readonly fromHeight?: number;
@@ -66,19 +72,20 @@ export interface EventOptions<K extends PropertyKey> {
   readonly lastEventId?: string;
   /** Ends the stream. */
   readonly signal?: AbortSignal;
-  /** Time in milliseconds before a lost connection is opened again; default 1000. */
+  /** Time in milliseconds after which the client opens a lost stream again; default 1000. */
   readonly retryMs?: number;
 }
 
 export interface WaitOptions {
-  /** Number of blocks that contain or follow the transaction; default 1. */
+  /** Number of confirmations to wait for: the block of the transaction and each later block count as one. Default 1. */
   readonly confirmations?: number;
-  /** Waits until the block can no longer be reverted (generation 3). */
+  /** If true, also waits until the block of the transaction is final (generation 3). Default false. */
   readonly final?: boolean;
   /** Time limit in milliseconds; default 60,000. */
   readonly timeoutMs?: number;
   /** Time in milliseconds between two requests; default 250. */
   readonly pollMs?: number;
+  /** Ends the wait with an error. */
   readonly signal?: AbortSignal;
 }
 
@@ -94,7 +101,10 @@ export interface ClientOptions<G extends Generation> {
 export interface Client<G extends Generation> {
   readonly generation: G;
   /**
-   * @throws ClientError for a refusal, a timeout or an unreachable node. All methods of the client throw ClientError
+   * Sends a request, and returns the body of the answer.
+   *
+   * @throws ClientError if the node refuses the request, does not answer in time, or cannot be reached; the other
+   *   methods throw it for the same reasons
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
@@ -103,8 +113,9 @@ export interface Client<G extends Generation> {
   post<P extends PathOf<G, 'POST'>>(path: P, body: BodyOf<G, 'POST', P>): Promise<AnswerOf<G, 'POST', P>>;
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
-   * Reads all items of a list, page by page. Items that are added or removed meanwhile do not shift the pages. @throws
-   * TypeError for an `offset`
+   * Reads all items of a list, page by page. Items that are added or removed meanwhile do not shift the pages.
+   *
+   * @throws TypeError if `offset` or `after` is given
    */
   items<P extends ListPathOf<G>>(
     path: P,
@@ -118,9 +129,10 @@ export interface Client<G extends Generation> {
     options?: EventOptions<K>,
   ): AsyncGenerator<Extract<NodeEvent<G>, { readonly type: K }>, void, undefined>;
   /**
-   * Resolves with the height of the transaction's block.
+   * Waits until a block contains the transaction and has the wanted confirmations. Returns the height and the id of the
+   * block.
    *
-   * @throws ClientError `TIMEOUT` when no block contains the transaction in time
+   * @throws ClientError `TIMEOUT` if this does not happen in time, or the reason of `signal` when it is aborted
    */
   waitFor(transactionId: string, options?: WaitOptions): Promise<{ readonly height: number; readonly blockId: string }>;
 }

@@ -43,12 +43,12 @@ export function descriptionOf({ type, amount, recipientId, asset }: Described): 
   }
 }
 
-/** Number of votes that a list shows. */
+/** Maximum number of votes that a list names. Of more votes, a list shows only their number. */
 const VOTES_SHOWN = 2;
 
 /**
- * The target of a transaction, in the short form of a list: its recipient, the delegates that it votes for, or the name
- * that it registers.
+ * The target of a transaction, in the short form of a list: its recipient, the delegates that it votes for, the name
+ * that it registers, or the number of signatures that its group needs.
  */
 export function targetsOf({ type, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {

@@ -52,7 +52,9 @@ interface Results {
 }
 
 /**
- * Example: `99.01 %`. A delegate has no productivity before its first slot. @param decimals like those of `percentText`
+ * Example: `99.01 %`. A delegate has no productivity before its first slot.
+ *
+ * @param decimals like those of `percentText`
  */
 export function productivityOf(results: Results, decimals?: number): string | undefined {
   const { producedBlocks, missedBlocks, productivity } = results;
@@ -130,7 +132,10 @@ export function typeText(type: number): string {
   return TYPES[type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type] ?? `Type ${type}`;
 }
 
-/** The version of the node's software, taken from its build text: `v`, the version, and the time of the build. */
+/**
+ * Returns the version of the software from the build text of a node: `v`, the version, and the time of the build.
+ * Undefined if the text has no version.
+ */
 export function softwareVersionOf(build: string): string | undefined {
   return /^v(\d\S*)/.exec(build)?.[1];
 }

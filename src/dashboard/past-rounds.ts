@@ -6,7 +6,10 @@ export interface PastSlot {
   readonly slot: number;
   /** Undefined for a missed slot. */
   readonly block: Block | undefined;
-  /** Public key; undefined for a missed slot whose delegate forged nothing in its round. */
+  /**
+   * Public key; undefined for a missed slot whose owner is unknown. The owner is unknown if the request does not name
+   * it and the owner forged no block of the round.
+   */
   readonly forger: string | undefined;
 }
 
@@ -15,8 +18,8 @@ export interface PastRound {
   readonly forged: number;
   readonly missed: number;
   /**
-   * The slots of a round in ascending order, up to a maximum number. A round has very many slots if
-   * the network made no blocks for a long time. Then only the latest slots are kept.
+   * The slots of a round in ascending order, up to a maximum number. A round has very many slots if the network made no
+   * blocks for a long time. Then only the latest slots are listed.
    */
   readonly slots: readonly PastSlot[];
 }
@@ -32,7 +35,7 @@ export interface PastRoundsRequest {
 
 /**
  * @returns the rounds whose blocks are all given, newest first. The block before a round must be given, too, because
- *   the slots of the round begin after it
+ *   the first slot of the round follows the slot of this block
  */
 export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: PastRoundsRequest): readonly PastRound[] {
   const byHeight = new Map(blocks.map((block) => [block.height, block]));

@@ -5,6 +5,8 @@ export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'receiv
 export type PoolState = (typeof POOL_STATES)[number];
 
 /**
+ * Returns what a transaction in a queue waits for, as the end of the sentence "It waits for ...".
+ *
  * @param signatures number of members' signatures that the transaction has
  * @param min number of members' signatures that the transaction needs, if known
  */
@@ -16,8 +18,8 @@ export function waitsFor(state: PoolState, signatures: number, min?: number): st
     case 'pending':
       return `signatures of its group, has ${signatures}${min === undefined ? '' : ` of ${min}`}`;
     case 'validated':
-      return 'a look at the accounts';
+      return 'a check against the accounts';
     case 'received':
-      return 'a look at its signature';
+      return 'a check of its signature';
   }
 }

@@ -21,12 +21,14 @@ export interface Round {
   readonly missed: number;
   /** The present slot by the node's clock, or the slot of the newest block if the block's slot is later. */
   readonly currentSlot: number;
-  /** At least as many slots as delegates, because each missed slot makes the round one slot longer. */
+  /** Slots of the round in ascending order. Each missed slot makes the round one slot longer. */
   readonly slots: readonly RoundSlot[];
 }
 
 export interface RoundRequest {
-  /** Newest first; the last block is the block before the round, if that block is known. */
+  /**
+   * Blocks of the round, newest first, and the block before the round, if that block is known. Older blocks may follow.
+   */
   readonly blocks: readonly Block[];
   /** All forgers of the present round in any order. */
   readonly forgers: readonly Forger[];
@@ -60,7 +62,7 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   // A network may start long after its epoch. Slots before its first forged block belong to no delegate.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
-  // If the network made no blocks for a long time, only the latest slots are drawn.
+  // If the network made no blocks for a long time, only the latest slots are listed.
   for (let slot = Math.max(firstSlot, currentSlot - 2 * activeDelegates); slot <= currentSlot; slot += 1) {
     const block = bySlot.get(slot);
     const state = block === undefined ? (slot === currentSlot ? 'now' : 'missed') : 'forged';
@@ -78,8 +80,8 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 }
 
 /**
- * Returns the next slot of each delegate in the round, by public key. A delegate that has already had its slot is
- * missing. Its next slot is in the following round, whose order is not known yet.
+ * Returns the next slot of each delegate in the round, by public key. A delegate that has already had its slot is not
+ * in the map, because its next slot is in the following round, whose order is not known yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

@@ -9,7 +9,7 @@ import type { Status } from './answers.ts';
 export interface Sample {
   readonly atMs: number;
   readonly percent: number;
-  /** Blocks by which the node's tip is below the best known height; 0 if it is not below. */
+  /** Blocks by which the tip of the node is below the most frequent height of its peers; 0 if the tip is not below. */
   readonly lag: number;
 }
 
@@ -20,7 +20,7 @@ export interface Sample {
 export const BEHIND_BLOCKS_MIN = 3;
 
 /**
- * Time in milliseconds that spans several slots and many samples. In an honest network, at least one sample in this
+ * Time in milliseconds that spans several slots and many samples. In a healthy network, at least one sample in this
  * time shows that all peers have the tip.
  */
 export const SMOOTHING_MS = 30_000;
@@ -36,7 +36,10 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
  */
 export const BEHIND_MS = 8_000;
 
-/** Returns the smallest lag of the last samples; 0 unless all samples of a sufficient time show a lag. */
+/**
+ * Returns the smallest lag in the last `BEHIND_MS`. Returns 0 if the samples do not cover this time, or if one of these
+ * samples shows no lag.
+ */
 export function smoothedLag(samples: readonly Sample[]): number {
   const last = samples.at(-1);
   const first = samples.findLast(({ atMs }) => last !== undefined && last.atMs - atMs >= BEHIND_MS);

@@ -88,11 +88,11 @@ function isWide(entry: string): boolean {
 }
 
 /**
- * Shortest mask of a listed IPv4 network that names particular clients, because 10.0.0.0/8 is the widest private
- * network.
+ * Shortest mask with which a listed IPv4 network names particular clients: 8 bits, because 10.0.0.0/8 is the widest
+ * private network.
  */
 const TRUSTED_BITS_MIN_4 = 8;
-/** Shortest mask of a listed IPv6 network that names particular clients. */
+/** Shortest mask with which a listed IPv6 network names particular clients. */
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
@@ -114,8 +114,8 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
   /**
-   * True when the caller itself made the request: no hidden proxy, no page of another site, and no foreign host name is
-   * involved.
+   * True when the caller itself made the request: the request comes through no hidden proxy and from no page of another
+   * site, and names no foreign host.
    */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
@@ -149,10 +149,11 @@ const PROXY_HEADERS = [
 ];
 
 /**
- * True for a request that comes through a proxy although no proxy is trusted. The request has the address of the proxy
- * (often of this machine), so every client of the proxy would get the rights of that address. A request with HTTP/1.0
- * also counts as a request through a proxy, because some proxies add no header but use HTTP/1.0 (nginx does by
- * default). A client gains nothing by forging proxy headers, because proxy headers can only remove rights.
+ * Creates a function that is true for a request that comes through a proxy although no proxy is trusted. Such a request
+ * has the address of the proxy (often of this machine), so every client of the proxy would get the rights of that
+ * address. A request with HTTP/1.0 also counts as a request through a proxy, because some proxies add no header but use
+ * HTTP/1.0 (nginx does by default). A client gains nothing by forging proxy headers, because proxy headers can only
+ * remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -164,7 +165,7 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
     if (!isLogged) {
       isLogged = true;
       const message =
-        'A proxy forwards requests of other machines, and http.trustProxy is off: requests that only this machine may send are refused';
+        'A proxy forwards requests of other machines, and http.trustProxy is off: requests to restricted routes are refused';
       observer.log('warn', 'HTTP_PROXY_NOT_TRUSTED', message, { proxy: request.socket.remoteAddress });
     }
     return true;
@@ -188,8 +189,8 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 
 /**
  * True for a request with a host name that is not known to be this node's. In DNS rebinding, an attacker points a
- * page's host name to the node's address after the page was loaded. The browser then takes the node for the page's
- * site. A proxy on this machine may also pass on a foreign name. An IP address cannot be rebound. If a request from
+ * page's host name to the node's address after the page was loaded. The browser then regards the node as the site of
+ * the page. A proxy on this machine may also pass on a foreign name. An IP address cannot be rebound. If a request from
  * this machine names an IP address that is not of this machine, the request was sent to a proxy.
  */
 function isUnderForeignName(
@@ -215,7 +216,7 @@ function hostOf(host: string): URL | undefined {
   return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;
 }
 
-/** True for an address of this machine. */
+/** True for a loopback address: 127.0.0.0/8 or ::1. */
 export function isLoopback(address: string | undefined): boolean {
   return LOOPBACK.includes(address);
 }

@@ -1,6 +1,6 @@
 /**
- * Serves the interactive API documentation: its page at `/docs`, and the page's files under `/assets/api-docs/`. The build
- * compresses these files.
+ * Serves the interactive API documentation: its page at `/docs`, and the page's files under `/assets/api-docs/`. The
+ * build compresses these files.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -57,7 +57,10 @@ export function openApiDocs(directory: string): ApiDocs | undefined {
   if (!existsSync(file)) return undefined;
   const assets = join(directory, 'assets');
   const names = new Map(readdirSync(assets).map((name) => [`/assets/api-docs/${name.slice(0, -PACKED.length)}`, name]));
-  /** Files are read on demand, because they take two megabytes, packed and unpacked, and most nodes never need them. */
+  /**
+   * Files that were requested, by name. The files together take two megabytes, packed and unpacked, and most nodes
+   * never need them, so a file is read when it is first requested.
+   */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {
     const name = names.get(request.path);

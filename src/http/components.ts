@@ -43,7 +43,10 @@ function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   };
 }
 
-/** Returns the document with `components.schemas`, in which named shapes are replaced by references. */
+/**
+ * Replaces the named shapes in the document by references, and adds the definitions of these shapes as
+ * `components.schemas`.
+ */
 export function withComponents(document: OpenApiDocument, dialect: HttpDialect): NamedDocument {
   const shapes = shapesOf(dialect);
   const names = new Map<string, string>();
@@ -51,7 +54,7 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
     const text = JSON.stringify(schema);
     if (!names.has(text)) names.set(text, name);
   }
-  /** Replaces named parts by references. The definition of a named shape keeps the shape itself. */
+  /** Replaces named parts by references. With `isWhole`, only parts of the value are replaced, not the value itself. */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));
     if (typeof value !== 'object' || value === null) return value;

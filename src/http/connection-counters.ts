@@ -1,6 +1,6 @@
 /**
  * Counts the connections of several processes, and decides which address must give up a connection for a new one. The
- * time of a call must not depend on the number of addresses, because strangers can cause many calls.
+ * time that a call takes must not depend on the number of addresses, because strangers can cause many calls.
  */
 
 import { strangersMaxOf } from './admission/connections.ts';
@@ -32,18 +32,18 @@ export class ConnectionCounters {
     this.#makeRoom = makeRoom;
   }
 
-  /** True when all connections of all processes reach the maximum. */
+  /** True when the number of connections of all processes together is at the maximum. */
   get isFull(): boolean {
     const trusted = [...this.#trusted.values()].reduce((sum, count) => sum + count, 0);
     return this.#strangers + trusted >= this.#limits.connectionsMax;
   }
 
   /**
-   * Counts a connection of a stranger. If strangers already have all connections that are open to them, the address
-   * with the most connections loses an idle connection. No connection is closed if the address of the new connection
-   * would then have at least as many connections. The caller may call again after a moment.
+   * Counts a connection of a stranger. If strangers already have all connections that are open to them, the new
+   * connection is refused. If another address has more connections than this address would have, that address loses an
+   * idle connection. The caller may therefore call again after a moment.
    *
-   * @returns the reason to close the connection; undefined when it is counted
+   * @returns the reason to refuse the connection; undefined when it is counted
    */
   arrive(holder: number, key: string): 'address_connections' | 'connections' | undefined {
     const own = this.#byKey.get(key)?.count ?? 0;

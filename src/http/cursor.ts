@@ -1,4 +1,4 @@
-/** Converts positions in lists to texts and back. A client sends the text of a position to get the next page. */
+/** Converts positions in lists to texts (cursors) and back. A client sends a cursor to get the next page. */
 
 import type { Cursor } from '../ports/queries.ts';
 

@@ -22,7 +22,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 
 /** The name of an asset contains a hash of its content, so the content under a name never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
-/** The page names the assets of this version, so it must be fetched again after an upgrade. */
+/**
+ * The page names the assets of this version, so the browser must check before each use whether the page has changed.
+ */
 const ASK_EVERY_TIME = 'no-cache';
 
 /**
@@ -67,8 +69,8 @@ function send(file: File, request: Request, response: Response): void {
 }
 
 /**
- * Content security policy of the page. On the node's own machine, the page may also load data of other local nodes, to
- * compare the nodes of a devnet.
+ * Content security policy of the page. If the browser is on the machine of the node, the page may also load data of
+ * other local nodes, to compare the nodes of a devnet.
  */
 function policyFor(request: Request): string {
   const others = isLoopback(request.socket.remoteAddress) ? ' http://127.0.0.1:*' : '';

@@ -21,7 +21,11 @@ export function extendedMembers(dialect: HttpDialect, own: Members, added: Membe
   return dialect.strict ? own : { ...own, ...added };
 }
 
-/** Returns the schema of the members that `extendedMembers` returns. @param optional members that may be absent */
+/**
+ * Returns the schema of the members that `extendedMembers` returns.
+ *
+ * @param optional members that may be absent
+ */
 export function extendedShape(
   dialect: HttpDialect,
   own: Readonly<Record<string, Schema>>,

@@ -26,7 +26,7 @@ export function docsPage(document: OpenApiDocument): string {
 <body>
 <h1>${text(document.info.title)} ${text(document.info.version)}</h1>
 <p>${text(document.info.description)}</p>
-<p>Every path stands below <code>/api</code>, and the same without it. The machine-readable form is
+<p>The node serves every path below <code>/api</code>, and also without this prefix. The machine-readable form is
 <a href="spec">spec</a>.</p>
 <ul>
 ${contents}

@@ -1,7 +1,7 @@
 /**
  * Makes the answer of a route in the envelope, from the checked request to the bytes. This file also finds the block
- * and the ETag of the answer, and whether the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write the
- * answer to their responses.
+ * and the ETag of the answer, and whether the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write
+ * the answer to their responses.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -30,7 +30,11 @@ export interface Version {
   readonly etag: string | undefined;
 }
 
-/** @param isOfChain whether the answer follows from the request and the chain alone */
+/**
+ * Returns the current version of an answer.
+ *
+ * @param isOfChain true if the answer depends only on the request and the chain
+ */
 export function versionOf(api: NodeApi, isOfChain: boolean): Version {
   const position = positionOf(api);
   return { position, etag: position !== undefined && isOfChain ? etagOf(position, api.identity.build) : undefined };
@@ -64,7 +68,7 @@ export function askHandler(
   return reply instanceof Promise ? reply.then(answerOf) : answerOf(reply);
 }
 
-/** Returns the headers that name the block of an answer, as alternating names and values. */
+/** Returns the headers with the block and the ETag of an answer, as alternating names and values. */
 export function positionHeaders({ position, etag }: Version): readonly string[] {
   if (position === undefined) return [];
   const headers = [HEIGHT_HEADER, String(position.height), BLOCK_ID_HEADER, position.id];

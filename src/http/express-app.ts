@@ -141,7 +141,7 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
 function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, parts: AppParts): RequestHandler {
   return async (request, response) => {
     const route = routeFor(request.method, routes, parts.dialect.strict);
-    // The CORS step answers preflight requests, unless CORS is disabled.
+    // The CORS step answers preflight requests. With CORS disabled, a preflight request arrives here.
     if (route === undefined) throw methodNotAllowed();
     const raw = rawRequestOf(request);
     const checked = checkRequest(route, raw);
@@ -164,8 +164,7 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       setHeaders(response, positionHeaders(answer));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
-      // The cache does not store the header that names ignored parameters. Therefore it does not store answers with
-      // ignored parameters.
+      // The response cache stores no headers, so an answer with the header that names ignored parameters is not stored.
       if (answer.etag !== undefined && ignored.length === 0)
         parts.responseCache.store(request.originalUrl, answer.body);
     }

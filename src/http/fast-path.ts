@@ -16,8 +16,8 @@
  *
  * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds its
  * answers to the response cache. The tick cache has all other answers, until the present iteration of the event loop
- * ends. If the client accepts gzip, the fast path answers only from the response cache, and the slow path compresses all
- * other answers.
+ * ends. If the client accepts gzip, the fast path answers only from the response cache, and the slow path compresses
+ * all other answers.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -36,7 +36,10 @@ import { pathBelow, served } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';
 
 /**
+ * Answers a request if this is possible without the slow path.
+ *
  * @param allowance allowance of the admitted client
+ * @param takeSlowPath called if a handler that did not answer at once fails later
  * @returns false when the request must take the slow path; then nothing was sent
  */
 export type FastPath = (
@@ -145,7 +148,10 @@ export function createFastPath(
   };
 }
 
-/** Returns the routes without a special access rule, by their paths as clients write them. */
+/**
+ * Returns the routes that the fast path can answer: GET routes in the envelope without a special access rule and
+ * without parameters in the path. The keys are the paths as clients write them.
+ */
 function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();
   for (const { prefixes, dialect: spoken } of served(dialect)) {

@@ -51,12 +51,12 @@ export interface HttpServer {
   sockets(): ListeningSockets;
   /**
    * Accepts no new connections. Open connections end after their next answer, or after a long idle time, so no request
-   * is lost. Resolves when all connections are closed, or after `DRAIN_MS_MAX`.
+   * is lost. Resolves when all connections are closed, or after ten seconds.
    */
   drain(): Promise<void>;
   /** Refuses new connections, lets running answers finish for a moment, and then closes all connections. */
   close(): Promise<void>;
-  /** Number of requests that were read up to their body since the start, including refused requests. */
+  /** Number of requests whose head was read since the start, including refused requests. */
   requestCount(): number;
 }
 
@@ -91,8 +91,8 @@ export function createHttpServer(
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  // A real node has no event stream that the strict dialect could imitate. The stream therefore always uses the extended
-  // dialect.
+  // A real node has no event stream that the strict dialect could imitate. The stream therefore always uses the
+  // extended dialect.
   const streamDialect = { ...dialect, strict: false };
   const replays = settings.shared && createSharedReplays(settings.shared);
   const { scheduler } = admission;
@@ -131,10 +131,11 @@ export function createHttpServer(
     } else admitClient(request, response, expectation);
   };
   /**
-   * The requests of a trusted proxy need not wait for turns. The requests of a proxy's clients are scheduled like
-   * requests of direct connections.
+   * Finds the client of a proxy. The connection of a trusted proxy need not wait for turns, but the requests of its
+   * clients are scheduled like requests of direct connections.
    *
-   * @returns key of the client in the scheduler; undefined for other requests
+   * @returns key of the client in the scheduler; undefined for a request without a trusted proxy, and for a trusted
+   *   client
    */
   const strangerBehindProxy = (request: IncomingMessage): string | undefined => {
     if (!settings.trustProxy || admission.of(request.socket)?.isTrusted !== true) return undefined;

@@ -26,9 +26,9 @@ export interface Listeners {
 }
 
 /**
- * Maximum number of connections that the operating system holds until the node accepts them. The default of Linux is
- * the same number. When the queue of connections is full, a client tries again only after a second. A burst of
- * strangers must not delay the operator by a second.
+ * Maximum number of connections that the operating system holds until the node accepts them. Linux limits the number to
+ * the same value by default (`net.core.somaxconn`). When the queue of connections is full, a client tries again only
+ * after a second. A burst of strangers must not delay the operator by a second.
  */
 const BACKLOG = 4_096;
 /** Maximum duration of a drain: twice the time after which node:http closes an idle connection. */

@@ -15,7 +15,7 @@ export interface OpenApiDocument {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
-  /** Empty, because no operation needs credentials. `description` names the clients that are served. */
+  /** Empty, because no operation uses HTTP authentication. `description` states which clients are served. */
   readonly security: readonly [];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -70,15 +70,17 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
       title: 'Bloomery',
       version,
       description:
-        `The HTTP interface of a node, in the words of generation ${dialect.generation}. Amounts are decimal texts in ` +
-        'beddows; timestamps are whole seconds since the epoch of the network unless they say otherwise.\n\n' +
-        'No operation takes credentials: a caller is served by its address. `http.accessWhitelist` lists the addresses ' +
-        'that may ask at all, and `http.accessPublic` lets everybody ask. Operations that serve fewer callers say so.',
+        `The HTTP interface of a node, with the names of generation ${dialect.generation}. Amounts are texts of decimal ` +
+        'digits, in beddows. Timestamps are whole seconds since the epoch of the network, unless a description states ' +
+        'another unit.\n\n' +
+        'No operation uses HTTP authentication: the address of a client decides whether the node serves the client. ' +
+        '`http.accessWhitelist` lists the addresses that have access. With `http.accessPublic`, all addresses have ' +
+        'access. The description of an operation states whether it serves only some of these clients.',
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
     servers: [
-      { url: '/api', description: 'As all clients know it.' },
-      { url: '/', description: 'The same without the prefix.' },
+      { url: '/api', description: 'With the prefix that clients of Lisk use.' },
+      { url: '/', description: 'The same paths without the prefix.' },
     ],
     security: [],
     paths,
@@ -90,9 +92,10 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
  * or clients behind proxies that are not trusted.
  */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
-  forging: 'Serves only callers on `http.forgingWhitelist`.',
-  loopback: "Serves only callers on the node's own machine.",
-  secrets: 'Serves only callers on `http.legacySignaturesWhitelist`: the request carries passphrases.',
+  forging: 'Serves only clients whose addresses are in `http.forgingWhitelist`.',
+  loopback: "Serves only clients on the node's own machine.",
+  secrets:
+    'Serves only clients whose addresses are in `http.legacySignaturesWhitelist`, because the request contains passphrases.',
 };
 
 function operationOf(route: Route): Operation {

@@ -19,20 +19,26 @@ export interface HttpOptions {
   readonly trustProxy: boolean;
   /** Clients that have access: all clients, or the addresses and networks (CIDR) in the list. */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
-  /** Host names of this node besides `localhost` and IP addresses; restricted routes accept only these names. */
+  /**
+   * Host names of this node, besides `localhost` and IP addresses. Restricted routes refuse requests with any other
+   * name.
+   */
   readonly hostNames: readonly string[];
-  /** Addresses that may read and switch forging, regardless of `access`. */
+  /** Addresses that may read and switch forging. `access` must allow the address, too. */
   readonly forgingWhiteList: readonly string[];
   /**
    * The legacy registration of second signatures, in which a client sends passphrases: whether it is enabled, and for
    * which addresses.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
-  /** If true, every method but GET is refused. */
+  /** If true, every method except GET is refused. */
   readonly readOnly: boolean;
   readonly limits: HttpLimits;
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
-  /** If true, the sort names and peer states of the other generation are refused. */
+  /**
+   * If true, the interface uses the strict dialect: the names and shapes of a real node of the generation, and no
+   * others.
+   */
   readonly strictDialect: boolean;
   /** If true, the response cache stores answers that depend only on the chain, until the chain changes. */
   readonly cacheResponses: boolean;
@@ -78,16 +84,22 @@ export interface TlsOptions {
 export interface HttpLimits {
   /**
    * Maximum number of open connections; a tenth of them is reserved for this machine and the addresses that `access`
-   * lists.
+   * lists (except very wide networks).
    */
   readonly connectionsMax: number;
   /** Maximum number of connections of one address that may not use the reserved connections. */
   readonly connectionsPerAddressMax: number;
-  /** Maximum number of requests in a window for each client address; 0 for no limit. */
+  /**
+   * Maximum number of requests in a window for each client address. With 0, clients on this machine have no limit, and
+   * all other clients have the limit `strangerMax`.
+   */
   readonly max: number;
-  /** Limit for each client on another machine, used when `max` is 0. Strangers always have a limit. */
+  /** Maximum number of requests in a window for each client on another machine, if `max` is 0; 0 for no limit. */
   readonly strangerMax: number;
-  /** Maximum number of requests in a window for all clients on other machines together; 0 for no limit. */
+  /**
+   * Maximum number of requests in a window for all strangers together; 0 for no limit. Clients on this machine and
+   * clients that `access` lists are not strangers.
+   */
   readonly strangersTotalMax: number;
   /** Requests in a window that are answered without delay; 0 for no delays. */
   readonly delayAfter: number;

@@ -99,7 +99,8 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
 }
 
 /**
- * @param lengths limits on the length of the text, if the path has any; a refusal then names the limit and the format
+ * @param lengths limits on the length of the text; empty for no limits. A refusal names the limit that the text
+ *   exceeds, and the format
  */
 export function addressInPath(
   description: string,
@@ -126,7 +127,7 @@ export function pageOf(request: CheckedRequest): PageRequest {
   const cursor = cursorIn(after ?? '');
   if (cursor === undefined) return { limit, offset: Math.min(offset, OFFSET_BEYOND_ALL) };
   const sort = request.text('sort') ?? '';
-  if (cursor.sort !== sort) throw cursorInvalid(`after is a place in a list with another sort than ${sort}.`);
+  if (cursor.sort !== sort) throw cursorInvalid(`after is a cursor of a list with another sort than ${sort}.`);
   return { limit, offset, after: { value: cursor.value, tie: cursor.tie } };
 }
 

@@ -6,7 +6,7 @@ import type { Generation } from '../protocol/params.ts';
 import type { SubmitResult } from '../ports/node-api.ts';
 import type { SchemaError } from './schema.ts';
 
-/** Thrown to refuse a request; `express-app.ts` sends it. */
+/** A refusal of a request, with the status and the body of the answer. */
 export class Problem extends Error {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -130,8 +130,8 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 };
 
 /**
- * Codes that the body contains as `reason`, because clients use them: with the code, `bloomery doctor` distinguishes a
- * node that hangs from a busy node.
+ * Codes that the body contains as `reason`, because programs use them. For example, `bloomery doctor` uses the code to
+ * distinguish a node that hangs from a busy node.
  */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
@@ -145,8 +145,9 @@ const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'P
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
- * Makes the 409 for a refused transaction. Generation 2 uses the text of a single plain failure (unknown type, full
- * pool) as `message`. `errors` always has at least one element.
+ * Makes the answer to a refused transaction: 429 if the client has used up its time for signature checks, 503 if the
+ * node could not store the transaction, otherwise 409. In the 409 of generation 2, `message` is the text of a failure
+ * that concerns the whole transaction (unknown type, full pool). `errors` of a 409 has at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -157,7 +158,10 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
   return new Problem(409, { message, code: 409, errors: errorElements(refusal) });
 }
 
-/** Makes the 409 for a refused member signature, or the 400 for a malformed member signature. */
+/**
+ * Makes the answer to a refused member signature: 400 if the signature is malformed, 429 and 503 as for a transaction,
+ * otherwise 409.
+ */
 export function signatureRefused(refusal: Refusal): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
   if (refusal.code === 'SIGNATURE_MALFORMED')
@@ -171,7 +175,9 @@ function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }
 
-/** Returns the refusal for a rejection that the node threw; undefined for other errors. */
+/**
+ * Returns the answer for a thrown refusal or rejection; undefined for any other error, which is a failure of the node.
+ */
 export function problemOf(error: unknown, generation: Generation): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof TransactionRejected)
@@ -180,7 +186,7 @@ export function problemOf(error: unknown, generation: Generation): Problem | und
       generation,
     );
   if (!(error instanceof ProtocolError)) return undefined;
-  if (error.code === 'CURSOR_INVALID') return cursorInvalid('after is not a place in this list.');
+  if (error.code === 'CURSOR_INVALID') return cursorInvalid('after is not a cursor of this list.');
   const status = STATUS_BY_CODE[error.code];
   if (status === undefined) return undefined;
   return new Problem(status, { message: error.message, ...(REASONS.has(error.code) ? { reason: error.code } : {}) });

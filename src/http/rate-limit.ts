@@ -1,5 +1,5 @@
 /**
- * Counts requests in windows of time: for each client address, and for all addresses together. The counters cover all
+ * Counts requests in windows of time: for each client address, and for all strangers together. The counters cover all
  * paths. Windows follow a monotonic clock, so a change of the machine's clock neither extends nor shortens a window.
  */
 
@@ -12,13 +12,17 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 
 export interface RateLimit {
-  /** Counts a request. @param cost number of requests that the request counts for; default 1 */
+  /**
+   * Counts a request.
+   *
+   * @param cost number of requests that the request counts for; default 1
+   */
   take(client: string | undefined, cost?: number): Allowance;
 }
 
 /**
- * Number of addresses that are counted at once. Beyond this number, the least recent address is forgotten, so that a
- * flood of addresses cannot fill the memory.
+ * Maximum number of addresses that are counted at the same time. Beyond this number, the least recently seen addresses
+ * are forgotten, so that a flood of addresses cannot fill the memory.
  */
 export const CLIENTS_MAX = 20_000;
 /** Longest delay of a request, because waiting requests cost memory. */
@@ -27,8 +31,8 @@ const DELAY_MAX_MS = 60_000;
 export interface RateLimitOptions {
   readonly clock?: Pick<MonotonicClock, 'nowMs'>;
   /**
-   * True for an address that does not count towards the limit of all strangers together. So a flood of strangers cannot
-   * use up the limit of a trusted address.
+   * True for an address whose requests do not count towards the limit of all strangers together. A flood of strangers
+   * therefore cannot exclude a trusted address.
    */
   readonly isTrusted?: (address: string) => boolean;
 }
@@ -77,7 +81,7 @@ export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
  * Returns headers with the limit and the remaining requests, as alternating names and values. Without a limit, the
- * result is empty. In the strict dialect, both values are then 0, as in the reference.
+ * extended dialect has no such headers, and the strict dialect has both headers with the value 0, as the reference has.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];

@@ -50,7 +50,7 @@ export function isUnchanged(header: string | undefined, etag: string): boolean {
 }
 
 export interface WantedHeight {
-  /** Undefined when the client asks for no height; NaN when the value is not a height. */
+  /** Undefined when the client requires no height; NaN when the value is not a height. */
   readonly height: number | undefined;
   /** The request target without the parameter `minHeight`. */
   readonly target: string;
@@ -60,6 +60,9 @@ const PARAMETER = /[?&]minHeight=([^&#]*)/g;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
 /**
+ * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. The largest
+ * of several heights counts.
+ *
  * @param allowsParameter true when the parameter is allowed besides the header; the strict dialect has only the
  *   parameters of the reference
  */
@@ -93,8 +96,10 @@ export class HeightWaiters {
   }
 
   /**
-   * @returns true at once when the chain has the height; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many
-   *   requests wait
+   * Waits until the chain has the height.
+   *
+   * @returns true when the chain has the height; false after `HEIGHT_WAIT_MS_MAX` or when the server closes, or at once
+   *   when too many requests wait
    */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;

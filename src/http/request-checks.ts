@@ -1,7 +1,7 @@
 /**
  * Checks a request before it is handled or its body is read. The client must have access, its rate must be within the
- * limit, the path must exist, and the route must take a body. The bytes of a refusal are made once and then sent each
- * time.
+ * limit, and the path must exist. A body that the route takes must be neither compressed nor too large. The bytes of a
+ * refusal are made once and then sent each time.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -22,9 +22,9 @@ import { withLive } from './with-live.ts';
 
 export interface RequestChecks {
   /**
-   * Checks that the client may ask now, and that the request has a valid form.
+   * Checks that the client has access, that its rate is within the limit, and that the head of the request is valid.
    *
-   * @param expectation interim answer that the client awaits before it sends its body
+   * @param expectation meaning of the header `Expect`, if the request has it
    * @returns undefined when the request was refused and answered
    */
   admitClient(
@@ -33,8 +33,10 @@ export interface RequestChecks {
     expectation?: Expectation,
   ): Live<Allowance | undefined>;
   /**
-   * Checks that the path exists and that it takes the body of the request. @returns undefined when the request was
-   * refused and answered
+   * Checks that the path exists, and that a body that its route takes is neither compressed nor too large. `takesBody`
+   * is false if the request has no body or the route takes none.
+   *
+   * @returns undefined when the request was refused and answered
    */
   admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
@@ -155,8 +157,8 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 }
 
 /**
- * Finds requests that a server must refuse by HTTP/1.1. The answer to a malformed head is as short as that of
- * node:http, and also ends the connection.
+ * Finds an HTTP/1.1 request without `Host`, and a request with an unknown value of `Expect`. The answer to a malformed
+ * head is as short as that of node:http, and also ends the connection.
  */
 function malformedHead(
   { headers, httpVersion }: IncomingMessage,

@@ -10,20 +10,24 @@ interface CachedResponse {
 }
 
 export interface ResponseCache {
-  /** Stores the JSON body of a 200. @param target path and query of the request */
+  /**
+   * Stores the JSON body of a 200.
+   *
+   * @param target path and query of the request
+   */
   store(target: string, body: Buffer): void;
   /** Returns the answer that was stored for a target since the last change of the chain. */
   find(target: string): CachedResponse | undefined;
 }
 
-/** Larger bodies are seldom requested twice within a block. */
+/** Maximum size of a cached body, in bytes. Larger bodies are seldom requested twice before the chain changes. */
 const BODY_BYTES_MAX = 256 * 1024;
 /**
  * Maximum size in bytes of all cached responses with their compressed forms. This size is enough for thousands of usual
  * pages.
  */
 export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
-/** Size in bytes of the memory of an entry, without its body and its target. */
+/** Memory that an entry takes besides its body and its target, in bytes. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
 /** Minimum size in bytes of a body that is compressed. The slow path compresses bodies from the same size on. */
@@ -81,8 +85,9 @@ interface Entry {
 }
 
 /**
- * Makes an entry. Its body is compressed when the compressed form is first needed. @param grown called with the size of
- * the compressed body
+ * Makes an entry. Its body is compressed when the compressed form is first needed.
+ *
+ * @param grown called with the size of the compressed body
  */
 function cachedResponse(plain: Buffer, grown: (bytes: number) => void): CachedResponse {
   let gzipped: Buffer | undefined;

@@ -35,11 +35,15 @@ interface Declared {
    */
   readonly unknownParameters: 'refused' | 'ignored';
   readonly body?: Body;
-  /** Statuses besides 200 that only this route sends, with the reason for each. */
+  /**
+   * Statuses of this route, with the reason for each. Status 200 and the statuses that every route has are not in this
+   * list.
+   */
   readonly errors: Readonly<Record<number, string>>;
   /**
    * Clients that the route serves, among those that the general access rules allow. Absent: all these clients.
-   * `secrets`: clients that may send passphrases.
+   * `forging`: clients in the forging whitelist. `loopback`: clients on this machine. `secrets`: clients that may send
+   * passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -177,7 +181,8 @@ export class CheckedRequest {
 
 /**
  * Checks a request against a route: content type, then parameters in declared order, then the body. Undeclared query
- * parameters are checked only when there is no other error.
+ * parameters are checked only when there is no other error. If the handler checks the body itself (`judgedByHandler`),
+ * this function checks nothing.
  *
  * @throws Problem 400 with all errors
  */
@@ -236,7 +241,10 @@ function unknownIn(route: Route, query: Query): readonly RequestError[] {
     .map(unknownParameter);
 }
 
-/** Returns the names of parameters that have no effect on the answer of a checked request. */
+/**
+ * Returns the names of query parameters that have no effect on the answer: undeclared parameters, and empty parameters
+ * that the route ignores.
+ */
 export function ignoredIn(route: Route, query: Query): readonly string[] {
   if (query.size === 0) return [];
   const empty = route.parameters.filter(({ name, isIgnoredWhenEmpty }) => isIgnoredWhenEmpty && query.get(name) === '');

@@ -31,7 +31,7 @@ export class SharedCounters {
   readonly #addresses: AddressRecords;
   readonly #connections: ConnectionCounters;
   readonly #replays = new Replays();
-  /** Number of replays, by process and by client key. */
+  /** Number of replays, by process and by key of the client. */
   readonly #replaysOf = new Map<number, Map<string, number>>();
   readonly #options: SharedCountersOptions;
   #wasFull = false;
@@ -64,13 +64,17 @@ export class SharedCounters {
     this.#notifyFull();
   }
 
-  /** @param difference to add to the number of connections of trusted clients */
+  /** @param change difference that is added to the number of connections of trusted clients */
   trusted(holder: number, change: number): void {
     this.#connections.trusted(holder, change);
     this.#notifyFull();
   }
 
-  /** Begins a replay. @returns false when the limit is reached */
+  /**
+   * Begins a replay.
+   *
+   * @returns false when the limit is reached
+   */
   replay(holder: number, key: string): boolean {
     if (!this.#replays.begin(key)) return false;
     const held = this.#replaysOf.get(holder) ?? new Map<string, number>();

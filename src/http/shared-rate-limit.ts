@@ -16,7 +16,7 @@ export interface LiveRateLimit {
 
 /**
  * Creates a shared rate limit. The rate limit asks the counting process for each counted request. After a refusal, this
- * process refuses the client until the end of the window, without asking again. A count never decreases within a
+ * process refuses the client until the end of the window without asking again, because a count never decreases within a
  * window.
  */
 export function createSharedRateLimit(

@@ -1,4 +1,6 @@
-/** Handles values that the node's own process has at once. Another process must request these values from the node. */
+/**
+ * Handles live values. The process of the node has them at once, and a reading process must request them from the node.
+ */
 
 import type { Live } from '../ports/node-api.ts';
 

@@ -27,13 +27,17 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   chain_height: gauge('Height of the tip.'),
   chain_finalized_height: gauge('Height up to which no block can be reverted any more.'),
   chain_network_height: gauge('Most frequent height among connected peers; 0 without peers.'),
-  chain_lag_blocks: gauge('Blocks that this node is behind most of its peers.'),
+  chain_lag_blocks: gauge(
+    'Blocks by which the tip is below the most frequent height among connected peers; 0 if it is not below.',
+  ),
   chain_tip_age_seconds: gauge('Time since the slot of the tip began.'),
   chain_syncing: gauge('1 while blocks are downloaded, else 0.'),
-  blocks_applied_total: counter('Blocks added to the chain.', ['origin']),
+  blocks_applied_total: counter('Blocks added to the chain, by origin.', ['origin']),
   blocks_reverted_total: counter('Blocks reverted.'),
   reorgs_total: counter('Reorgs: times that one or more blocks were reverted together.'),
-  block_delay_seconds: histogram('Time from the beginning of a slot until its block was applied here.'),
+  block_delay_seconds: histogram(
+    'Time from the beginning of a slot until the block of a peer for this slot was applied.',
+  ),
 
   consensus_ratio: gauge('Share of connected peers that have this tip, 0 to 1; 0 without peers.'),
   peers_connected: gauge('Open connections to peers.'),
@@ -42,25 +46,29 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   p2p_connections_total: counter('Connections to peers that were made.', ['direction']),
   p2p_disconnections_total: counter('Connections to peers that ended, by close code.', ['code']),
   p2p_refused_total: counter('Connections that were refused in the handshake, by close code.', ['code']),
-  p2p_offences_total: counter('Offences of peers on the wire.', ['code']),
+  p2p_offences_total: counter('Messages and calls of peers that broke a rule, by code.', ['code']),
   p2p_dropped_uses_total: counter('Messages and calls of peers dropped above their rate, by name.', ['name']),
 
   pool_transactions: gauge('Transactions that wait, by queue.', ['state']),
-  pool_refusals_total: counter('Transactions that the pool refused.', ['code']),
-  pool_dropped_transactions_total: counter('Transactions that left the pool without getting into a block.'),
+  pool_refusals_total: counter('Transactions and member signatures that the pool refused, by code.', ['code']),
+  pool_dropped_transactions_total: counter('Transactions that the pool dropped because a check refused them.'),
   pool_accepted_dropped_total: counter('Transactions that the node accepted from clients and dropped later.'),
-  pool_expired_transactions_total: counter('Transactions that waited in the pool too long.'),
+  pool_expired_transactions_total: counter('Transactions that the pool dropped because they waited too long.'),
   transaction_delay_seconds: histogram('Time from the timestamp of a transaction until the pool had verified it.'),
 
   own_slots_total: counter('Slots of delegates that forge on this node, by their result in the chain.', ['result']),
   forging_delegates: gauge('Delegates that forge on this node.'),
-  delegate_forged_blocks: gauge('Blocks in the chain by a delegate configured here.', ['delegate']),
-  delegate_missed_blocks: gauge('Slots that a delegate configured here missed, by the chain.', ['delegate']),
+  delegate_forged_blocks: gauge('Blocks that a delegate configured here has forged, as the chain counts them.', [
+    'delegate',
+  ]),
+  delegate_missed_blocks: gauge('Slots that a delegate configured here has missed, as the chain counts them.', [
+    'delegate',
+  ]),
 
   node_events_total: counter('Diagnostics of the node that `bloomery why` lists, by code.', ['code']),
 
   notify_delivered_total: counter('Events that a receiver of the operator accepted.', ['channel']),
-  notify_failures_total: counter('Deliveries of events that failed and are tried again.', ['channel']),
+  notify_failures_total: counter('Deliveries of events that failed; the node tries again.', ['channel']),
 
   clock_offset_seconds: gauge(
     'Time by which the clocks of the peers are ahead of the clock of this node, estimated from their blocks.',
@@ -80,7 +88,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   http_cache_hits_total: counter(
     'Answers sent from the response cache or the tick cache; their duration is not measured.',
   ),
-  http_connections: gauge('Open connections to the HTTP interface, by whether the client is trusted.', ['client']),
+  http_connections: gauge('Open connections to the HTTP interface, by client: stranger or trusted.', ['client']),
   http_buffered_bytes: gauge(
     'Bytes of HTTP requests and answers that the node holds for clients that are not trusted.',
   ),

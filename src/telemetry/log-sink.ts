@@ -1,6 +1,6 @@
 /**
- * Writes log lines to a file or a stream. Each write is synchronous, so the last lines before an exit or a crash are
- * written, too.
+ * Writes log lines to a file or a stream. Each write to a file is synchronous, so the last lines before an exit or a
+ * crash are written, too.
  */
 
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { ProtocolError, messageOf } from '../primitives/errors.ts';
 export interface LogSink {
   /** Writes one or more whole lines, line feeds included. This function never throws. */
   write(lines: string): void;
-  /** Number of lines that could not be written. */
+  /** Number of failed writes. A failed write usually loses one line. */
   readonly linesLost: number;
   close(): void;
 }
@@ -32,7 +32,7 @@ export interface Rotation {
 export function fileSink(file: string, rotation?: Rotation): LogSink {
   let descriptor: number | undefined = openLog(file);
   let sizeBytes = fstatSync(descriptor).size;
-  // Only a regular file is rotated, not a device or a pipe.
+  // Only a regular file can be renamed and replaced, so a device or a pipe is not rotated.
   const isRotated = fstatSync(descriptor).isFile();
   let linesLost = 0;
   const rotate = ({ filesKept }: Rotation): void => {

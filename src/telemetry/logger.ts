@@ -8,7 +8,9 @@ import type { MetricsRegistry } from './metrics.ts';
 import { printableFields } from './printable.ts';
 
 export interface ObserverOptions {
-  /** Lines below this level are not written. With `silent`, no line is written. */
+  /**
+   * Lines below this level are not written. With `silent`, no line is written. `levelsByModule` can set other levels.
+   */
   readonly level: LogLevel | 'silent';
   /** `json`: one object on each line; `human`: for people and terminals. Default `json`. */
   readonly format?: 'human' | 'json';
@@ -36,9 +38,9 @@ export interface ClosableObserver extends Observer {
 }
 
 /**
- * Opens the log. Every line has `time` (ISO 8601, UTC), `level`, `module`, `code` and `message`. The member `data` has
- * the fields of the line, without secrets (`printableFields`). A call of the observer never throws. The line is written
- * to the operating system before the call returns.
+ * Opens the log. In the form `json`, every line has `time` (ISO 8601, UTC), `level`, `code` and `message`, and `module`
+ * if a module wrote it. The member `data` has the fields of the line, without secrets (`printableFields`). A call of
+ * the observer never throws. A line for a file is written to the operating system before the call returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */

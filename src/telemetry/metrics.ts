@@ -57,8 +57,8 @@ export class MetricsRegistry {
           : kind === 'gauge'
             ? new Gauge(common)
             : new Histogram({ ...common, buckets: [...buckets] });
-      // The library starts a gauge without labels at 0, but a gauge that was never set is unknown, so its series is
-      // removed.
+      // prom-client starts a gauge without labels at 0. The value of a gauge that was never set is unknown, so the
+      // gauge is left out until its first value.
       if (kind === 'gauge') this.#registry.removeSingleMetric(common.name);
       this.#families.set(name, { declaration, metric, series: new Set() });
     }
@@ -94,7 +94,7 @@ export class MetricsRegistry {
   }
 
   /**
-   * Calls `set` each time before the metrics are read. `beforeReading` is for metrics that are measured when they are
+   * Calls `set` each time before the metrics are read. Use `beforeReading` for metrics that are measured when they are
    * read, such as sizes.
    *
    * @returns a function that ends the calls of `set`; until the function is called, all objects that `set` uses stay in
@@ -108,8 +108,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Removes all series of a gauge. `forget` is for gauges whose label values change, and for gauges whose value is
-   * sometimes unknown.
+   * Removes all series of a gauge. Use `forget` for a gauge whose label values change, and for a gauge whose value has
+   * become unknown.
    */
   forget(name: string): void {
     const family = this.#families.get(name);

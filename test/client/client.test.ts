@@ -1,4 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { format } from 'prettier';
@@ -148,4 +150,23 @@ test('an unreachable node and a refusing node give different errors', async (t) 
   t.regex(refused?.message ?? '', /^400: Validation errors/);
   await net.close();
   t.is((await t.throwsAsync<ClientError>(client.get('/blocks')))?.code, 'UNREACHABLE');
+});
+
+test('an answer that breaks off, and an answer that does not end, give an error of the client', async (t) => {
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write('{"meta":', () => {
+      if (request.url === '/api/peers') response.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const hasty = createClient(url, { timeoutMs: 300 });
+  t.is((await t.throwsAsync<ClientError>(hasty.get('/blocks')))?.code, 'TIMEOUT');
+  t.is((await t.throwsAsync<ClientError>(createClient(url).get('/peers')))?.code, 'UNREACHABLE');
 });

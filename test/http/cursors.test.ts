@@ -113,15 +113,15 @@ test('a cursor of another sort order, an invalid one and one beside an offset ar
   for (const [query, message] of [
     [
       `/blocks?after=${cursor('height:asc', '3', '3')}`,
-      'after is a place in a list with another sort than height:desc.',
+      'after is a cursor of a list with another sort than height:desc.',
     ],
-    [`/blocks?after=${cursor('height:desc', '3', 'x')}`, 'after is not a place in this list.'],
-    [`/blocks?sort=totalFee:asc&after=${cursor('totalFee:asc', 'x', '3')}`, 'after is not a place in this list.'],
-    [`/transactions?after=${cursor('amount:asc', 'many', '1.1')}`, 'after is not a place in this list.'],
-    [`/transactions?after=${cursor('amount:asc', '1', '99999999999.1')}`, 'after is not a place in this list.'],
-    [`/accounts?after=${cursor('balance:asc', '', '1L')}`, 'after is not a place in this list.'],
-    [`/voters?publicKey=${PERSON}&after=${cursor('publicKey:asc', 'zz', '1L')}`, 'after is not a place in this list.'],
-    [`/delegates?after=${cursor('voteWeight:desc', 'a', '1L')}`, 'after is not a place in this list.'],
+    [`/blocks?after=${cursor('height:desc', '3', 'x')}`, 'after is not a cursor of this list.'],
+    [`/blocks?sort=totalFee:asc&after=${cursor('totalFee:asc', 'x', '3')}`, 'after is not a cursor of this list.'],
+    [`/transactions?after=${cursor('amount:asc', 'many', '1.1')}`, 'after is not a cursor of this list.'],
+    [`/transactions?after=${cursor('amount:asc', '1', '99999999999.1')}`, 'after is not a cursor of this list.'],
+    [`/accounts?after=${cursor('balance:asc', '', '1L')}`, 'after is not a cursor of this list.'],
+    [`/voters?publicKey=${PERSON}&after=${cursor('publicKey:asc', 'zz', '1L')}`, 'after is not a cursor of this list.'],
+    [`/delegates?after=${cursor('voteWeight:desc', 'a', '1L')}`, 'after is not a cursor of this list.'],
     ['/blocks?after=&offset=1', 'after and offset exclude each other.'],
   ] as const) {
     const { status, body } = await ask(`/api${query}`);

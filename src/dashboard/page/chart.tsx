@@ -25,9 +25,12 @@ interface ChartProps {
    * Unix seconds.
    */
   readonly kind: 'bars' | 'time-bars' | 'steps';
-  /** True if the axis of a line chart starts at 0. */
+  /**
+   * True for counts: the y axis of a step line starts at 0, and the y axis has grid lines at whole numbers only. The y
+   * axis of bars always starts at 0.
+   */
   readonly isFromZero?: boolean;
-  /** End of the last step of a step line. Without it, the last value has no width. */
+  /** End of the last step of a step line. Without it, the last step has no width. */
   readonly endX?: number;
 }
 
@@ -72,7 +75,7 @@ function dataOf(xs: readonly number[], ys: readonly number[], endX: number | und
   ];
 }
 
-/** Shows only the summary of a chart without values. The chart itself would take as much space as a full one. */
+/** Shows only the summary of a chart without values. An empty chart would take as much space as a full chart. */
 export function EmptyChart({ summary }: { summary: string }) {
   return <p class="quiet chart">{summary}</p>;
 }

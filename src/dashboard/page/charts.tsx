@@ -34,7 +34,7 @@ export function Charts({ filters }: HashRoute) {
       <Answered asked={asked}>
         {({ points, intervalS }) =>
           points.length < 2 ? (
-            <p class="none">The node keeps this since it started: there is not enough of it yet.</p>
+            <p class="none">The node collects these data since its start. There are not enough data for a chart yet.</p>
           ) : (
             <AllCharts points={points} intervalS={intervalS} />
           )
@@ -134,7 +134,7 @@ function TimeChart({
   points: readonly HistoryPoint[];
   numberIn: (point: HistoryPoint) => number;
   kind: 'time-bars' | 'steps';
-  /** Length of a point of a step line, in seconds. */
+  /** Seconds that each point of a step line covers. */
   intervalS?: number;
   summary: string;
 }) {

@@ -28,7 +28,11 @@ export function Go({
   );
 }
 
-/** Shows an id as a link, shortened if the space is too narrow. */
+/**
+ * Shows an id as a link. The id is shortened, unless `isWhole` is true.
+ *
+ * @param props.characters number of characters at each end of a shortened id
+ */
 export function Id({
   view,
   item,
@@ -175,8 +179,8 @@ export interface Column<Row> {
   /** Long names are cut off on a phone. */
   readonly isName?: true;
   /**
-   * Place of the column on a phone. If a table is too wide for a phone, each row takes two or three lines. Columns
-   * without a place are then not shown.
+   * Place of the column on a phone. If any column of a table has a place, each row takes two or three lines on a phone,
+   * and the columns without a place are not shown there.
    */
   readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
   /** Field by which the node can sort the list. */
@@ -286,7 +290,7 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
   );
 }
 
-/** Shows a summary. A click on the summary shows the list, which may be long. */
+/** Shows a summary of a list. A click on the summary shows the list. */
 export function More({
   summary,
   isLong = false,

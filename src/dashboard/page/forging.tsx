@@ -12,8 +12,8 @@ import { useAsked, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
- * Maximum number of delegates that need a request each. The page requests delegates beyond the first 101, and the
- * earnings of each delegate.
+ * Maximum number of delegates for which the page sends single requests: one request for each delegate that is not among
+ * the first 101, and one request for the earnings of each delegate.
  */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;
@@ -29,7 +29,7 @@ export function Forging() {
     return (
       <>
         <h1>Forging</h1>
-        <p class="none">Only those on the node’s forging whitelist see who forges here.</p>
+        <p class="none">The node shows its delegates only to clients in its forging whitelist.</p>
       </>
     );
   }
@@ -136,7 +136,7 @@ function Paused({ forging }: { forging: readonly ForgingDelegate[] }) {
   if (paused === undefined) return null;
   return (
     <p class="alert" role="alert">
-      This node forges for nobody since {sinceText(Date.parse(paused.since), now)}: {paused.reason}
+      This node forges for no delegate since {sinceText(Date.parse(paused.since), now)}: {paused.reason}
     </p>
   );
 }
@@ -246,7 +246,7 @@ interface ForgingResult {
 
 const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
-/** Requests the blocks, missed slots and earnings of each delegate. The map has them by public key. */
+/** Requests the blocks, missed slots and earnings of delegates, and returns them by public key. */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);
   const known = new Map(data.map((delegate) => [delegate.account.publicKey, delegate]));

@@ -89,7 +89,7 @@ export type RequestState<Data> =
  * Asks the node, and asks again when `version` changes. Until the new answer arrives, the earlier answer to the same
  * request is shown.
  *
- * @param path below `/api`
+ * @param path path without the prefix `/api`, as for `ask`
  */
 export function useAnswer<Data>(path: string, version: string | number = ''): RequestState<Data> {
   return useAsked(() => ask<Data>(path), path, version);
@@ -134,8 +134,8 @@ export function useAsked<Data>(
     if (name === '') return undefined;
     wanted.current = name;
     const number = ++lastRequest;
-    // An answer is shown even if a later request is already on its way. Otherwise a view would never show anything
-    // while the answers take longer than a block.
+    // An answer is shown even if a later request has been sent. Otherwise a view would show nothing while each answer
+    // takes longer than the time between two blocks.
     const show = (result: RequestState<Data>): void => {
       if (wanted.current !== name || number < shown.current) return;
       shown.current = number;

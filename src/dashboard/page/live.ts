@@ -1,7 +1,7 @@
 /**
  * Holds the state of the node for the whole page, and keeps the state up to date. The page requests the state once, and
- * then applies events from the event stream. The page polls state without events every 3 s: consensus, the heights of
- * peers, other nodes of this machine.
+ * then applies events from the event stream. Every 3 s, the page requests the state for which there are no events:
+ * consensus, the heights of peers, diagnostics, other nodes of this machine.
  */
 
 import type {
@@ -35,10 +35,16 @@ export interface LiveState {
   readonly heardAtMs: number | undefined;
   readonly status: Status | undefined;
   readonly constants: Constants | undefined;
-  /** Newest first; at least the blocks of the present round and of the round before it. */
+  /**
+   * Newest first. With 101 delegates, these are at least the blocks of the present round and most blocks of the round
+   * before it.
+   */
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
-  /** Names of the present forgers and of the 101 delegates with the best ranks, by public key. */
+  /**
+   * Names of delegates, by public key: the forgers and the first 101 delegates of the list, now and since the page was
+   * opened.
+   */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
   /** Undefined if the node does not allow this browser to read it. */
@@ -48,7 +54,7 @@ export interface LiveState {
   readonly arrivals: readonly Transaction[];
   /** Recent percentage of peers that have the tip of the node. */
   readonly consensus: number | undefined;
-  /** Blocks by which the node has been behind for some time; 0 if it is in step. */
+  /** Blocks by which the node has been behind its peers for some time; 0 if it is not behind. */
   readonly lag: number;
   /** This node and its peers on the same machine. */
   readonly nodes: readonly NodeRow[];
@@ -87,7 +93,7 @@ export class Live {
   #state: LiveState = EMPTY;
   readonly #listeners = new Set<Listener>();
   #events: EventSource | undefined;
-  /** Samples of the percentage of peers that have the node's tip, by origin of the node. */
+  /** Samples of the consensus and the lag of each node, by origin of the node. */
   readonly #samples = new Map<string, readonly Sample[]>();
   #isLoading = false;
   #isPolling = false;
@@ -157,8 +163,8 @@ export class Live {
     for (const { account, username } of delegates.data) names.set(account.publicKey, username);
     const { status } = this.#state;
     const { currentSlot } = forgers.meta;
-    // The number of the present slot is the time since the epoch divided by the block time. The block time follows from
-    // it.
+    // The number of the present slot is the time since the epoch divided by the block time. The block time is therefore
+    // the time since the epoch divided by the number of the slot.
     const blockTimeS = status === undefined ? 10 : Math.max(1, Math.round(status.secondsSinceEpoch / currentSlot));
     this.#set({ forgers: forgers.data, names, blockTimeS });
   }
@@ -188,8 +194,8 @@ export class Live {
       ]);
       this.#set({ nodes: await Promise.all(neighbours(this.#state).map((node) => this.#rowOf(node))) });
     } catch {
-      // No message is needed after an error: the event stream detects a lost node, and the next poll comes within
-      // seconds.
+      // No message is needed after an error, because the event stream detects a lost node, and the next poll comes
+      // within seconds.
     } finally {
       this.#isPolling = false;
     }

@@ -154,7 +154,7 @@ function Shown({ route }: { route: HashRoute }) {
   }
 }
 
-/** A note that the figures are old. The page keeps them visible when the node does not answer. */
+/** Shows that the figures are old. The page still shows them when the node does not answer. */
 function Lost() {
   const { connection, heardAtMs } = useLive();
   if (connection !== 'lost') return null;

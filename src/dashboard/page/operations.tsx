@@ -5,14 +5,14 @@ import { useState } from 'preact/hooks';
 import type { Devnet } from '../devnet.ts';
 import { AskFailed, sendRequest } from './api-requests.ts';
 
-/** Properties of each part of the page. */
+/** Properties of each part of the devnet page. */
 export interface PartProps {
   readonly devnet: Devnet;
   /** Called after each operation. */
   readonly changed: () => void;
 }
 
-/** Time-out for an operation. A restart and the mining of many blocks are slow; the node answers within 15 s. */
+/** Maximum time of an operation. A restart and the mining of many blocks are slow, but the node answers within 15 s. */
 const OPERATION_MS_MAX = 18_000;
 
 /** @throws AskFailed with the refusal */
@@ -24,7 +24,7 @@ interface Operations {
   readonly isBusy: boolean;
   /** Runs an operation and shows the content that the operation returns. */
   run(operation: () => Promise<ComponentChildren>): void;
-  /** Shows the reason why no operation was requested. */
+  /** Shows the reason why the page did not run the operation. */
   refuse(problem: string): void;
   readonly outcome: ComponentChildren;
 }
@@ -69,7 +69,7 @@ export function useOperations(done: () => void): Operations {
   };
 }
 
-/** A form for one operation, with a title above its fields. */
+/** A form for one operation: its fields, and the button that runs it. */
 export function Operation({
   label,
   isBusy,

@@ -115,7 +115,10 @@ function Figures({ live }: { live: LiveState }) {
   );
 }
 
-/** Age of the tip in slots. With an older tip, either no delegate forges or the node receives no blocks. */
+/**
+ * Age of the tip in slots above which the height is marked as bad. With an older tip, either no delegate forges or the
+ * node receives no blocks.
+ */
 const STALE_SLOTS = 5;
 
 function Figure({

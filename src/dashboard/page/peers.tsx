@@ -11,8 +11,8 @@ export function PeerTable({ peers }: { peers: readonly Peer[] }) {
   const { status } = useLive();
   const lagOf = ({ height }: Peer): string => {
     const lag = (status?.height ?? 0) - (height ?? 0);
-    // A peer announces its height a moment after it has a new block. Therefore a peer that is one block behind counts
-    // as up to date.
+    // A peer announces its height a moment after it has a new block. Therefore a peer that is one or two blocks behind
+    // counts as up to date.
     if (height === undefined || Math.abs(lag) < BEHIND_BLOCKS_MIN) return '';
     return lag > 0 ? `${lag} behind` : `${-lag} ahead`;
   };

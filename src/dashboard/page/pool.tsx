@@ -23,8 +23,8 @@ export interface Waiting {
 
 export function Pool() {
   const { status, arrivals, heardAtMs } = useLive();
-  // Each arriving transaction and each block changes the pool, so both cause a new request. A move between queues is
-  // seen after the next status.
+  // Each arriving transaction and each block changes the pool, so both cause a new request. A move of a transaction to
+  // another queue is shown after the next status, because it has no event.
   const asked = useAsked(waitingNow, 'pool', `${status?.height} ${arrivals[0]?.id} ${heardAtMs}`);
   const fees = asked.kind === 'answered' ? asked.answer.data.map(({ transaction }) => transaction.fee) : [];
   return (
@@ -124,8 +124,8 @@ function SignerList({ title, members }: { title: string; members: Signers['membe
 }
 
 /**
- * Requests all queues; the queue nearest to a block comes first. A transaction that changes its queue between two
- * requests is in both answers.
+ * Requests all queues. The queue nearest to a block comes first. A transaction that changes its queue between two
+ * requests may be in both answers, so it is listed only once.
  */
 async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   const queues = await Promise.all(
@@ -139,7 +139,7 @@ async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   return { meta: { count }, data: [...known.values()] };
 }
 
-/** A transaction of the pool; undefined when none of the queues has it. */
+/** Finds a transaction of the pool; undefined when no queue has it. */
 export async function findWaiting(id: string): Promise<Waiting | undefined> {
   const found = await Promise.all(
     POOL_STATES.map(async (state) => {

@@ -151,7 +151,9 @@ interface ReportedSlot {
   readonly forger?: { readonly publicKey: string; readonly isCertain?: boolean };
 }
 
-/** Requests the forgers of slots by slot; empty if the node does not allow this browser to ask. */
+/**
+ * Requests the owners of slots, and returns their public keys by slot; empty if the node denies access to this browser.
+ */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const forgers = new Map<number, string>();
   let asked = -1;

@@ -11,8 +11,8 @@ interface Kept {
 }
 
 /**
- * Maximum time in milliseconds during which the page restores a scroll position. It is longer than several requests
- * after each other, each of which fails after 8 s.
+ * Maximum time in milliseconds during which the page restores a scroll position. The time is longer than several failed
+ * requests one after another, of 8 s each.
  */
 const RESTORE_MS_MAX = 60_000;
 /**
@@ -57,8 +57,8 @@ export function useScrollMemory(): void {
 }
 
 /**
- * Scrolls to the position as soon as the page is long enough. Until the page is complete, the function repeats this,
- * because content that arrives above the position moves the content below.
+ * Scrolls to the position as soon as the page is long enough. Until the page is complete, the function scrolls again
+ * and again, because content that arrives above the position moves the content below.
  *
  * @returns a function that ends the scrolling
  */
@@ -77,7 +77,7 @@ function scrollWhenThere(target: number): () => void {
     if (isComplete || nowMs - beganMs > RESTORE_MS_MAX) return giveUp();
     frame = requestAnimationFrame(look);
   });
-  // If the user scrolls or presses a key meanwhile, the function stops.
+  // If the user scrolls or presses a key before the page is complete, the function stops.
   const acts = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
   const giveUp = (): void => {
     cancelAnimationFrame(frame);

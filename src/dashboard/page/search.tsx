@@ -87,7 +87,7 @@ export function Search() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined || suggestions.length === 0) return;
     event.preventDefault();
-    // The arrow keys move through the suggestions and one further entry, the text itself.
+    // The arrow keys move through the suggestions and one further entry, which is the text that the user typed.
     const places = suggestions.length + 1;
     choose(((chosen + 1 + step + places) % places) - 1);
   };

@@ -8,7 +8,7 @@
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
 /**
- * Longest phase of accepting connections without other work, in milliseconds. The phase is long enough for about 700
+ * Longest phase of accepting connections without other work, in milliseconds. The phase is long enough for about 500
  * connections.
  */
 const ACCEPTING_MS = 50;

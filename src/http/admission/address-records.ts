@@ -29,7 +29,11 @@ export class AddressRecords {
     this.#arrivalsMax = arrivalsMax;
   }
 
-  /** Records a new connection. @returns the reason to close the connection, if it must be closed */
+  /**
+   * Records a new connection.
+   *
+   * @returns the reason to close the connection, if it must be closed
+   */
   arrive(key: string): 'shut_out' | 'arrivals' | undefined {
     const nowMs = this.#clock.nowMs();
     const record = this.#recordOf(key);
@@ -38,8 +42,9 @@ export class AddressRecords {
   }
 
   /**
-   * Records a refusal for the address. @returns true when the address is shut out from now on and its connections must
-   * be closed
+   * Records a refusal for the address.
+   *
+   * @returns true when the address is shut out from now on and its connections must be closed
    */
   refuse(key: string): boolean {
     const nowMs = this.#clock.nowMs();
@@ -48,7 +53,7 @@ export class AddressRecords {
     return this.#shutOut(record, nowMs);
   }
 
-  /** Shuts the address out for behaviour that no correct client shows. */
+  /** Shuts the address out at once, without counting refusals. */
   shutOut(key: string): void {
     this.#shutOut(this.#recordOf(key), this.#clock.nowMs());
   }

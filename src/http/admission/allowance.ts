@@ -1,10 +1,12 @@
 /** The decision of the rate limit about a request. */
 export interface Allowance {
-  /** Requests that the client may make in a window; 0 for no limit. */
+  /** Number of requests that the client may make in a window; 0 for no limit. */
   readonly max: number;
+  /** Number of requests that are left in the window; 0 without a limit. */
   readonly remaining: number;
   readonly isRefused: boolean;
+  /** Time to wait before the request is handled, in milliseconds. */
   readonly delayMs: number;
-  /** Milliseconds until the window ends; undefined without a limit. */
+  /** Milliseconds until the window ends; undefined if the request was not counted. */
   readonly resetMs: number | undefined;
 }

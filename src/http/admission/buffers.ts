@@ -32,8 +32,8 @@ export class Buffers {
   }
 
   /**
-   * Sets the number of bytes that a connection holds. Above the limit, a connection of a stranger is closed. The closed
-   * connection may be `holder` itself.
+   * Sets the number of bytes that a connection holds. While the bytes of all connections exceed the limit, connections
+   * of strangers are closed. `holder` itself may be one of them.
    */
   hold(holder: Holder, bytes: number): void {
     if (holder.isTrusted || bytes === holder.bufferedBytes) return;

@@ -40,7 +40,7 @@ export interface ConnectionHost {
   refused(connection: ClientConnection, reason: RefusalReason): void;
   /** Shuts the address out for behaviour that no correct client shows. */
   refuseAndShutOut(connection: ClientConnection, reason: RefusalReason): void;
-  /** Reports and counts an error of the node while it read the input of a client. */
+  /** Reports and counts an error that occurred while the node handled the input of a client. */
   failed(connection: ClientConnection, error: unknown): void;
 }
 
@@ -142,8 +142,9 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Allows reading the body of the present request. @param start starts the handler; called when the body is complete,
-   * or at once for a chunked body
+   * Allows reading the body of the present request.
+   *
+   * @param start starts the handler; called when the body is complete, or at once for a chunked body
    */
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);
@@ -278,7 +279,7 @@ export class ClientConnection implements Place, Holder {
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
   }
 
-  /** True if the gate holds bytes that follow the request that is being handled. */
+  /** True if received bytes follow the request that is being handled, because this request needs no more bytes. */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
   }
@@ -292,7 +293,8 @@ export class ClientConnection implements Place, Holder {
     if (this.isTrusted) return this.#letThrough();
     const before = this.#phase;
     this.#phase = 'waiting';
-    // The parser would close the connection as idle while input waits for its turn. `checkTime` limits this wait instead.
+    // node:http would close the connection as idle while input waits for its turn. `checkTime` limits this wait
+    // instead.
     const restoreTimeout = suspendTimeout(this.#socket);
     this.#schedule(() => {
       this.#phase = before;
@@ -321,7 +323,7 @@ export class ClientConnection implements Place, Holder {
   #passOn(): void {
     while (!this.#socket.destroyed && !this.isLingering) {
       this.#gate.takeStart()?.();
-      // The parser refuses a request while an answer waits to be sent.
+      // The parser of node:http does not accept bytes while an answer waits to be sent.
       if (!this.#gate.isBusy && this.#socket.writableNeedDrain) return this.#passOnWhenSent();
       const chunk = this.#gate.next();
       if (chunk === undefined) return;
@@ -372,7 +374,7 @@ export class ClientConnection implements Place, Holder {
     this.#socket.resume();
   }
 
-  /** Discards input of a client that is still sending. Beyond a limit, reading stops. */
+  /** Discards input of a client that is still sending. Beyond `LINGER_BYTES_MAX`, reading stops. */
   #discard(chunk: Buffer): void {
     this.#lingeredBytes += chunk.length;
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);

@@ -8,7 +8,10 @@ export interface Place {
   /** Key under which the limits count the client. */
   readonly key: string;
   readonly isTrusted: boolean;
-  /** True when the connection waits for a request and no byte of the request has arrived. */
+  /**
+   * True if no request is being handled and no received bytes wait for a turn. A part of the head of a request may have
+   * been read.
+   */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
 }
@@ -49,11 +52,13 @@ export class Connections<T extends Place> {
     return this.#byKey.get(key) ?? [];
   }
 
-  /** True while the connections of all processes together reach the maximum. */
+  /** True while the number of connections of all processes together is at the maximum. */
   isFullInTotal = false;
 
   /**
-   * Makes room for a new connection if possible. @returns the reason to close the new connection, if it must be closed
+   * Makes room for a new connection if possible.
+   *
+   * @returns the reason to close the new connection, if it must be closed
    */
   refusalReason(key: string, isTrusted: boolean): 'address_connections' | 'connections' | undefined {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
@@ -80,8 +85,10 @@ export class Connections<T extends Place> {
   }
 
   /**
-   * Closes the oldest idle connection of the stranger with the most connections, unless the address of the new
-   * connection would then have at least as many connections.
+   * Closes the oldest idle connection of the stranger with the most connections. The stranger must have more
+   * connections than the address `key` would have with the new connection.
+   *
+   * @returns false if no connection was closed
    */
   makeRoom(key: string): boolean {
     let most: Iterable<T> = [];

@@ -1,7 +1,7 @@
 /**
  * Schedules the work for strangers fairly. The work for all strangers together gets a fixed share of the main thread's
- * time. When the work for strangers exceeds its share, each address waits only behind its own requests. While a part of
- * the share is left, work is done at once.
+ * time. When the work for strangers exceeds its share, the addresses take turns, with one task for each turn. An
+ * address with many tasks therefore does not delay the others. While a part of the share is left, work is done at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -37,7 +37,7 @@ export class FairScheduler {
     this.#accepting = new AcceptPriority(options.clock);
   }
 
-  /** True if more work waits than the share of time allows. */
+  /** True if so many tasks wait that the node skips optional work. */
   get isPressed(): boolean {
     return this.#waitingCount >= PRESSED_FROM;
   }
@@ -47,13 +47,13 @@ export class FairScheduler {
     this.#accepting.accepted();
   }
 
-  /** Charges the time of work for a stranger that ran outside the scheduler. */
+  /** Charges work for a stranger that ran outside the scheduler to the share. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }
 
   /**
-   * Does the work now, or when the turn of its address comes. The number of waiting tasks is limited by the number of
+   * Does the work now, or in the next turn of its address. The number of waiting tasks is limited by the number of
    * connections.
    *
    * @param read starts reading the bytes that `work` handles; the work follows after the event loop has read once

@@ -19,14 +19,14 @@ export interface AdmissionLimits {
 }
 
 /**
- * Maximum size of all buffers of HTTP connections together: 2,000 connections with 16 kB each, or 125 bodies of the
- * largest size. All honest clients together need fewer bytes than this maximum. The maximum is a small share of a
- * node's memory.
+ * Maximum size of all buffers of HTTP connections together: for example 128 bodies of the largest size, because input
+ * counts twice (`INPUT_WEIGHT`). All honest clients together need less. The maximum is a small share of a node's
+ * memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Input bytes count with this factor. Each read makes a buffer of up to 64 kB, and released buffers stay in memory
+ * Factor with which input bytes count. Each read makes a buffer of up to 64 kB, and released buffers stay in memory
  * until the next garbage collection.
  */
 export const INPUT_WEIGHT = 2;
@@ -43,7 +43,10 @@ export const BODY_BYTES_MAX = 128 * 1024;
 /** Under the rate limit, each full or partial block of this number of body bytes counts as one request. */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
-/** Largest unread request: the largest body and the largest head. */
+/**
+ * Maximum number of bytes that the gate holds: the largest body, and 64 kB for the head and for the last read from the
+ * socket.
+ */
 export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 
 /**
@@ -57,7 +60,7 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
  * Time to read an answer, in milliseconds: enough for a megabyte at 140 kbit/s. The connection of a client that reads
- * nothing is closed much earlier.
+ * nothing is closed earlier, after `socketTimeoutMs`.
  */
 export const READING_TIMEOUT_MS = 60_000;
 
@@ -83,7 +86,8 @@ export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
 /**
- * Maximum number of addresses whose penalties are kept. Beyond the maximum, the least recent addresses are forgotten.
+ * Maximum number of addresses whose behaviour is recorded. Beyond the maximum, the least recently seen addresses are
+ * forgotten.
  */
 export const ADDRESSES_MAX = 20_000;
 
@@ -99,8 +103,8 @@ export const ACCEPT_MS = 0.1;
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
 /**
- * Lowest limit on new connections of an address in a window. The limit is somewhat more than twice the rate limit,
- * because some clients open a connection for each request.
+ * Lowest limit on new connections of an address in a window. A higher rate limit gives a higher limit: twice the number
+ * of requests that the rate limit allows in the window, because some clients open a connection for each request.
  */
 const ARRIVALS_MIN = 400;
 

@@ -11,15 +11,15 @@ const REFUSAL_REASONS = {
   access: 'the address has no access',
   rate: 'the address sent more requests than the rate limit allows',
   route: 'there is no such path',
-  body: 'the body is too large or compressed, or the path accepts no body',
+  body: 'the body is too large or compressed',
   malformed: 'the received bytes are not HTTP, or expect an unsupported feature',
   pipelined: 'the client sent too many bytes during an unfinished request',
   address_connections: 'the address has the maximum number of connections',
   connections: 'the maximum number of connections is open',
   uncounted: 'the process that counts all connections did not answer in time',
   arrivals: 'the address opens connections too fast',
-  shut_out: 'the address sent more requests after it was refused',
-  buffers: 'the connection held most of the buffer limit of all connections',
+  shut_out: 'the address is shut out for its earlier requests',
+  buffers: 'all buffers together exceeded their limit, and this address had the largest part',
   headers_time: 'the headers did not arrive in time',
   request_time: 'the request did not arrive in time',
   reading_time: 'the answer was not read in time',
@@ -81,8 +81,8 @@ export class RefusalCounter {
 }
 
 /**
- * Reasons that get a log line: the client may not ask, or asks too much. Unknown paths and slow clients are normal, so
- * they get no log line.
+ * Reasons that get a log line, because an operator may have to act. The other reasons, such as unknown paths, malformed
+ * requests and slow clients, are normal.
  */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',

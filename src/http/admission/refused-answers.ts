@@ -4,7 +4,11 @@
 
 import { STATUS_CODES } from 'node:http';
 
-/** Builds a complete answer that ends its connection. @param headers header lines */
+/**
+ * Builds a complete answer that ends its connection.
+ *
+ * @param headers header lines
+ */
 export function lastAnswer(
   status: number,
   body: object | undefined = undefined,

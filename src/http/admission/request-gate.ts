@@ -1,7 +1,7 @@
 /**
- * Divides the bytes of a connection into single requests. The parser gets the head of one request and, if the body is
- * wanted, the body. The gate holds the following bytes until the request is finished. The gate knows bytes and
- * requests, but no socket.
+ * Divides the bytes of a connection into single requests. The parser gets the head of one request and, if the route
+ * accepts the body, the body. The gate holds the following bytes until the answer to the request is sent. The gate
+ * knows bytes and requests, but no socket.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -46,7 +46,7 @@ export class RequestGate {
     return this.#exchange !== undefined && this.#exchange.takesBody && !this.#exchange.request.complete;
   }
 
-  /** True if a part of the present request has not been passed on. The part counts even if it is not wanted. */
+  /** True if a part of the present request has not been passed on, even if the part is a body that no route accepts. */
   get isIncomplete(): boolean {
     return this.#exchange?.request.complete === false;
   }
@@ -58,14 +58,14 @@ export class RequestGate {
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
     if (request.complete) return true;
-    // Bytes after an unwanted body count as bytes beyond the request, too. The gate does not know where a chunked body
-    // ends.
+    // If the body was not accepted, bytes after the body count as bytes beyond the request, too. The gate does not know
+    // where a chunked body ends.
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
   /**
-   * Number of bytes to count for the connection: the held bytes and, if the present request's body is wanted, the whole
-   * size of the body, even before it arrives.
+   * Number of bytes to count for the connection: the held bytes and, if the body of the present request was accepted,
+   * the size of the whole body, even before it arrives.
    */
   get bytes(): number {
     if (this.#exchange?.takesBody !== true) return this.#heldBytes;
@@ -120,7 +120,7 @@ export class RequestGate {
   }
 
   /**
-   * Returns the bytes that the parser may have now: at most up to the end of the head or of the body of one request.
+   * Returns the bytes that the parser may have now, up to the end of one head or one body; undefined if there are none.
    */
   next(): Buffer | undefined {
     const held = this.#held();
@@ -158,8 +158,8 @@ export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
 }
 
 /**
- * Makes the answer to a request say that the connection ends, unless the body of the request was read before the answer.
- * Otherwise a client could send its next request while the connection ends, and would lose it.
+ * Makes the answer to a request say that the connection ends, unless the body of the request was read before the
+ * answer. Otherwise a client could send its next request while the connection ends, and would lose it.
  */
 export function closeUnlessBodyIsRead(request: IncomingMessage, response: ServerResponse): void {
   if (!bringsBody(request)) return;

@@ -10,7 +10,7 @@ import type { Allowance } from './allowance.ts';
 export interface SharedLimitsListener {
   /** Another process has shut out the address with this key. */
   shutOut(key: string): void;
-  /** All connections of all processes reach the maximum (true), or no longer reach it (false). */
+  /** The connections of all processes together have reached the maximum (true), or are below it again (false). */
   full(isFull: boolean): void;
   /** Another process has a new connection: an idle connection of this address must be closed to make room. */
   makeRoom(key: string): void;
@@ -34,16 +34,16 @@ export interface SharedLimits {
    * @throws ProtocolError like `take`
    */
   arrive(key: string): Promise<SharedRefusalReason | undefined>;
-  /** Counts a connection of a trusted client. Trusted clients wait for no other process. */
+  /** Counts a connection of a trusted client. The connection is never refused, so there is no answer to wait for. */
   trustedCame(): void;
   /** Called when a connection of a trusted client was closed. */
   trustedLeft(): void;
   /** Called when a counted connection of a stranger was closed. */
   left(key: string): void;
   /**
-   * Counts a replay of old events for an address until `replayEnded` is called. @returns false when the limit is
-   * reached
+   * Counts a replay of old events for an address until `replayEnded` is called.
    *
+   * @returns false when the limit is reached
    * @throws ProtocolError like `take`
    */
   replay(key: string): Promise<boolean>;

@@ -29,8 +29,9 @@ export function interceptParser(socket: Socket, takeOver: (socket: Socket) => vo
 }
 
 /**
- * Destroys the socket on end or error, while no server listens to the socket. @returns a function that removes the
- * listeners for end and error
+ * Destroys the socket on end or error, while no server listens to the socket.
+ *
+ * @returns a function that removes the listeners for end and error
  */
 export function destroyOnEnd(socket: Socket): () => void {
   const destroy = (): void => void socket.destroy();
@@ -42,7 +43,11 @@ export function destroyOnEnd(socket: Socket): () => void {
   };
 }
 
-/** Switches the timeout of a socket off. @returns a function that restores the timeout */
+/**
+ * Switches the timeout of a socket off.
+ *
+ * @returns a function that restores the timeout
+ */
 export function suspendTimeout(socket: Socket): () => void {
   const { timeout = 0 } = socket;
   socket.setTimeout(0);

@@ -29,8 +29,9 @@ export class ChainAsOf {
   }
 
   /**
-   * The block at a height; undefined if there was no block at this height, or if the log does not reach back far
-   * enough.
+   * The block at a height as it was after the record; undefined if the log no longer contains the block.
+   *
+   * @param height at most `tipHeight()`; above it, the result may be a later block
    */
   block(height: number): Block | undefined {
     const { chain, log } = this.#api;
@@ -55,7 +56,8 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
 /**
  * Returns the start of a stream that sends all blocks from a height on, and then the following events.
  *
- * @returns undefined when the block below the height does not exist yet, or is not final
+ * @returns undefined when the block below the height does not exist yet; with `final`, undefined when it is not final
+ *   yet
  */
 export function placeAtHeight(
   api: Pick<NodeApi, 'chain' | 'log'>,
@@ -73,7 +75,10 @@ export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
   return { sequence: log.last(), index: Number.MAX_SAFE_INTEGER };
 }
 
-/** True when the log does not have the record of a place. The id of the place then belongs to another log. */
+/**
+ * True when the id of the place belongs to another log: this log has no record of this number yet, or its record has
+ * another tag.
+ */
 export function isOfOtherLog(log: ChainLog, { sequence, tag }: EventPlace): boolean {
   return sequence > log.last() || (tag !== undefined && tag !== tagAt(log, sequence));
 }

@@ -1,7 +1,7 @@
 /**
  * Collects events that are not in the chain's log, such as changes of peers. The events of a short time are written to
- * each subscriber together, because a write costs as much as making an event. Events beyond the capacity of a usual
- * connection are dropped.
+ * each subscriber together, because a write costs as much as making an event. When more events arrive than a usual
+ * connection can carry, further events are dropped.
  */
 
 import { eventText, type NodeEvent } from './event.ts';
@@ -9,8 +9,7 @@ import { eventText, type NodeEvent } from './event.ts';
 /** Time between two writes, in milliseconds. */
 const BATCH_MS = 25;
 /**
- * Maximum number of characters that are collected for one write. With this maximum, the writes to a subscriber are at
- * most 10 MB in a second.
+ * Number of characters at which a batch is full. With this number, a subscriber gets about 10 MB in a second at most.
  */
 const BATCH_CHARS_MAX = 256 * 1024;
 

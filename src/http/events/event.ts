@@ -51,7 +51,7 @@ export interface EventPlace {
   readonly index: number;
 }
 
-/** The digits of an id above this unit are the tag. The other digits are the number of the record. */
+/** The first number of an id is the tag times this unit, plus the number of the record. */
 const TAG_UNIT = 1_000_000_000;
 const TAG_MAX = 999_999;
 
@@ -124,7 +124,7 @@ export function eventShapes(
     'peers/disconnected': { summary: 'A connection to a peer closed. This event has no id.', data: peerShape(dialect) },
     'log/gap': {
       summary:
-        'The node no longer has some events: read the blocks from the given height on, then continue with this id.',
+        'The node no longer has the events between `after` and the record `next`, or `after` belongs to another log. Read the blocks of the node again. The stream continues with the record `next`.',
       data: objectOf({ after: { type: 'string' }, next: COUNT, height: COUNT, blockId: ID }),
     },
   };

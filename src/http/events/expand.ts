@@ -14,7 +14,10 @@ import { blockView } from '../views/block.ts';
 import { confirmedView } from '../views/transaction.ts';
 import type { NodeEvent } from './event.ts';
 
-/** `any` reports blocks when they are applied and reverted, `final` only blocks that can no longer be reverted. */
+/**
+ * `any`: events when blocks are applied or reverted. `final`: events when blocks become final, and no others of the
+ * chain.
+ */
 export type Finality = 'any' | 'final';
 
 export function eventsOf(
@@ -71,7 +74,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: HttpDial
 
 function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: HttpDialect): NodeEvent {
   const { generatorPublicKey } = block;
-  // At the time of the event, the block is the tip, so it has one confirmation.
+  // The event shows the block as it was when it was the tip, so the block has one confirmation.
   const data = (): unknown => blockView(block, block.height, dialect);
   return { name, data, addresses: [addressOf(generatorPublicKey)], delegates: [generatorPublicKey] };
 }

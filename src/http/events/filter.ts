@@ -1,6 +1,6 @@
 /**
- * Selects the events that a subscriber of the event stream wants. The filter is applied to a record of the log before
- * the block is read, and to each event.
+ * Selects the events that a subscriber of the event stream wants. The filter is first applied to a record of the log,
+ * before the block of the record is read, and then to each event.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -15,7 +15,7 @@ export interface EventFilter {
   readonly address: string | undefined;
   readonly delegate: string | undefined;
   readonly finality: Finality;
-  /** Present when the stream ends after the last record of the log instead of waiting for new records. */
+  /** Present when the stream ends after the last record of the log, instead of waiting for new records. */
   readonly endsWithLog?: true;
   /** True when the subscriber may see which delegates forge on this node. */
   readonly maySeeForging: boolean;

@@ -1,8 +1,8 @@
 /**
  * Serves all subscribers of the event stream. A subscriber has no queue. The hub stores only the subscriber's place in
- * the chain's log. When the subscriber's connection can take more data, the hub reads the next events from the log. A
- * subscriber that takes no data for a while is disconnected. The subscriber resumes at its place when it connects
- * again. Reading for strangers uses the time budget of all work for strangers.
+ * the chain's log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
+ * hub disconnects a subscriber that takes no data for a while. The subscriber can connect again and resume at its
+ * place. The time that the hub spends on strangers counts towards the share of time for all strangers.
  */
 
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
@@ -50,7 +50,8 @@ export interface EventHub {
   /**
    * Returns the start of a stream that sends all blocks from a height on, and then the following events.
    *
-   * @returns undefined when the block below the height does not exist yet, or is not final
+   * @returns undefined when the block below the height does not exist yet; with `final`, undefined when it is not final
+   *   yet
    */
   placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */
@@ -87,7 +88,7 @@ interface Subscriber extends FedSubscriber {
   /** True while the subscriber receives old events. */
   isReplaying: boolean;
   isFull: boolean;
-  /** Time when the subscriber last took data, on a monotonic clock. */
+  /** Time of the last write to the subscriber, or of its last `drain` event, on a monotonic clock. */
   tookMs: number;
 }
 
@@ -183,7 +184,11 @@ class Hub implements EventHub {
     subscriber.tookMs = performance.now();
   }
 
-  /** Sends a subscriber its next events. @returns true when the subscriber needs another turn */
+  /**
+   * Sends a subscriber its next events.
+   *
+   * @returns true when the subscriber needs another turn
+   */
   #feed(subscriber: Subscriber, untilMs: number): boolean {
     const result = this.#log.feed(subscriber, untilMs);
     if (result === 'end') {
@@ -204,7 +209,7 @@ class Hub implements EventHub {
     this.#serveLater(key);
   }
 
-  /** Sends in a later iteration of the event loop, because nothing may be sent inside the change that caused the event. */
+  /** Sends events in a later iteration of the event loop, so that the change that caused the events ends first. */
   #serveLater(key: string): void {
     setImmediate(() => {
       if (key === TRUSTED) this.#serveSubscribers(key);
@@ -299,7 +304,7 @@ class Hub implements EventHub {
   ): Subscriber {
     // Another process may have sent events that this process has not seen yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
-    // The place after the last record. All events of that record were already sent.
+    // The place after all events of the last record. A subscriber without an earlier place starts here.
     const last = endOfLog(this.#api);
     const isPlaceOfOtherLog = after !== undefined && isOfOtherLog(this.#api.log, after);
     const place = after ?? last;
@@ -311,7 +316,7 @@ class Hub implements EventHub {
   }
 }
 
-/** After an error, the next check asks the node again. */
+/** Ignores an error, because the next check asks the node again. */
 function ignoreFailure(live: Live<void>): void {
   if (live instanceof Promise) live.catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * Limits how many subscribers receive old events at the same time: subscribers of one address, and all strangers
- * together.
+ * Limits the number of strangers' subscribers that receive old events at the same time: for each address, and for all
+ * addresses together.
  */
 
 import type { Live } from '../../ports/node-api.ts';
@@ -11,6 +11,7 @@ import type { SharedLimits } from '../admission/shared-limits.ts';
  * needs only one such subscriber.
  */
 export const REPLAYS_PER_ADDRESS_MAX = 4;
+/** The same maximum for all addresses together. */
 export const REPLAYS_MAX = 32;
 
 export class Replays {

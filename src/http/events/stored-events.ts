@@ -21,8 +21,10 @@ export interface StoredEvent {
 }
 
 /**
- * @param query parameters of `GET /events`
- * @throws Error with the message of the refusal, for parameters that the route refuses
+ * Yields the stored events that the query selects, in the order of the log.
+ *
+ * @param query query text of `GET /events`, without `?`
+ * @throws Problem for parameters that the route refuses; `refusalOf` returns its reason
  */
 export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent> {
   const dialect = { generation: api.params.generation, strict: false };
@@ -78,7 +80,7 @@ interface Refusal {
   readonly errors: readonly { readonly message: string; readonly errors?: readonly { readonly message: string }[] }[];
 }
 
-/** Returns the message of a thrown error if the error is a refusal of the interface; undefined otherwise. */
+/** Returns the reason in a thrown refusal of the interface; undefined for any other error. */
 export function refusalOf(error: unknown, { params }: Pick<NodeApi, 'params'>): string | undefined {
   const body = problemOf(error, params.generation)?.body as Partial<Refusal> | undefined;
   const [first] = body?.errors ?? [];

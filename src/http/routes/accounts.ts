@@ -32,7 +32,7 @@ export function accountRoutes(dialect: HttpDialect): readonly Route[] {
         addressParameter('address', 2, 'Address of the account.'),
         publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
         publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
-        usernameParameter('Delegate name; `_` stands for any one character.'),
+        usernameParameter('Name of the delegate; `_` stands for exactly one character.'),
         ...pageParameters(100),
         ...afterParameters(dialect),
         sortParameter(['balance'], 'balance:asc'),

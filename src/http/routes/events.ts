@@ -20,8 +20,15 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         maxLength: 300,
         description: `Names of events, separated by commas: ${EVENT_NAMES.join(', ')}. Default: all events.`,
       }),
-      addressParameter('address', 2, 'Only blocks and transactions of this account.'),
-      publicKeyParameter('delegate', 'Only blocks, transactions and forging of the delegate with this public key.'),
+      addressParameter(
+        'address',
+        2,
+        'Only blocks and transactions of this account. Events that concern no single account are sent, too.',
+      ),
+      publicKeyParameter(
+        'delegate',
+        'Only blocks, transactions and forging of the delegate with this public key. Events that concern no single delegate are sent, too.',
+      ),
       queryParameter('finality', {
         type: 'string',
         enum: ['any', 'final'],
@@ -47,7 +54,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       }),
     ],
     unknownParameters: 'refused',
-    errors: { 503: 'Too many event streams are open.' },
+    errors: { 503: 'Too many event streams are open, or the client opens too many streams that send old events.' },
     events: eventShapes(dialect),
     subscriptionOf: (request, lastEventIdHeader) => {
       const id = request.text('lastEventId') ?? lastEventIdHeader;

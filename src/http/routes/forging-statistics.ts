@@ -15,7 +15,7 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     path: '/delegates/{address}/forging_statistics',
     summary:
       dialect.generation === 2
-        ? 'Shows what a delegate earned; within a time span, by the payments of the rounds that ended in it.'
+        ? 'Shows the earnings of a delegate. With a time span, the fees and rewards are the payments of the rounds that ended in the span.'
         : 'Shows the earnings of a delegate. With a time span, the fees and rewards cover only the blocks that the delegate forged in the span.',
     parameters: [
       addressInPath('Address of the delegate.', {}),
@@ -71,7 +71,10 @@ async function withinSpan(
     : api.chain.blockForgingStatistics(account.publicKey, fromS, toS);
 }
 
-/** Timestamps of blocks have 32 bits, so a larger bound is reduced to the largest 32-bit value. */
+/**
+ * Converts Unix time in milliseconds to seconds since the epoch. Timestamps of blocks have 32 bits, so a larger bound
+ * is reduced to the largest 32-bit value.
+ */
 function epochSeconds(api: NodeApi, unixMs: number): number {
   const seconds = Math.floor((unixMs - api.params.epochMs) / 1000);
   return Math.max(-TIME_MAX_S, Math.min(TIME_MAX_S, seconds));

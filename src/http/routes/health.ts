@@ -7,19 +7,17 @@ import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
 import type { Route } from '../route.ts';
 import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
-/**
- * A node counts as synced if it is at most this number of blocks behind most of its peers. Blocks take time to arrive.
- */
+/** Maximum number of blocks that a ready node may be behind its peers. Blocks take time to arrive. */
 const LAG_BLOCKS_MAX = 2;
 
 /**
- * Maximum age of the tip, in slots, at which a forging node without peers counts as ready. A forging node adds a block
- * from time to time.
+ * Age of the tip, in slots, up to which a forging node needs no heights of peers to be ready. A forging node adds a
+ * block from time to time.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * Maximum age of the tip, in slots, at which a node that does not forge counts as ready without the heights of peers. A
- * ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network forges at most one block in each slot.
+ * The same age for a node that does not forge. A ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network
+ * forges at most one block in each slot.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 

@@ -8,7 +8,7 @@ import { listOf, objectOf, TEXT } from '../views/shapes.ts';
 const PREFIX = '/api';
 
 /**
- * @param routes all other routes; the answer lists the GET routes that require no query parameter
+ * @param routes all other routes; the answer lists the GET routes that have no parameter in the path
  * @param hasDashboard true when there is a page at `/`
  */
 export function indexRoute(routes: readonly Route[], hasDashboard: boolean): EnvelopeRoute {

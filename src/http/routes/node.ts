@@ -1,4 +1,7 @@
-/** Declares the routes for the node itself: status, constants, forging and state digest. */
+/**
+ * Declares the routes for the node itself: status, constants, forging, state digest, history, diagnostics, slots and
+ * the states of peer addresses.
+ */
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';
 import { extendedMembers, extendedOnly, extendedShape, type HttpDialect } from '../dialect.ts';
@@ -68,7 +71,7 @@ function constantsRoute(dialect: HttpDialect): Route {
 const FORGING_MEMBERS = { publicKey: PUBLIC_KEY, forging: FLAG };
 const PAUSED_SHAPE: Schema = {
   ...objectOf({ reason: TEXT, since: INSTANT, cause: TEXT }, ['cause']),
-  description: 'Present reason why this node does not forge for any of its delegates.',
+  description: 'Reason why this node forges for none of its delegates now; absent if there is no such reason.',
 };
 const WAITING_SHAPE = objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']);
 
@@ -109,7 +112,10 @@ function forgingRoute(dialect: HttpDialect): Route {
   };
 }
 
-/** For a delegate that forges or is disabled, the view has only the members that clients of Lisk know. */
+/**
+ * The members `waiting` and `paused` are present only if they apply. Without them, the view has only the members that
+ * clients of Lisk know.
+ */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return extendedMembers(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
 }
@@ -139,7 +145,7 @@ const SWITCH_FORGING_ROUTE: Route = {
       required: ['password', 'publicKey', 'forging'],
       properties: {
         publicKey: { type: 'string', format: 'publicKey' },
-        password: { type: 'string', minLength: 5, description: 'Opens the configured passphrase.' },
+        password: { type: 'string', minLength: 5, description: 'Password that decrypts the configured passphrase.' },
         forging: { type: 'boolean' },
       },
     },
@@ -184,7 +190,7 @@ const DIGEST_ROUTE: Route = {
 };
 
 function notAtTip(height: number, tipHeight: number | undefined) {
-  const message = `The digest of height ${height} is not known: the state is kept at the tip alone, which is at ${tipHeight ?? 0}`;
+  const message = `The digest of height ${height} is unknown: the node has only the state of its tip, at height ${tipHeight ?? 0}`;
   return invalidRequest([{ name: 'height', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 

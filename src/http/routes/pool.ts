@@ -138,8 +138,8 @@ function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry:
   const type = request.number('type');
   const recipientKey = request.text('recipientPublicKey');
   const recipientId = recipientKey === undefined ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
-  // In generation 3, the reference searches the asset of every transaction for the recipient. The filter therefore uses
-  // a recipient in the asset if there is one.
+  // In generation 3, the reference searches the asset of every transaction for the recipient. The filter therefore also
+  // finds a recipient in the asset of a transaction that is not a transfer.
   const isTo = (transaction: Transaction, address: string): boolean =>
     generation === 3 ? namesRecipient(transaction, address) : recipientOf(transaction) === address;
   return ({ transaction }) =>

@@ -1,7 +1,7 @@
 /**
  * Declares the route that registers a second signature by passphrase, as the oldest clients expect it. The answer has
- * status 200 for a success and for a refusal. The member `success` distinguishes a success from a refusal. The request
- * is never logged, kept or repeated.
+ * status 200 for a success and for a refusal. The member `success` distinguishes a success from a refusal. The node
+ * never logs or stores the request, because the request contains passphrases.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -37,7 +37,10 @@ const FEE_ROUTE: Route = {
 /** A passphrase, with the length limits of the legacy interface. */
 const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
 
-/** The name of the second secret has two accepted spellings. Errors about missing members come in reverse order. */
+/**
+ * The route sends only the first error. `schemaErrorsOf` reports missing members in the reverse order of `required`, so
+ * a missing `secondSecret` is reported before a missing `secret`.
+ */
 const BODY: Schema = {
   type: 'object',
   required: ['secret', 'secondSecret'],

@@ -50,12 +50,19 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
 
 const PLAIN_HEADERS = { 'Content-Security-Policy': DOCS_PAGE_POLICY };
 
-/** Returns the version of the software. In contrast, `version` in answers is the version of the protocol. */
+/**
+ * Returns the version of this software. In contrast, the member `version` of answers is the version of lisk-sdk with
+ * which the node is compatible.
+ */
 function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;
 }
 
-/** Returns the answer of `/spec` without the examples. @param version version of the node's software */
+/**
+ * Returns the answer of `/spec` without the examples.
+ *
+ * @param version version of the node's software
+ */
 export function describedInterface(routes: readonly Route[], dialect: HttpDialect, version: string): NamedDocument {
   return withComponents(openApiOf(routes, dialect, version), dialect);
 }

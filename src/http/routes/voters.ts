@@ -35,8 +35,8 @@ const IDENTITY: readonly Parameter[] = [
 
 /**
  * Returns the public key to show for an account that never sent a transaction. Only these routes send null, because
- * real nodes do so, although their description allows only text. The strict dialect sends an empty text, because its
- * clients compare answers with that description.
+ * real nodes do so, although the published description of their interface allows only text. The strict dialect sends an
+ * empty text, because its clients compare answers with the published description.
  */
 function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;
@@ -132,8 +132,10 @@ function votesRoute(dialect: HttpDialect): Route {
 }
 
 /**
- * Finds the account that the parameters name. No account has an empty public key. If the request has no other
- * parameter, an empty key counts as absent.
+ * Finds the account that the parameters name.
+ *
+ * @throws Problem 400 when all parameters are absent or empty; 404 when no account matches. Next to another parameter,
+ *   an empty key matches no account
  */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
   const identity: AccountIdentity = omitUndefined({

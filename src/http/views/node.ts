@@ -9,7 +9,10 @@ import { omitUndefined } from '../omit-undefined.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
-/** Smaller offsets of the clock are not reported, because blocks take time to arrive. */
+/**
+ * Smallest clock offset that is reported, in milliseconds. Smaller offsets are within the error of the estimate,
+ * because blocks take time to arrive.
+ */
 const CLOCK_OFFSET_SHOWN_MS = 2_000;
 
 type View = Readonly<Record<string, unknown>>;
@@ -30,11 +33,9 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // The member is present only while blocks are downloaded. Without a download, the answer has only the members that
-  // clients of Lisk know.
+  // `syncProgress` and the following members are present only when they apply. Usually the answer therefore has only
+  // the members that clients of Lisk know.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
-  // The member is present only when a clock is wrong, so that other answers have only the members that clients of Lisk
-  // know.
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_SHOWN_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
   const { count, latest } = status.reorgs;
@@ -110,8 +111,8 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // The member `activeDelegates` is present only when the number is not the usual one. With the usual number, the
-  // answer has only the members that clients of Lisk know.
+  // `activeDelegates` is present only if the number differs from the number of Lisk. Otherwise the answer has only the
+  // members that clients of Lisk know.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {
@@ -152,7 +153,7 @@ const PROGRESS_SHAPE: Schema = shape.objectOf(
 );
 
 export const HISTORY_SHAPE: Schema = shape.objectOf({
-  intervalS: { type: 'number', minimum: 0, description: 'Length of a point, in seconds.' },
+  intervalS: { type: 'number', minimum: 0, description: 'Length of the interval that each point covers, in seconds.' },
   points: shape.listOf(
     shape.objectOf(
       {
@@ -268,13 +269,16 @@ const STATUS_SHAPES_2: Readonly<Record<string, Schema>> = {
 
 const CLOCK_SHAPE: Schema = {
   type: 'integer',
-  description: "Time in milliseconds by which the peers' clocks are ahead of this node's clock; absent if it is small.",
+  description:
+    "Time in milliseconds by which the peers' clocks are ahead of this node's clock; negative if they are behind. " +
+    `Absent if the difference is less than ${CLOCK_OFFSET_SHOWN_MS} ms.`,
 };
 
 const CLOCKS_SHAPE: Schema = {
   ...shape.objectOf({ peer: shape.TEXT, offsetMs: shape.INTEGER }),
   description:
-    "A peer whose clock is ahead of the node's clock; absent unless the offset is large and either clock may be wrong.",
+    "A peer whose clock differs much from this node's clock. Present only while the node cannot determine which of the two " +
+    'clocks is wrong.',
 };
 
 const REORGS_SHAPE: Schema = {
@@ -288,7 +292,8 @@ const REORGS_SHAPE: Schema = {
       }),
     ),
   }),
-  description: 'Reorgs since the start of the node, newest first; absent if there were none.',
+  description:
+    'Number of reorgs since the start of the node, and the latest reorgs, newest first; absent if there were none.',
 };
 
 const ALONE_SHAPE: Schema = {

@@ -30,7 +30,11 @@ export const LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT, next: N
 export const COUNTED_LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT, next: NEXT }, ['next']);
 export const COUNTED_PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT });
 
-/** Makes the shape of an object with exactly these members. @param optional members that may be absent */
+/**
+ * Makes the shape of an object with exactly these members.
+ *
+ * @param optional members that may be absent
+ */
 export function objectOf(properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema {
   return {
     type: 'object',

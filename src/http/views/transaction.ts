@@ -13,9 +13,9 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** Facts about a confirmed transaction that only this node knows. */
+/** Facts about a confirmed transaction that are not in its block. */
 export interface Remarks {
-  /** True for a transaction that concerns a multisignature group; otherwise undefined. */
+  /** True for a transaction that registers a multisignature group or is sent by one; otherwise undefined. */
   readonly ready: boolean | undefined;
   /**
    * Time when the pool accepted the transaction, in Unix milliseconds; undefined when the transaction came in a block,
@@ -43,8 +43,8 @@ export function confirmedView(
   const isSecond = dialect.generation === 2;
   const recipientPublicKey = entry.recipientPublicKey ?? '';
   const { amount, recipientId } = movedBy(transaction);
-  // Lists of transactions are the longest answers. Adding members one by one takes a fraction of the time of spreading
-  // objects into one another.
+  // Lists of transactions are the longest answers. Adding members one by one is several times faster than spreading
+  // objects.
   const view: Record<string, unknown> = {
     id: transaction.id,
     height,
@@ -121,7 +121,10 @@ const COMMON: Readonly<Record<string, Schema>> = {
   asset: shape.ANY_OBJECT,
 };
 
-/** Members that only generation 3 has in the asset. */
+/**
+ * Members that a transaction of generation 3 has only in its asset. The extended dialect also shows them beside the
+ * asset.
+ */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,
   recipientId: shape.ADDRESS,

@@ -1,6 +1,6 @@
 /**
- * Starts the interactive API documentation of the HTTP interface. It shows the OpenAPI document of this node in the browser's
- * preferred colour scheme.
+ * Starts the interactive API documentation of the HTTP interface. It shows the OpenAPI document of this node in the
+ * browser's preferred colour scheme.
  */
 
 /** Global variable that the script of `swagger-ui-dist` sets. The package has no type declarations. */
