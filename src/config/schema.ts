@@ -1,6 +1,6 @@
 /**
- * Declares all options of a node. `docs/configuration.md` is generated from this list. Each module receives only its
- * own section. Values that must be equal on all nodes of a network are not options, but are in the network folder.
+ * Declares all options of a node. `docs/configuration.md` is generated from this list. Values that must be equal on all
+ * nodes of a network are not options. Those values are in the network folder.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -69,7 +69,7 @@ export const OPTIONS = {
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access while `accessPublic` is false.',
+      'Addresses that have access even if `accessPublic` is false. The limits for other machines do not apply to these addresses.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -206,7 +206,8 @@ export const OPTIONS = {
   },
   pool: {
     transactionsPerQueueMax: integer('Maximum number of transactions in each queue of the pool.', 1000, 100, 5000),
-    // The name is from Lisk Core. The node does not broadcast at this interval, but verifies waiting transactions again.
+    // The name is from Lisk Core. At this interval, the node verifies waiting transactions again, and broadcasts
+    // nothing.
     broadcastIntervalMs: integer(
       'Time between two checks of the transactions that wait in the pool. The node checks new transactions on arrival.',
       5000,

@@ -167,7 +167,7 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
       { ...testnetConfig, app: { genesisConfig: { REWARDS: { OFFSET: 1_451_520 } } } },
       asTestnet,
       'mine',
-      /REWARDS\.OFFSET must be 2160, as testnet has it$/,
+      /REWARDS\.OFFSET must be 2160, as in testnet$/,
     ],
     [
       'a public genesis block without its history',
