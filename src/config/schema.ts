@@ -69,7 +69,7 @@ export const OPTIONS = {
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access even if `accessPublic` is false. The limits for other machines do not apply to these addresses.',
+      'Addresses that have access even if `accessPublic` is false.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -107,13 +107,13 @@ export const OPTIONS = {
       unit: 'ms',
     }),
     rateLimitStrangersMax: integer(
-      'Maximum number of requests per window from one address that is neither this machine nor in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
+      'Maximum number of requests per window from one address of another machine, also if the address is in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
       1200,
       0,
       1_000_000_000,
     ),
     rateLimitStrangersTotalMax: integer(
-      'Maximum number of requests per window from all other machines together; 0 for no limit.',
+      'Maximum number of requests per window from all addresses together that are neither this machine nor in `accessWhitelist`; 0 for no limit.',
       60_000,
       0,
       1_000_000_000,
