@@ -59,13 +59,13 @@ export interface NodeOptions {
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
-  /** Registry of the observer's metrics, for HTTP answers with metrics. */
+  /** Registry of the observer's metrics. If it is absent, the HTTP interface has no metrics. */
   readonly metrics?: MetricsRegistry;
   /** Controls for the supervisor of a devnet; `bloomery start` sets none. */
   readonly control?: NodeControl;
 }
 
-/** The hooks by which a node of a devnet is controlled. */
+/** The hooks with which a devnet controls a node in its tests and its supervisor. */
 export interface NodeControl {
   /** Clock for slots and timestamps, instead of the machine's clock. */
   readonly chainClock: Clock;
@@ -85,7 +85,7 @@ export interface NodeControl {
   readonly memory?: NodeMemory;
   /** Transport that replaces the network. */
   readonly transport?: Transport;
-  /** Wraps the transport that the engine gets. */
+  /** Wraps the transport before the engine gets it, for example to delay messages. */
   wire?(over: Transport): Transport;
   /**
    * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
@@ -109,7 +109,7 @@ export interface ControlledParts {
 export interface RunningNode {
   /** 0 when HTTP is disabled. */
   readonly httpPort: number;
-  /** 0 when the node has no P2P port. */
+  /** The value of `p2p.port`; 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
    * Stops forging, then all other parts. Resolves when all data are on the disk.
