@@ -143,7 +143,8 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
         (3 * announcements.ITEMS_MAX * 200 +
           announcements.PEERS_MAX * 200 +
           CONNECTED_PEERS * announcements.KNOWN_PER_PEER_MAX * 100),
-      reckoning: 'of transactions and signatures: 200 bytes for an item and for a peer, 100 for an item that a peer has',
+      reckoning:
+        'of transactions and signatures: 200 bytes for an item and for a peer, 100 for an item that a peer has',
     },
     {
       name: 'transactions asked for',

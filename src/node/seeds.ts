@@ -81,7 +81,12 @@ export class SeedSearch {
     const { clock, observer } = this.#options;
     const waitMs = Math.min(WAIT.mostMs, WAIT.firstMs * 2 ** Math.min(failures, 20));
     const fields = { host: seed.host, reason: messageOf(error), againMs: waitMs };
-    observer.log(failures === 0 ? 'warn' : 'debug', 'SEED_UNRESOLVED', 'the address of a seed peer could not be looked up', fields);
+    observer.log(
+      failures === 0 ? 'warn' : 'debug',
+      'SEED_UNRESOLVED',
+      'the address of a seed peer could not be looked up',
+      fields,
+    );
     const timer = clock.after(waitMs, () => {
       this.#timers.delete(timer);
       this.#waiting.push({ seed, failures: failures + 1 });

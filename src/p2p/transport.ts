@@ -154,11 +154,17 @@ class SocketTransport implements ListeningTransport {
         },
         overused: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.overused(detail);
-          this.#observer.log('debug', 'PEER_OVERUSE', 'a peer sends more frames than its rate limit allows', { ip, detail });
+          this.#observer.log('debug', 'PEER_OVERUSE', 'a peer sends more frames than its rate limit allows', {
+            ip,
+            detail,
+          });
         },
         flooded: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.flooded(detail);
-          this.#observer.log('debug', 'PEER_FLOOD', 'the connection of a peer that sends far too many frames was cut', { ip, detail });
+          this.#observer.log('debug', 'PEER_FLOOD', 'the connection of a peer that sends far too many frames was cut', {
+            ip,
+            detail,
+          });
         },
         overflowed: (ip, detail) => {
           this.#overflowed(ip, detail);
@@ -340,7 +346,10 @@ class SocketTransport implements ListeningTransport {
   }
 
   #overflowed(ip: string, detail: string): void {
-    this.#observer.log('info', 'PEER_FLOOD', 'the connection of a peer that sends too many bytes was closed', { ip, detail });
+    this.#observer.log('info', 'PEER_FLOOD', 'the connection of a peer that sends too many bytes was closed', {
+      ip,
+      detail,
+    });
   }
 
   #open(connection: PeerConnection): void {

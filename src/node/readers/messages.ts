@@ -209,11 +209,7 @@ export function errorOf(outcome: Outcome): Error | undefined {
 }
 
 export function busy(): ProtocolError {
-  return new ProtocolError(
-    'NODE_BUSY',
-    {},
-    'Too many requests wait for the node: send the request again later.',
-  );
+  return new ProtocolError('NODE_BUSY', {}, 'Too many requests wait for the node: send the request again later.');
 }
 
 /** The error when the node does not answer a limit check or a read in time. The node may hang. */
