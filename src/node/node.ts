@@ -28,7 +28,7 @@ import type { ChainStore } from '../ports/store.ts';
 import type { TransactionJournal } from '../ports/transaction-journal.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { Transport } from '../ports/transport.ts';
-import { createTransport } from '../p2p/transport.ts';
+import { createTransport, type ListeningTransport } from '../p2p/transport.ts';
 import { createChainLog } from '../store/chain/chain-log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { KeyValue } from '../store/tables/key-value.ts';
@@ -109,7 +109,7 @@ export interface ControlledParts {
 export interface RunningNode {
   /** 0 when HTTP is disabled. */
   readonly httpPort: number;
-  /** The value of `p2p.port`; 0 when the node has no P2P port. */
+  /** Port for peers; 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
    * Stops forging, then all other parts. Resolves when all data are on the disk.
@@ -189,7 +189,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       ...buildIdentity(),
       nonce: hexOf(systemRandom.bytes(8)),
     };
-    const line = control?.transport ?? transportOf(options, identity);
+    const line: Transport & Partial<Pick<ListeningTransport, 'wsPort'>> =
+      control?.transport ?? transportOf(options, identity);
     const transport = control?.wire?.(line) ?? line;
     const workShare = new WorkShare({ clock: MONOTONIC_CLOCK });
     const wantedPeers = wantedPeersOf(config.p2p);
@@ -282,8 +283,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       httpPort = (await http.start()).port;
     }
     closers.add(() => engine.stop());
-    const wsPort = config.p2p.enabled ? config.p2p.port : 0;
-    await engine.start({ wsPort, httpPort });
+    const configuredPort = config.p2p.enabled ? config.p2p.port : 0;
+    await engine.start({ wsPort: configuredPort, httpPort });
+    // With port 0, the system has chosen the port at the start.
+    const wsPort = line.wsPort ?? configuredPort;
     const seeds = new SeedSearch(config.p2p.enabled ? config.p2p.seedPeers : [], {
       clock: systemClock,
       observer: observer.module('peers'),

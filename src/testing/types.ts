@@ -8,7 +8,7 @@ export interface DevnetOptions {
   readonly nodes?: number;
   /**
    * When nodes forge blocks: with each transaction (`instant`, the default), when `mine` is called (`on-demand`), or in
-   * each slot (`interval`). A slot of the devnet of the package has two seconds.
+   * each slot (`interval`). A slot of the devnet of the package takes two seconds.
    */
   readonly mine?: MiningMode;
   /** Generation of the network; default 3. */
@@ -124,9 +124,8 @@ export interface TestDevnet {
   setMining(mode: MiningMode): Promise<void>;
   /**
    * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). All skipped
-   * slots stay empty.
+   * slots stay empty. Resolves with the new time of the chain's clock.
    *
-   * @returns the new time of the chain's clock
    * @throws an error for an invalid date or a moment in the past; the clock does not change
    */
   warp(to: string | Date): Promise<Date>;

@@ -158,7 +158,7 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
       testnetConfig,
       older,
       'testnet',
-      /payloadHash must be da3ed.* as testnet/,
+      /payloadHash must be da3ed.* as in testnet/,
     ],
     ['the genesis block of another name', testnetConfig, asTestnet, 'mainnet', /is the genesis block of testnet/],
     ['a public genesis block with another id', testnetConfig, { ...asTestnet, id: '1' }, 'mine', /: id must be 78071/],
@@ -174,7 +174,7 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
       {},
       asTestnet,
       'mine',
-      /blockVersions\.0\.end must be 5932033, as testnet/,
+      /blockVersions\.0\.end must be 5932033, as in testnet/,
     ],
   ];
 
