@@ -1,6 +1,6 @@
 /**
- * Reads files that a user names. Each read accepts a limited number of bytes, and waits a limited time for data of a
- * pipe or a device.
+ * Reads files that a user names, and the standard input. Each read accepts a limited number of bytes. A read from a
+ * pipe also waits only a limited time for data.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
@@ -16,7 +16,8 @@ const PIPE_PAUSE_MS = 5;
 export interface BoundedRead {
   readonly bytesMax: number;
   /**
-   * True to accept a pipe, such as `<(command)` of a shell. The read waits at most a minute for data. Default false.
+   * True to accept a pipe, such as `<(command)` of a shell. The read fails if no data arrive for a minute. Default
+   * false.
    */
   readonly allowPipe?: boolean;
 }
@@ -24,7 +25,8 @@ export interface BoundedRead {
 /**
  * Returns the bytes of a file.
  *
- * @throws Error that names the fault (`is a folder`, `is longer than 10 bytes`), or an error of the system (`ENOENT`)
+ * @throws Error that names the fault (`it is a folder, not a file`, `it is longer than 10 bytes`), or an error of the
+ *   system (`ENOENT`)
  */
 export function readBounded(file: string, { bytesMax, allowPipe = false }: BoundedRead): Buffer {
   // Without O_NONBLOCK, opening a pipe blocks until another process opens it for writing.
@@ -60,7 +62,7 @@ export function checkRegularFile(file: string): { readonly bytes: number } {
   }
 }
 
-/** @param waitMsMax maximum time to wait for the first byte, and then for each further byte */
+/** @param waitMsMax maximum time without new data; 0 for a regular file, Infinity for no limit */
 function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffer {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -114,7 +116,11 @@ function tooLong(bytesMax: number): Error {
   return new Error(`it is longer than ${bytesMax} bytes`);
 }
 
-/** Returns the reason why a file cannot be read. @param missing advice for a file that does not exist */
+/**
+ * Returns the reason why a file cannot be read.
+ *
+ * @param missing advice for a file that does not exist
+ */
 export function whyUnreadable(error: unknown, missing: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EACCES') return 'permission denied (EACCES): let the user that runs this command read it';

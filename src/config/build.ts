@@ -16,8 +16,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
- * @param file record that the build wrote. If its content is wrong, for example because a build is replacing the file,
- *   the identity is unknown
+ * @param file record that the build wrote. If the file is missing or its content is wrong, the identity has no time and
+ *   an empty commit. The content can be wrong while a build replaces the file
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

@@ -13,7 +13,7 @@ import { RecordReader } from './record.ts';
 /** The facts in an `identity.json` of a folder in `networks/`. */
 export interface NetworkIdentity {
   readonly name: string;
-  /** Date and time as text. */
+  /** Start of the time on the network, as a text of ISO 8601. */
   readonly epoch: string;
   readonly communityIdentifier: string;
   readonly nethash: string;
@@ -30,7 +30,7 @@ export interface NetworkIdentity {
 const FILE = 'identity.json';
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/** All public networks that the package knows. */
+/** Returns the facts of all public networks for which the package has an `identity.json`. */
 export function knownIdentities(): readonly NetworkIdentity[] {
   const networks = join(packageDirectory(), 'networks');
   return readdirSync(networks)

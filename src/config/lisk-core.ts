@@ -102,8 +102,10 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 }
 
 /**
- * Returns the public network that the genesis block belongs to, if any. Throws if the chosen name is the name of a
- * public network, but the genesis block belongs to another network.
+ * Returns the public network that the genesis block belongs to; undefined if it belongs to no public network.
+ *
+ * @throws ProtocolError if only one of nethash and id is that of a public network, or if the chosen name is the name of
+ *   a public network to which the genesis block does not belong
  */
 function identityOf(
   genesis: RecordReader,
@@ -171,8 +173,10 @@ function readConstants(genesisConfig: RecordReader, generation: Generation, list
 }
 
 /**
- * Reads the delegates that forge on this node. If a delegate is not registered in the genesis block, the two files
- * belong to different networks.
+ * Reads the delegates that `config.json` lists for forging. If a delegate has sent no transaction of the genesis block,
+ * the two files belong to different networks.
+ *
+ * @returns the content of `forgers.json`; undefined without delegates
  */
 function readForgers(forging: RecordReader, genesis: RecordReader, { configFile }: ForeignFolder): object | undefined {
   const delegates = forging.has('delegates') ? forging.objects('delegates', forgerEntry, 10_000) : [];
@@ -217,7 +221,7 @@ function integerOr(record: RecordReader, key: string, fallback: number, min: num
 }
 
 function foreign(file: string, key: string, expected: string, { name }: NetworkIdentity): ProtocolError {
-  const message = `${file}: ${key} must be ${expected}, as ${name} has it`;
+  const message = `${file}: ${key} must be ${expected}, as in ${name}`;
   return new ProtocolError(IMPORT_CODE, { file, key, expected }, message);
 }
 

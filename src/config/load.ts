@@ -109,9 +109,7 @@ function valueOf(
   );
 }
 
-/**
- * @param section values of the preceding options in the section
- */
+/** @param section values of the options that precede this option in its section; some defaults depend on them */
 function defaultOf(
   named: NamedOption,
   { network, processes }: ConfigSources,
@@ -134,16 +132,15 @@ function defaultOf(
   return named.option.default;
 }
 
-/** True when the HTTP interface may answer other machines. If it may, it listens on all addresses by default. */
+/**
+ * True when the access options admit other machines. The HTTP interface then listens on all addresses by default.
+ */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
-/**
- * Returns the password from the network folder if all configured delegates are in the network folder; an empty text if
- * a delegate is not.
- */
+/** Returns the password of the network folder; an empty text if a configured delegate is not in that folder. */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));
   const areKnown =
@@ -152,7 +149,7 @@ function passwordOf({ forgers }: Network, delegates: unknown): string {
   return areKnown ? (forgers?.defaultPassword ?? '') : '';
 }
 
-/** Checks rules that concern several options. */
+/** @throws ProtocolError `CONFIG_INVALID` for values of options that contradict each other or the block time */
 function checkTogether(config: Config, network: Network): void {
   const { blockTimeS } = network.params;
   if (config.forging.waitThresholdS >= blockTimeS) {
@@ -244,8 +241,8 @@ function renamed(source: string, before: string, now: string): ProtocolError {
 }
 
 /**
- * Refuses a variable that begins with the name of a section but names no option, because the name is probably misspelt.
- * Other variables that begin with `BLOOMERY_` are accepted, because they may belong to the host.
+ * Refuses a variable that begins with `BLOOMERY_` and the name of a section, but names no option. Such a name is
+ * probably misspelt. Other variables that begin with `BLOOMERY_` are ignored, because they may have other uses.
  */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);

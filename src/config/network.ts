@@ -1,7 +1,7 @@
 /**
- * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations,
- * may be absent) and `forgers.json` (devnets only). A folder with any fault is refused. The error names the file, the
- * key and the expected value.
+ * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations
+ * from the rules) and `forgers.json` (delegates with encrypted passphrases). The last two files may be absent. A folder
+ * with any fault is refused. The error names the file, the key and the expected value.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -37,7 +37,7 @@ export interface Network {
   /** Usual HTTP port of the nodes of this network. */
   readonly httpPort: number;
   readonly seeds: readonly SeedPeer[];
-  /** Delegates with published keys; only devnets have them. */
+  /** Content of `forgers.json`; undefined if the folder has no such file. Usually only devnets have the file. */
   readonly forgers?: Forgers;
 }
 
@@ -49,7 +49,7 @@ export interface SeedPeer {
 
 export interface ForgerEntry {
   readonly publicKey: PublicKey;
-  /** `key=value` pairs, joined by `&`. */
+  /** The encrypted passphrase in the text form of Lisk: `key=value` pairs, joined by `&`. */
   readonly encryptedPassphrase: string;
 }
 
@@ -156,11 +156,11 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
 }
 
 /**
- * Finds the folder that `--network NAME|DIR` means. A value with a path separator is a path. Any other value is a name.
- * A name is looked up among the networks of the package, then among the networks of `home`, then as a folder in the
- * working directory.
+ * Finds the folder that `--network NAME|DIR` means. A value that contains a path separator or begins with a dot is a
+ * path. Any other value is a name. A name is looked up among the networks of the package, then among the networks of
+ * `home`, then as a folder in the working directory.
  *
- * @throws ProtocolError `NETWORK_UNKNOWN` with the places that were searched
+ * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');
@@ -222,7 +222,7 @@ export function networkOfNethash(nethash: string, home: string): string | undefi
   return known?.name ?? networkNames(home).find((name) => nethashOf(name, home) === nethash);
 }
 
-/** Returns undefined for a folder that cannot be read, so that the search continues with the other folders. */
+/** Returns undefined for a folder that is invalid or unreadable, so that the search continues with other folders. */
 function nethashOf(name: string, home: string): string | undefined {
   try {
     return loadNetwork(findNetworkDirectory(name, home)).params.nethash;
@@ -242,7 +242,7 @@ export function packagedNetworkDirectory(name: string): string {
   return join(packageDirectory(), 'networks', basename(name));
 }
 
-/** @param isChecked true to skip the search for repeated keys, because another check covers the whole content */
+/** @param isChecked true to skip the search for repeated keys, for a file whose whole content another check covers */
 function readJson(file: string, isChecked = false): unknown {
   let text: string;
   let value: unknown;
@@ -276,7 +276,7 @@ function forgersOf(folder: string): Forgers | undefined {
   return { defaultPassword, delegates, arePublished };
 }
 
-/** Reads one `{publicKey, encryptedPassphrase}` of a network folder or a user file. */
+/** Reads one `{publicKey, encryptedPassphrase}` of a network folder or of a configuration file. */
 export function forgerEntry(record: RecordReader): ForgerEntry {
   return {
     publicKey: record.text('publicKey', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32)),

@@ -1,6 +1,6 @@
 /**
- * Defines the kinds of options. The kind of an option defines the form of its value in a file or variable, and the
- * accepted values.
+ * Defines the kinds of options, such as `flag` and `integer`. The kind defines the accepted values, and their form in a
+ * configuration file and in an environment variable.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -11,14 +11,14 @@ import { RecordReader } from './record.ts';
 export interface Option<T> {
   readonly help: string;
   readonly default: T;
-  /** Accepted values, as the end of a sentence that begins with "must be". */
+  /** Accepted values. In an error, this text follows the words "must be". */
   readonly expected: string;
   readonly unit?: string;
   /** True for a value that must never appear in logs, errors or documentation. */
   readonly secret?: boolean;
   /** Replaces `default` in the documentation, for a default that depends on other values. */
   readonly defaultText?: string;
-  /** Reads a value from a file; returns undefined when the value is not acceptable. */
+  /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
   /** Converts the text of an environment variable or flag into the form that `read` accepts. */
   fromText(text: string): unknown;
@@ -114,8 +114,8 @@ export function list<T>(
 }
 
 /**
- * Makes an option whose value is a list of `{publicKey, encryptedPassphrase}` objects. An environment variable writes
- * each entry as `<publicKey>|<encryptedPassphrase>`, with commas between the entries.
+ * Makes an option whose value is a list of `{publicKey, encryptedPassphrase}` objects. In an environment variable, each
+ * entry has the form `<publicKey>|<encryptedPassphrase>`, and commas separate the entries.
  */
 export function delegateList(help: string): Option<readonly ForgerEntry[]> {
   return {
@@ -174,7 +174,7 @@ function isPort(port: number): boolean {
 /** Maximum number of entries in a list, which is far above the length of lists that people write. */
 const ENTRIES_MAX = 10_000;
 
-/** Reads the level of a module, such as `p2p=debug`: the name of the module as log lines show it, and a level. */
+/** Reads the log level of one module, such as `p2p=debug`. The name of the module is the name in its log lines. */
 export function moduleLevel(entry: string): readonly [module: string, level: LogLevel] | undefined {
   const [, module, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
   const level = LOG_LEVELS.find((known) => known === name);

@@ -1,4 +1,4 @@
-/** Reads values out of parsed JSON. Each error names the file, the key and the expected value. */
+/** Reads values from parsed JSON. Each error names the file and the key, and the expected value if there is one. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 
@@ -73,7 +73,7 @@ export class RecordReader {
     return value.map((entry: unknown, index) => read(entry, (expected) => this.wrong(`${key}[${index}]`, expected)));
   }
 
-  /** Reads a list of objects, like `list`. Members that `read` does not read are refused. */
+  /** Reads a list like `list`, in which each entry is an object. A member that `read` does not read is refused. */
   objects<T>(key: string, read: (entry: RecordReader) => T, itemsMax: number): readonly T[] {
     let index = 0;
     return this.list(

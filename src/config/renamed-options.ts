@@ -1,6 +1,6 @@
 /**
- * Lists options that had another name in an earlier version. An old name is refused with an error that
- * contains the new name.
+ * Lists the options that had another name in an earlier version. An error refuses the old name and contains the new
+ * name.
  */
 
 /** New path by old path; a path is `section.key`. */

@@ -1,6 +1,6 @@
 /**
- * Finds keys that occur twice in an object of a JSON5 text. JSON5 parsers use the last value of a repeated key, and
- * report nothing.
+ * Finds keys that occur twice in one object of a JSON5 text. A JSON5 parser silently uses the last value of a repeated
+ * key, so a mistake of the author would not be noticed.
  */
 
 import JSON5 from 'json5';

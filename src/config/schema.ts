@@ -1,6 +1,6 @@
 /**
- * Declares all options of a node. `docs/configuration.md` is generated from this list. Each module receives only its
- * own section. Values that must be equal on all nodes of a network are not options, but are in the network folder.
+ * Declares all options of a node. `docs/configuration.md` is generated from this list. Values that must be equal on all
+ * nodes of a network are not options. Those values are in the network folder.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -69,7 +69,7 @@ export const OPTIONS = {
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access while `accessPublic` is false.',
+      'Addresses that have access even if `accessPublic` is false.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -107,13 +107,13 @@ export const OPTIONS = {
       unit: 'ms',
     }),
     rateLimitStrangersMax: integer(
-      'Maximum number of requests per window from one address that is neither this machine nor in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
+      'Maximum number of requests per window from one address of another machine, also if the address is in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
       1200,
       0,
       1_000_000_000,
     ),
     rateLimitStrangersTotalMax: integer(
-      'Maximum number of requests per window from all other machines together; 0 for no limit.',
+      'Maximum number of requests per window from all addresses together that are neither this machine nor in `accessWhitelist`; 0 for no limit.',
       60_000,
       0,
       1_000_000_000,
@@ -206,7 +206,8 @@ export const OPTIONS = {
   },
   pool: {
     transactionsPerQueueMax: integer('Maximum number of transactions in each queue of the pool.', 1000, 100, 5000),
-    // The name is from Lisk Core. The node does not broadcast at this interval, but verifies waiting transactions again.
+    // The name is from Lisk Core. At this interval, the node verifies waiting transactions again, and broadcasts
+    // nothing.
     broadcastIntervalMs: integer(
       'Time between two checks of the transactions that wait in the pool. The node checks new transactions on arrival.',
       5000,

@@ -55,8 +55,8 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
  * meanwhile. The signing journal is not copied. An old journal lacks the last signatures, and is therefore more
  * dangerous than no journal.
  *
- * @throws ProtocolError `BACKUP_EXISTS` when the folder already holds a chain of the network; errors of `copyStore`.
- *   After an error, no files are left
+ * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
+ *   is damaged; errors of `copyStore`. After an error, no files are left
  */
 export async function backUp(
   place: ChainPlace,
@@ -82,7 +82,8 @@ export async function backUp(
 /**
  * Writes the chain and its state into one compressed file. A node may use the chain meanwhile.
  *
- * @throws ProtocolError `SNAPSHOT_UNWRITABLE` with the file and the reason
+ * @throws ProtocolError `SNAPSHOT_UNWRITABLE` with the file and the reason, `STORE_DAMAGED` when the copied chain is
+ *   damaged; errors of `copyStore`. After an error, no files are left
  */
 export async function createSnapshot(
   place: ChainPlace,
@@ -91,7 +92,7 @@ export async function createSnapshot(
 ): Promise<CopiedChain> {
   // A rename may replace only a regular file. A rename would destroy a device such as `/dev/null`.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is not a regular file: name another one`);
+    throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is not a regular file: choose another file`);
   }
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;
@@ -147,10 +148,10 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores a snapshot after verifying its content: every block and all data that follow from the blocks. With a trusted
- * digest, only the state is verified.
+ * Restores a snapshot after verifying its content: every block and all data that follow from the blocks. If the options
+ * give a trusted digest or trust the file, only the state is verified.
  *
- * @param place place without a chain
+ * @param place the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS`; after an error no files
  *   are left
  */
@@ -180,7 +181,7 @@ export async function restoreSnapshot(
 /**
  * Reads the manifest of a snapshot.
  *
- * @throws ProtocolError `SNAPSHOT_REFUSED` for a file that is not a snapshot
+ * @throws ProtocolError `SNAPSHOT_REFUSED` for a file that is not a snapshot or cannot be read
  */
 export async function readSnapshotManifest(file: string): Promise<{ readonly network: string }> {
   const unpacked = createGunzip({ chunkSize: MANIFEST_BYTES_MAX });
@@ -289,9 +290,10 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
 }
 
 /**
- * Checks the checksum of a copy and describes its chain. A damaged copy must not replace an intact chain.
+ * Compares the state of a copy with its checksum, and describes the chain of the copy. Without this check, a damaged
+ * copy could later replace an intact chain.
  *
- * @param original place that the error names
+ * @param original place whose folder the error names
  * @throws ProtocolError `STORE_DAMAGED`
  */
 async function describeWhole(copy: ChainPlace, original: ChainPlace): Promise<CopiedChain> {

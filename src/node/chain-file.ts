@@ -1,7 +1,7 @@
 /**
- * Reads and writes chains as files, with one block on each line, beginning with the genesis block. A block is JSON with
- * the members of the generation's wire format; amounts and totals are decimal text. Files that end in `.gz` are
- * compressed.
+ * Reads chain files: one block on each line, usually from the genesis block on. A block is JSON with the members of the
+ * generation's wire format; amounts and totals are decimal text. Files that end in `.gz` are compressed.
+ * `export-chain.ts` writes these files.
  */
 
 import { createReadStream } from 'node:fs';
@@ -10,7 +10,7 @@ import { createGunzip } from 'node:zlib';
 import { checkRegularFile, whyUnreadable } from '../config/bounded-file.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 
-/** Length of the longest genesis block that a network folder may have. */
+/** Maximum length of a line. The longest genesis block that a network folder may have fits into a line. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Maximum number of bytes in one read. Lines are views into the bytes of a read, so one waiting line keeps all bytes of

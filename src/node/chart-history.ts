@@ -35,8 +35,9 @@ interface Sums {
   transactions: number;
   missedSlots: number;
   reorgs: number;
-  /** Sum of the delays of blocks in milliseconds, without downloaded blocks. */
+  /** Sum of the delays of blocks in milliseconds. `delaysMs` and `delayed` do not include downloaded blocks. */
   delaysMs: number;
+  /** Number of blocks in `delaysMs`. */
   delayed: number;
   pool: number;
   peers: number;
@@ -83,7 +84,10 @@ export class ChartHistory {
     });
   }
 
-  /** Returns the points of a span, oldest first. An interval without events has no point. */
+  /**
+   * Returns the points of a span, oldest first. The last point belongs to the current interval. An earlier interval in
+   * which nothing was counted may have no point.
+   */
   of(span: HistorySpan): NodeHistory {
     this.#add(() => undefined);
     const { intervalMs } = SPANS[span];

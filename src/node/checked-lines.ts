@@ -14,7 +14,9 @@ export function checkedLine(content: object): Buffer {
 }
 
 /**
- * @param line line without its newline @returns undefined when the line is damaged
+ * Returns the parsed JSON of a line; undefined when the line is damaged.
+ *
+ * @param line line without its newline
  */
 export function contentOf(line: string): unknown {
   const json = line.slice(CHECKSUM_DIGITS + 1);

@@ -16,7 +16,7 @@ export interface ExportOptions {
   /** The chain must not change during the export. */
   readonly chain: ChainReader;
   readonly codec: Codec;
-  /** First height; both heights must be in the chain. */
+  /** First and last height. The chain must contain both heights. */
   readonly from: number;
   readonly to: number;
   /**

@@ -1,4 +1,7 @@
-/** Identifies an open file, so that a copy of the file is recognised as a copy. Path and name do not matter. */
+/**
+ * Identifies an open file by its inode and birth time, so that the node recognises a copy of the file. A file that was
+ * moved or renamed keeps its identity.
+ */
 
 import { fchmodSync, fstatSync } from 'node:fs';
 import type { FileIdentity } from './journal-lines.ts';
@@ -6,8 +9,8 @@ import type { FileIdentity } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Sets the change time of a file. After this call, `isSameFile` can distinguish a stored birth time from a birth time
- * that the file system derives from the change time.
+ * Sets the change time of a file to the present. After this call, `isSameFile` can distinguish a stored birth time from
+ * a birth time that the file system derives from the change time.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);

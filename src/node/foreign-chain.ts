@@ -17,9 +17,7 @@ export interface ClaimedGenesis {
 export interface NetworkNames {
   /** Name of the network into whose chain the blocks are imported. */
   readonly own: string;
-  /**
-   * @returns undefined for a genesis block of an unknown network
-   */
+  /** @returns name of the network that has this genesis block; undefined for an unknown network */
   nameOf(genesis: ClaimedGenesis): string | undefined;
 }
 
@@ -40,13 +38,13 @@ export function foreignGenesis(
   return id === own.id || payloadHash === own.payloadHash ? undefined : { id, payloadHash };
 }
 
-/** One sentence: the network of the file, the network of this chain, and the remedy. */
+/** Returns the end of an error message: the network of the file, the network of the import, and the remedy. */
 export function foreignText(genesis: ClaimedGenesis, { own, nameOf }: NetworkNames): string {
   const name = nameOf(genesis);
   return name === undefined
-    ? `is the chain of another network, whose genesis block is ${genesis.id}; this one is ${own}: get a file of ${own}, or add that ` +
-        'network with bloomery network import'
-    : `is a chain of ${name}, and this one is of ${own}: get a file of ${own}, or use --network ${name}`;
+    ? `is the chain of another network, whose genesis block is ${genesis.id}; the network of this import is ${own}: get a file of ` +
+        `${own}, or add the other network with bloomery network import`
+    : `is a chain of ${name}, and the network of this import is ${own}: get a file of ${own}, or use --network ${name}`;
 }
 
 type Claim = ClaimedGenesis & { readonly height: unknown };

@@ -1,4 +1,7 @@
-/** Selects the parts of a node that depend on the generation, except the rules: wire dialect and generation profile. */
+/**
+ * Selects the parts of a node that depend on the generation: wire dialect, number of gossip peers and generation
+ * profile. Only the rules are selected elsewhere (`protocol/generations.ts`).
+ */
 
 import type { GenerationProfile } from '../engine/generation-profile.ts';
 import { gen2Dialect } from '../p2p/messages-gen2.ts';
@@ -26,8 +29,8 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
       isTipAsked: false,
       rivalsAtOurHeight: true,
       blocksPerAnswerMax: 33,
-      // On the wire, each transaction repeats the members of its block, so this limit is a third of the maximum frame
-      // size.
+      // On the wire, each transaction repeats the members of its block. Therefore this limit on the bytes of the blocks
+      // is a third of the maximum frame size.
       blocksAnswerBytesMax: 1_000_000,
       sharedPerAnswerMax: 100,
     },

@@ -1,6 +1,6 @@
 /**
- * Runs scheduled jobs: saving the peer book, lifting expired bans, and dropping old transactions. Forging does not use
- * this schedule.
+ * Runs scheduled jobs: saving the peer book, lifting expired bans, and dropping old transactions. Forging has its own
+ * timers (`engine/forge/`).
  */
 
 import { schedule, type ScheduledTask } from 'node-cron';

@@ -122,7 +122,7 @@ function isUnreadable(error: Error | undefined): error is ProtocolError {
   return error instanceof ProtocolError && error.code === 'CHAIN_FILE_UNREADABLE';
 }
 
-/** Adds the height of the chain to an error. */
+/** Returns a copy of the error whose message also contains the height of the chain. */
 function withTip({ code, data, message, cause }: ProtocolError, height: number): ProtocolError {
   return new ProtocolError(code, data, `${message}; the chain ends at height ${height}`, { cause });
 }
@@ -190,7 +190,7 @@ class ImportRun {
     for (const group of this.#underWay.splice(0)) await group;
   }
 
-  /** True when blocks that were already read were not applied. */
+  /** True when the signal stopped the import before all lines that were read were applied. */
   get wasStopped(): boolean {
     return this.#wasStopped;
   }
@@ -229,8 +229,8 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. Before that, the importer therefore hands newly arrived lines to the
-    // worker threads, which can then work at the same time.
+    // Applying blocks keeps this thread busy. The event loop therefore runs once before, and passes newly arrived lines
+    // to the worker threads, which can then work at the same time.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;

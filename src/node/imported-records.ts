@@ -1,6 +1,7 @@
 /**
- * Records which signing records were imported on this machine, and into which folders. These records are beside the
- * watermarks. Only one node may use a record, but an operator can copy the record's file.
+ * Stores which signing records were imported on this machine, and into which folders. Only one node may use a signing
+ * record, but an operator can copy its file and import the copy into another folder. The stored entry reveals the
+ * second import. Each entry is a file in the folder of the watermarks.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -9,15 +10,15 @@ import { makeFolder } from '../store/disk/folder.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { idOfRecord, type SigningRecord } from './signing-record.ts';
 
-/** The folder into which a record was imported. */
+/** An entry about one import. */
 export interface ImportedRecord {
-  /** Data folder of a node for one network. */
+  /** Folder into which the record was imported: the data folder of a node for one network. */
   readonly into: string;
   /** Unix time in whole seconds. */
   readonly atS: number;
 }
 
-/** Number of digits of an id in file names, which is enough to distinguish records. */
+/** Number of digits of a record's id in a file name. This number is enough to distinguish records. */
 const ID_DIGITS = 32;
 
 export class ImportedRecords {
@@ -30,9 +31,7 @@ export class ImportedRecords {
     this.#folder = folder;
   }
 
-  /**
-   * @returns undefined when there is no readable record of an import
-   */
+  /** Returns the entry of a signing record; undefined when there is no readable entry. */
   find(record: SigningRecord): ImportedRecord | undefined {
     let content: unknown;
     try {
@@ -45,7 +44,7 @@ export class ImportedRecords {
   }
 
   /**
-   * Records an import. The file is on the disk when this function returns.
+   * Stores an entry. The content of the new file is flushed to the disk before the file gets its final name.
    *
    * @throws errors of the system
    */

@@ -1,6 +1,6 @@
 /**
- * Reads the lines of a signing journal (`journal-file.ts`), and removes an incomplete last line. All other damage is an
- * error.
+ * Reads the lines of a signing journal (`journal-file.ts`), and removes a damaged last line. A damaged line before the
+ * last line is an error.
  */
 
 import { closeSync, fsyncSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { checksumOfLine } from './checked-lines.ts';
 import { entryOf, isFileIdentity, learn, type FileIdentity, type Known } from './journal-lines.ts';
 
 /**
- * Maximum size of the file in bytes. This maximum is several times the size of the lines at which the journal is
- * rewritten (`SPARE_LINES_MAX`).
+ * Maximum size of the file in bytes. This maximum is several times the size at which the node rewrites the journal
+ * (`SPARE_LINES_MAX`).
  */
 const BYTES_MAX = 64 * 1024 * 1024;
 /** Access rights of a new journal: only the user of the node may read it. */
@@ -23,18 +23,21 @@ export interface JournalContent {
   readonly known: Map<PublicKey, Known>;
   /** The last recorded identity of the file; undefined when no line has one. */
   readonly identity: FileIdentity | undefined;
-  /** Checksum of the last line of a delegate. */
+  /** Checksum of the newest line of any delegate; undefined when no delegate has a line. */
   readonly newest: string | undefined;
   /** True when the line that the marker names is in the journal, or when the marker names no line. */
   readonly hasMarked: boolean;
   readonly lines: number;
-  /** Size of the lines. */
+  /** Size of all intact lines. */
   readonly bytes: number;
 }
 
 /**
- * Reads all lines. An incomplete last line is removed. A crash interrupted the write of this line, so the block of this
- * line never left the node.
+ * Reads all lines; creates the file if it does not exist. A damaged last line is removed. A crash interrupted the write
+ * of this line, so the block of this line never left the node.
+ *
+ * @param marked checksum in the marker; undefined without a marker
+ * @throws ProtocolError `JOURNAL_UNREADABLE` for any other damaged line, or if the file cannot be read
  */
 export function loadJournal(file: string, marked: string | undefined): JournalContent {
   const content = readOrCreate(file);
@@ -43,7 +46,11 @@ export function loadJournal(file: string, marked: string | undefined): JournalCo
   return whole;
 }
 
-/** Reads an existing journal without changing it. @throws ProtocolError `JOURNAL_UNREADABLE` for a damaged line */
+/**
+ * Reads an existing journal without changing it.
+ *
+ * @throws ProtocolError `JOURNAL_UNREADABLE` for a damaged line before the last line; errors of `readBounded`
+ */
 export function checkJournal(file: string): void {
   wholeLines(file, readBounded(file, { bytesMax: BYTES_MAX }));
 }

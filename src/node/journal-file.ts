@@ -3,9 +3,9 @@
  * so after a restart the node knows the header of each block that it has sent. There are three kinds of lines for a
  * delegate. The first kind holds a signed header. The second kind holds a moment before which the delegate's signatures
  * are unknown. The third kind records that the delegate moved to another node; the next line of the delegate ends the
- * move. A fourth kind of line identifies the file itself. In a copy of the file, this line is wrong, so the node
+ * move. A fourth kind of line identifies the file itself. A copy of the file does not match this line, so the node
  * recognises a journal from a backup. If a backup was written into the existing file, the marker beside the journal
- * reveals it.
+ * reveals the backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -41,12 +41,13 @@ export interface JournalOptions {
 }
 
 /**
- * A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` after another process
- * has taken the journal over.
+ * The journal of a node. Its delegates can move to another node. Each write throws ProtocolError `JOURNAL_TAKEN_OVER`
+ * after another process has taken the journal over.
  */
 export interface JournalFile extends FolderJournal {
   /**
    * Ends signing for a delegate on this node. When `move` returns, the line about the move is on the disk.
+   *
    * @param atS Unix time in whole seconds
    */
   move(publicKey: PublicKey, atS: number): void;
@@ -54,7 +55,11 @@ export interface JournalFile extends FolderJournal {
 
 const SPARE_LINES_MAX = 20_000;
 
-/** Path of a node's journal. @param dataDirectory folder of the node for one network */
+/**
+ * Returns the path of a node's journal.
+ *
+ * @param dataDirectory folder of the node for one network
+ */
 export function journalFileOf(dataDirectory: string): string {
   return join(dataDirectory, 'forging-journal');
 }
@@ -62,8 +67,8 @@ export function journalFileOf(dataDirectory: string): string {
 /**
  * Opens the journal of a node; creates the file if the file does not exist.
  *
- * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when a line is
- *   damaged that is not the last line
+ * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when the file
+ *   cannot be read or a line before the last line is damaged
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));
@@ -82,8 +87,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  * displaced node could then no longer sign.
  *
  * @param file existing journal
- * @returns name of the process that uses the journal; undefined when no process uses the journal and all lines are
- * intact
+ * @returns name of the process that uses the journal; undefined when no process uses the journal and no line before the
+ *   last line is damaged
  * @throws ProtocolError `JOURNAL_UNREADABLE` like `openJournal`
  */
 export function examineJournal(file: string): string | undefined {
@@ -114,8 +119,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when the identifying line and the marker match this file. Each write then keeps the checksum and the marker up
-   * to date. False for a copy, and for a file without an identifying line.
+   * True when the identifying line and the marker match this file. Only then each write renews the marker. False for a
+   * copy, and for a file without an identifying line.
    */
   #isIdentityRecorded: boolean;
   /** True when the marker belongs to this file. */
@@ -136,8 +141,7 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#identity = identity;
     this.#newest = newest;
-    // The file has a hard link in another folder. Two nodes could therefore write to the file without knowing of each
-    // other.
+    // With a second hard link in another folder, two nodes could write to the file without knowing of each other.
     const isShared = nlink > 1;
     const isOld = marker !== undefined && (!marker.isSameFile || !hasMarked);
     this.isCopied = isOld || isShared || (identity !== undefined && !isSameFile(this.#descriptor, identity));
@@ -216,8 +220,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The marker is renewed before the node sends a block. The node has therefore sent no block whose line is newer than
-    // the marker.
+    // The marker is renewed before the node sends a block. If the marker can be written, it is therefore never older
+    // than the line of the last block that the node sent.
     if (this.#isIdentityRecorded) this.#mark();
   }
 
@@ -306,7 +310,7 @@ class FileJournal implements JournalFile {
   }
 }
 
-/** Name of the lock on the journal, in the journal's folder. */
+/** Returns the name of the lock file of the journal, in the journal's folder. */
 function claimOn(file: string): string {
   return `${basename(file)}.in-use`;
 }

@@ -20,10 +20,13 @@ export interface FileIdentity {
 
 /** The facts of the journal about one delegate. */
 export interface Known {
+  /** The newest signed header. */
   readonly last?: SignedHeader;
+  /** Chain time in seconds before which the delegate may have signed headers that are not in the journal. */
   readonly heldSinceS?: number;
+  /** Unix time in seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
-  /** Only watermarks have this member. */
+  /** Id of block 2 of the chain of the header `last`. Only watermarks have this member. */
   readonly firstBlockId?: string;
 }
 
@@ -35,7 +38,7 @@ export type DelegateEntry =
   | { readonly delegate: PublicKey; readonly movedAtS: number }
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
 
-/** Applies a line to the known facts. */
+/** Applies a line to the known facts. Each line of a delegate ends an earlier move of the delegate. */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });
@@ -47,7 +50,7 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
   }
 }
 
-/** The smallest list of lines with the same facts. */
+/** Returns the shortest list of lines from which `learn` makes the given facts. */
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
   const { last, heldSinceS, movedAtS, firstBlockId } = known;
   return [

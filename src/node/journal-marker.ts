@@ -1,9 +1,9 @@
 /**
- * Reads and writes the marker of a signing journal. The marker is a small file beside the journal. Each new line of the
- * journal leads to a new marker. The marker contains its own file identity and the checksum of the newest line of the
- * journal. Copying a backup over existing files keeps the inodes and birth times of these files, so the restored
- * journal looks genuine. However, the restored marker reveals the backup if the node renewed its marker after the
- * backup.
+ * Reads and writes the marker of a signing journal. The marker is a small file beside the journal. The node replaces
+ * the marker after each new line of the journal. The marker contains its own file identity and the checksum of the
+ * newest line of the journal. Copying a backup over existing files keeps the inodes and birth times of these files, so
+ * the restored journal looks genuine. However, the restored marker reveals the backup if the node replaced its marker
+ * after the backup.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -23,8 +23,8 @@ export interface JournalMarker {
 const BYTES_MAX = 1024;
 
 /**
- * @returns undefined when there is no readable marker. A marker is written without a flush, so a power cut may leave it
- *   empty
+ * Returns the content of the marker; undefined when there is no readable marker. A marker is written without a flush,
+ * so a power cut may leave it empty.
  */
 export function readMarker(journalFile: string): JournalMarker | undefined {
   let descriptor: number | undefined;
@@ -44,8 +44,9 @@ export function readMarker(journalFile: string): JournalMarker | undefined {
 }
 
 /**
- * Writes a new marker in place of the old one. The new marker is not flushed to the disk. After a power cut, an old
- * marker is outdated but not wrong. If the new marker cannot be written, the old one stays and no error is reported.
+ * Replaces the marker. The new marker is not flushed to the disk. A power cut may bring the old marker back. The old
+ * marker names an earlier line of the journal, so it does not make the journal look like a backup. If the new marker
+ * cannot be written, the old marker stays and no error is reported.
  */
 export function renewMarker(journalFile: string, newest: string | undefined): void {
   const file = markerOf(journalFile);
@@ -58,7 +59,8 @@ export function renewMarker(journalFile: string, newest: string | undefined): vo
       writeSync(descriptor, checkedLine(newest === undefined ? identity : { ...identity, newest }));
       renameSync(draft, file);
       renewTimeOfChange(descriptor);
-      // On a file system without stored birth times, every journal could look like a copy, so no marker is kept.
+      // On some file systems, the reported birth time changes when the file changes. Every journal would then look like
+      // a copy, so no marker is kept.
       if (!isSameFile(descriptor, identity)) rmSync(file, { force: true });
     } finally {
       closeSync(descriptor);

@@ -1,10 +1,11 @@
 /**
  * Adds up the memory of a node. Each queue, cache and buffer that peers or clients can fill has a budget, which is
- * computed from its bound. The sum of all budgets and the node's own needs is below the lowest ceiling that can be
- * configured. The default ceiling is higher, to leave room for objects that V8 has not collected yet.
+ * computed from its bound. With the default options, the sum of all budgets and the node's own needs is below the
+ * lowest ceiling that can be configured. The default ceiling is higher, to leave room for objects that V8 has not
+ * collected yet.
  *
- * To add a row: define the bound in the file that holds the memory, export it, and write the largest size of an entry
- * into `budgetsOf`.
+ * To add a row: export the bound from the file that defines it, and write the largest size of an entry into
+ * `budgetsOf`.
  */
 
 import type { Config } from '../config/schema.ts';
@@ -66,7 +67,7 @@ const BLOCK_TRANSACTIONS = 25;
 const ANNOUNCED_KINDS = 2;
 /** Connected peers by default: 100 inbound and 20 outbound. */
 const CONNECTED_PEERS = 120;
-/** Accepted connections by default: 100 inbound peers, and 64 connections without a handshake. */
+/** Accepted connections by default: 100 inbound peers, and 64 connections that have not finished their handshake. */
 const ACCEPTED_LINES = 164;
 const DIALLED_PEERS = 20;
 const MODULES = 4;
@@ -106,7 +107,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       name: 'inner blocks of indexes',
       file: 'store/index/counted-key-sets.ts',
       bytesMax: (LEAVES_CHANGED_MAX + INNER_BLOCKS_CACHED_MAX) * 3 * INNER_BYTES_MAX,
-      reckoning: 'as leaf blocks; no more are changed at once than leaf blocks are',
+      reckoning: 'like leaf blocks; a commit changes at most as many inner blocks as leaf blocks',
     },
     { name: 'ids seen', file: 'store/index/id-bloom-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
     {
@@ -142,7 +143,8 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
         (3 * announcements.ITEMS_MAX * 200 +
           announcements.PEERS_MAX * 200 +
           CONNECTED_PEERS * announcements.KNOWN_PER_PEER_MAX * 100),
-      reckoning: 'of transactions and signatures: 200 bytes for an item and for a peer, 100 for what a peer has',
+      reckoning:
+        'of transactions and signatures: 200 bytes for an item and for a peer, 100 for an item that a peer has',
     },
     {
       name: 'transactions asked for',
@@ -185,13 +187,13 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       name: 'unfinished messages',
       file: 'p2p/unfinished-messages.ts',
       bytesMax: unfinishedBytesMax(ACCEPTED_LINES),
-      reckoning: 'eight large ones, two that wait, and of each accepted line as much as needs no turn',
+      reckoning: 'eight large ones, two that wait, and for each accepted connection the bytes that need no turn',
     },
     {
       name: 'unread messages',
       file: 'p2p/unsolicited-bytes.ts',
       bytesMax: readAtOnceBytesMax(ACCEPTED_LINES + DIALLED_PEERS),
-      reckoning: 'all peers together, and the reserve of each line',
+      reckoning: 'all peers together, and the reserve of each connection',
     },
     {
       name: 'cached HTTP responses',

@@ -23,7 +23,9 @@ export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): rea
 }
 
 /**
- * @param offset slots to skip after the present slot
+ * Returns the delegates of the slots after the present slot, at most for as many slots as a round has.
+ *
+ * @param offset number of slots to skip after the present slot
  */
 export function nextForgers(chain: ForgingChain, limit: number, offset: number): Page<Forger> {
   const { store, rules, clock } = chain;

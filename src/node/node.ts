@@ -29,7 +29,7 @@ import type { ChainStore } from '../ports/store.ts';
 import type { TransactionJournal } from '../ports/transaction-journal.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { Transport } from '../ports/transport.ts';
-import { createTransport } from '../p2p/transport.ts';
+import { createTransport, type ListeningTransport } from '../p2p/transport.ts';
 import { createChainLog } from '../store/chain/chain-log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { KeyValue } from '../store/tables/key-value.ts';
@@ -60,13 +60,13 @@ export interface NodeOptions {
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
-  /** Registry of the observer's metrics, for HTTP answers with metrics. */
+  /** Registry of the observer's metrics. If it is absent, the HTTP interface has no metrics. */
   readonly metrics?: MetricsRegistry;
   /** Controls for the supervisor of a devnet; `bloomery start` sets none. */
   readonly control?: NodeControl;
 }
 
-/** The hooks by which a node of a devnet is controlled. */
+/** The hooks with which a devnet controls a node in its tests and its supervisor. */
 export interface NodeControl {
   /** Clock for slots and timestamps, instead of the machine's clock. */
   readonly chainClock: Clock;
@@ -86,7 +86,7 @@ export interface NodeControl {
   readonly memory?: NodeMemory;
   /** Transport that replaces the network. */
   readonly transport?: Transport;
-  /** Wraps the transport that the engine gets. */
+  /** Wraps the transport before the engine gets it, for example to delay messages. */
   wire?(over: Transport): Transport;
   /**
    * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
@@ -110,7 +110,7 @@ export interface ControlledParts {
 export interface RunningNode {
   /** 0 when HTTP is disabled. */
   readonly httpPort: number;
-  /** 0 when the node has no P2P port. */
+  /** Port for peers; 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
    * Stops forging, then all other parts. Resolves when all data are on the disk.
@@ -192,7 +192,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       ...buildIdentity(),
       nonce: hexOf(systemRandom.bytes(8)),
     };
-    const line = control?.transport ?? transportOf(options, identity);
+    const line: Transport & Partial<Pick<ListeningTransport, 'wsPort'>> =
+      control?.transport ?? transportOf(options, identity);
     const transport = control?.wire?.(line) ?? line;
     const workShare = new WorkShare({ clock: MONOTONIC_CLOCK });
     const wantedPeers = wantedPeersOf(config.p2p);
@@ -286,8 +287,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       httpPort = (await http.start()).port;
     }
     closers.add(() => engine.stop());
-    const wsPort = config.p2p.enabled ? config.p2p.port : 0;
-    await engine.start({ wsPort, httpPort });
+    const configuredPort = config.p2p.enabled ? config.p2p.port : 0;
+    await engine.start({ wsPort: configuredPort, httpPort });
+    // With port 0, the system has chosen the port at the start.
+    const wsPort = line.wsPort ?? configuredPort;
     const seeds = new SeedSearch(config.p2p.enabled ? config.p2p.seedPeers : [], {
       clock: systemClock,
       observer: observer.module('peers'),

@@ -1,4 +1,4 @@
-/** The transport of a node without a network: it listens to no peer and reaches no peer. */
+/** Creates the transport of a node without peers. The transport opens no port, and each dial or request fails. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Transport } from '../ports/transport.ts';

@@ -1,8 +1,8 @@
 /**
  * Scrubs the chain store: checks its pages while the node runs, a few at a time. A disk that loses or corrupts a page
- * reports no error, and the database library ends the process when it reads a damaged page. For pages with state, the
- * entries are also compared with the checksum of the state. The checksum reveals changed bytes inside a value. Undo
- * records are compared with their own checksums.
+ * reports no error, and the database library ends the process when it reads a damaged page. The scrubber also compares
+ * the entries of the state with the checksum of the state, which reveals changed bytes inside a value. It compares undo
+ * records with their own checksums.
  */
 
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const STATE_PAGES_PER_LOOK = 16;
  * records of the highest blocks. Only a chain without finality for hours has more undo records.
  */
 const UNDO_RECORDS_MAX = 2_000;
-/** Number of pages that hold `UNDO_RECORDS_MAX` undo records. */
+/** Maximum number of pages with undo records that the scrubber checks in one step. */
 const UNDO_PAGES_MAX = 4_000;
 /** Pause between two rounds of the scrubber. */
 const ROUND_MS = 60 * 60_000;
@@ -54,8 +54,8 @@ export interface PageScrubberOptions {
 }
 
 /**
- * Starts the scrubber. A step checks the newest tree synchronously. Only this process writes, so no page changes during
- * a step. A round checks all pages, then the state with its entries, then the undo records.
+ * Starts the scrubber. A step synchronously checks pages of the last commit. Only this process writes, so no page
+ * changes during a step. A round checks all pages, then the state with its entries, then the undo records.
  *
  * @param directory folder of the store
  */

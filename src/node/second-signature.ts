@@ -6,7 +6,8 @@ import { createSigner } from '../protocol/sign.ts';
 import type { JsonObject, KeyPair, PublicKey } from '../protocol/types.ts';
 
 /**
- * @param timestamp whole seconds since the epoch @returns the transaction as JSON with the members of its generation
+ * @param timestamp whole seconds since the epoch
+ * @returns the transaction as JSON with the members of its generation
  */
 export function secondSignatureJson(
   { params }: Rules,

@@ -8,12 +8,12 @@ import type { PeerAddress } from '../ports/transport.ts';
 
 /**
  * Maximum number of parallel lookups. A lookup occupies one of the few threads of the runtime's pool. If the name
- * server does not answer, it occupies the thread for a long time.
+ * server does not answer, the lookup occupies its thread for a long time.
  */
 const LOOKUPS_MAX = 2;
 /**
- * Waiting times after failed lookups. Each time is twice the previous time. Lookups can fail because the machine's
- * network starts later than the node.
+ * Shortest and longest pause before a failed lookup is repeated. Each pause is twice the previous pause. Lookups can
+ * fail because the machine's network starts later than the node.
  */
 const WAIT = { firstMs: 5_000, mostMs: 600_000 };
 
@@ -81,7 +81,12 @@ export class SeedSearch {
     const { clock, observer } = this.#options;
     const waitMs = Math.min(WAIT.mostMs, WAIT.firstMs * 2 ** Math.min(failures, 20));
     const fields = { host: seed.host, reason: messageOf(error), againMs: waitMs };
-    observer.log(failures === 0 ? 'warn' : 'debug', 'SEED_UNRESOLVED', 'a seed peer has no address', fields);
+    observer.log(
+      failures === 0 ? 'warn' : 'debug',
+      'SEED_UNRESOLVED',
+      'the address of a seed peer could not be looked up',
+      fields,
+    );
     const timer = clock.after(waitMs, () => {
       this.#timers.delete(timer);
       this.#waiting.push({ seed, failures: failures + 1 });

@@ -1,6 +1,7 @@
 /**
  * The signing record of a node, as a file for another node: the last header that each delegate signed, with a checksum.
- * Handing the record over ends signing on the old node, so two nodes never sign with one record at the same time.
+ * By default, the export of a record ends signing on the old node, so that two nodes do not sign with one record at the
+ * same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -16,7 +17,10 @@ export interface SigningRecord {
   readonly networkIdentifier: string;
   /** Unix time in whole seconds. */
   readonly exportedAtS: number;
-  /** True when the old node may continue to sign. */
+  /**
+   * True when the record may lack later signatures: the old node continues to sign, or its journal comes from a copied
+   * or restored folder.
+   */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
 }
@@ -103,7 +107,7 @@ export function recordOfText(text: string, file: string): SigningRecord {
     delegates.every(isDelegateRecord);
   if (!isWhole) throw invalid('lacks a member, or has one of a wrong type');
   const record: SigningRecord = { networkIdentifier, exportedAtS: exportedAtS ?? 0, isCopy, delegates };
-  if (checksum !== checksumOf(record)) throw invalid('was changed or damaged: its checksum is another');
+  if (checksum !== checksumOf(record)) throw invalid('was changed or damaged: its checksum does not match');
   return record;
 }
 
@@ -119,8 +123,9 @@ export function checkNetwork(
 
 /**
  * Adds the content of a record to a journal. The journal loses no data. If the record and the journal both have a
- * header of a delegate, the result is the later header with the highest heights of both headers. A copied record may
- * lack later signatures. After taking over a copy, the delegate waits as if no signature before `nowS` were known.
+ * header of a delegate, the journal gets the later header with the highest heights of both headers. A copied record may
+ * lack later signatures. After the import of a copy, the delegate therefore waits as if no signature before `nowS` were
+ * known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork`

@@ -46,7 +46,8 @@ export function openStoreSource(place: ChainPlace, options: StoreSourceOptions):
   let reader = openLmdbReader(directory, systemClock);
   const look: LookAtStore = async (work) => {
     const present = inodeOf(file);
-    // When a copy of the chain is restored, the open file is gone from the folder, and never changes again.
+    // If the operator has restored a copy of the chain, the folder contains another file. The open file never changes
+    // again.
     if (present !== undefined && present !== inode) {
       await reader.close();
       inode = present;
@@ -68,7 +69,7 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-/** Makes a source from any open store. */
+/** Makes a source from a store. `look` gives access to the store. */
 export function storeSource(
   networkName: string,
   rules: Rules,
@@ -101,7 +102,7 @@ export function storeSource(
   };
 }
 
-/** The blocks that a follower of a store has seen. Each read finds the changes since the previous read. */
+/** The blocks that the source has reported. Each read of the store finds the changes since the previous read. */
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;

@@ -1,4 +1,4 @@
-/** Registers the metrics that are measured only when a client reads them. */
+/** Registers the metrics whose values are measured when a client reads the metrics. */
 
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ function recordReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): 
   for (const state of READER_STATES) {
     metrics.gauge('http_readers', readers.each.filter((each) => each.state === state).length, { state });
   }
-  // The metric has no value for a reader that has ended.
+  // For a number that no reader has at present, the metric is 0.
   for (let reader = 1; reader <= 2 * readers.wanted; reader += 1) {
     const { memoryBytes = 0 } = readers.each.find((each) => each.reader === reader) ?? {};
     metrics.gauge('http_reader_memory_bytes', memoryBytes, { reader: String(reader) });

@@ -121,5 +121,9 @@ function transactionOf({ json, signatures }: JournaledTransaction, codec: Rules[
 }
 
 function stopped(): ProtocolError {
-  return new ProtocolError('NODE_STOPPED', {}, 'the node is stopped: nothing can be handed in');
+  return new ProtocolError(
+    'NODE_STOPPED',
+    {},
+    'the node is stopped, so it accepts no transactions and no other changes',
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * Provides the machine's clock and random numbers. All other files of the node get clock and random numbers as
- * parameters.
+ * Provides the machine's clock and random numbers. The module `node` passes them to the engine, the store and the
+ * adapters, whose tests use other clocks and random numbers.
  */
 
 import { randomBytes, randomInt } from 'node:crypto';

@@ -20,8 +20,8 @@ export function registerTemporary(path: string): () => void {
 }
 
 /**
- * Calls `work`, and removes the files and folders at the paths before and after the call. An earlier run may have left
- * files in the folder.
+ * Calls `work`, and removes the files and folders at the paths before and after the call. An earlier run may have been
+ * killed and may have left files there.
  */
 export async function withTemporaryPaths<T>(paths: readonly string[], work: () => Promise<T>): Promise<T> {
   for (const path of paths) remove(path);

@@ -2,9 +2,9 @@
  * Stores the transaction journal as a file of lines (`checked-lines.ts`). A line holds a transaction, a member's
  * signature, or the ids of transactions that are no longer needed. Appending does not block the node. Lines that arrive
  * while the disk is busy are written together with one flush. The content of the file is not trusted, so the engine
- * checks all transactions again. If the journal file was removed or replaced while the node runs, the node writes it
- * again before a client gets an answer. Without this rewrite, the content would be lost when the removed file is
- * closed.
+ * checks all transactions again at its start. If the journal file was removed or replaced while the node runs, the node
+ * writes it again before the next client gets an answer. Otherwise the content would be lost when the node closes the
+ * removed file.
  */
 
 import { renameSync } from 'node:fs';
@@ -23,11 +23,11 @@ import { takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { systemClock } from './system.ts';
 
-/** A file is rewritten when its outdated lines have this number of bytes more than its needed lines. */
+/** The file is rewritten when its outdated lines have this number of bytes more than its needed lines. */
 const SPARE_BYTES = 1024 * 1024;
 /**
- * Maximum size of a file that is read, in bytes. A file of this size has room for twice the needed lines, the spare
- * bytes, and lines that arrive while the disk is busy.
+ * Maximum size in bytes of a file that the node reads at its start. This size has room for twice the needed lines, the
+ * spare bytes, and lines that arrive while the disk is busy.
  */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;
@@ -175,7 +175,8 @@ class TransactionJournalFile implements TransactionJournal {
     if (this.#closed) return;
     try {
       await this.flush();
-      // Earlier answers have promised to keep their transactions, so the new file must contain these transactions, too.
+      // Clients were told that the node keeps their transactions. If the file was removed or replaced, the transactions
+      // are therefore written to a new file.
       if (await this.#isReplaced()) await this.#rewriteReplaced();
     } finally {
       this.#closed = true;
@@ -219,7 +220,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // A foreign file at the path is kept under another name, because the operator may need it.
+    // Another file at the path is kept under a second name, because the operator may need it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();
@@ -286,14 +287,14 @@ function load(file: string, observer: Observer): Loaded {
   const rest = lines.pop() ?? '';
   const damaged = lines.filter((line) => !learn(entries, contentOf(line))).length;
   if (damaged > 0) {
-    const message = 'lines of accepted transactions are damaged and were passed over';
+    const message = 'lines of accepted transactions are damaged and were skipped';
     observer.log('warn', 'TRANSACTION_JOURNAL_DAMAGED', message, { file, lines: damaged });
   }
   // A crash may leave the last line incomplete. No client got an answer for the transaction of this line.
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }
 
-/** Applies a line to the entries. @returns false for a foreign line */
+/** Applies the content of a line to the entries. @returns false for a damaged line, or a line in another form */
 function learn(entries: JournalEntries, content: unknown): boolean {
   if (typeof content !== 'object' || content === null) return false;
   const { transaction, signature, removed } = content as Readonly<Record<string, unknown>>;
@@ -365,7 +366,7 @@ function writeFailed(file: string, cause: unknown): ProtocolError {
   );
 }
 
-/** @returns the new name of the file; undefined when the file cannot be renamed */
+/** Gives the file a second name (a hard link). @returns the second name; undefined if the link cannot be made */
 async function keepAside(file: string): Promise<string | undefined> {
   const aside = `${file}.replaced`;
   try {

@@ -1,7 +1,7 @@
 /**
- * Marks stores with unsigned content. A devnet can add transactions of impersonated accounts, and blocks for the
- * delegates of a forked chain, without valid signatures. A node does not verify stored blocks again, so the store of
- * each such devnet node is marked. A node outside a devnet refuses a marked store.
+ * Marks stores that may have blocks or transactions without valid signatures. On a devnet, the nodes accept unsigned
+ * transactions of impersonated accounts, and unsigned blocks of a forked chain. A node does not verify stored blocks
+ * again. Therefore the devnet marks the stores of its nodes, and a node outside a devnet refuses a marked store.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -18,7 +18,10 @@ export function markUnsigned(store: NoteStore): void {
   });
 }
 
-/** @throws ProtocolError `STORE_OF_DEVNET` for a store that was marked */
+/**
+ * @param directory data folder that the error names
+ * @throws ProtocolError `STORE_OF_DEVNET` for a marked store
+ */
 export function refuseUnsigned(store: Pick<NoteStore, 'note'>, directory: string): void {
   if (store.note(NOTE) === undefined) return;
   throw new ProtocolError(

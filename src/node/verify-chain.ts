@@ -1,6 +1,6 @@
 /**
- * Verifies a store: all its blocks, from the genesis block on, are verified and applied to an empty store. After the
- * replay, the store of the node and the new store must have the same content.
+ * Verifies a store. All its blocks above the genesis block are verified and applied to a new store that has only the
+ * genesis block. After this replay, both stores must have the same content.
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -11,7 +11,7 @@ import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
-/** Number of blocks in one commit. This number is large, because no other work waits during a verification. */
+/** Number of blocks in one commit. The number is large, because no other work of the process waits for the commit. */
 const GROUP_BLOCKS = 340;
 
 /** The methods of the scratch chain that the verification uses. */
@@ -36,7 +36,7 @@ export interface VerifyResult {
   readonly digest: string;
   /** Number of keys that were compared. */
   readonly keys: number;
-  /** The first difference, in one sentence; undefined when there is no difference. */
+  /** The first fault in words: a refused block or a difference between the stores; undefined when there is no fault. */
   readonly deviation: string | undefined;
 }
 
@@ -55,7 +55,11 @@ export async function verifyChain(options: VerifyOptions): Promise<VerifyResult>
   return { ...found, keys, deviation: difference === undefined ? examined.recordDamage() : sentenceOf(difference) };
 }
 
-/** Applies all blocks above genesis to the scratch chain. @returns the fault of the first refused block */
+/**
+ * Applies all blocks above the genesis block to the scratch chain.
+ *
+ * @returns the fault of the first block that is refused or cannot be read; undefined when there is none
+ */
 async function replay(
   { examined, scratch, onProgress }: VerifyOptions,
   tipHeight: number,
@@ -131,7 +135,7 @@ function readBlock(examined: StoredChain, height: number): { readonly block: Blo
 
 const KINDS: Readonly<Record<Difference['kind'], string>> = {
   missing: 'lacks the key',
-  surplus: 'has a key too much:',
+  surplus: 'has the surplus key',
   wrong: 'holds a wrong value under the key',
 };
 

@@ -1,7 +1,8 @@
 /**
- * Stores the watermarks of the signing journal as files, one for each delegate of a network. The files are in a folder
- * of the user, not of the node, so restoring a data folder from a backup does not change them. The lines of the files
- * have the same form as the lines of the journal.
+ * Stores the watermarks of signatures as files, one for each delegate of a network. A watermark is the newest signed
+ * header of a delegate. The files are outside of the data folder, so restoring a data folder from a backup does not
+ * change them, and they reveal that the restored signing journal is old. The lines of the files have the same form as
+ * the lines of the journal.
  */
 
 import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -14,7 +15,7 @@ import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/disk/folder.ts';
 import { entriesOf, entryOf, isFileIdentity, learn, lineOf, type Known } from './journal-lines.ts';
 
-/** Configuration value for keeping no watermarks. */
+/** Value of `forging.watermarkFolder` with which the node stores no watermarks. */
 const NO_WATERMARKS = 'none';
 /** Number of digits of a network identifier in file names, which is enough to distinguish the networks on a machine. */
 const IDENTIFIER_DIGITS = 16;
@@ -23,7 +24,7 @@ const IDENTIFIER_DIGITS = 16;
  * Finds the folder for watermarks.
  *
  * @param configured a path, `none`, or an empty text for the default folder of the user
- * @returns undefined when no watermarks are kept
+ * @returns undefined when the node stores no watermarks
  */
 export function watermarkFolderOf(configured: string, environment: NodeJS.ProcessEnv): string | undefined {
   if (configured === NO_WATERMARKS) return undefined;
@@ -61,8 +62,8 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Replaces the whole file. The flush does not block the node. A power cut may lose the newest line of the file, but
-   * the journal already has this line on the disk.
+   * Replaces the whole file. The node does not wait for the flush. A power cut may lose the new content, but the
+   * journal already has it on the disk.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
@@ -90,7 +91,7 @@ export class WatermarkFiles implements SigningWatermarks {
     }
   }
 
-  /** Removes an outdated file, because it could count as complete if the journal were lost. */
+  /** Removes an outdated file. If the journal were lost, the node would trust the file as the newest watermark. */
   #remove(file: string): void {
     try {
       rmSync(file, { force: true });

@@ -1,4 +1,4 @@
-/** Reads the parts of calls and answers that both generations share: packets, transactions and signatures. */
+/** Reads the parts of calls and answers whose form is the same in both generations. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers } from '../ports/transport.ts';
@@ -8,9 +8,9 @@ import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText,
 
 /** Name of the event that carries every call. */
 export const CALL = 'rpc-request';
-/** Maximum number of items in one message, and of ids in one request. */
+/** Maximum number of transactions, ids or signatures in one message, and of transaction ids in one request. */
 export const ITEMS_MAX = 25;
-/** Maximum number of blocks that are accepted in one answer. No node of the reference sends as many blocks. */
+/** Maximum number of blocks in an answer that the node accepts. A node of the reference sends fewer blocks. */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
  * Maximum number of ids in a request for a common block. Current releases of both protocol generations send at most 202
@@ -78,7 +78,7 @@ export function readCommonBlock(common: Fields): AnswerVerdict<PeerAnswers['high
   return answered({ id, height });
 }
 
-/** The content of an answer packet; undefined for any other packet. */
+/** Returns the member `data` of an answer packet; undefined if the packet is not an object or has no such member. */
 export function resultOf(answer: unknown): unknown {
   return isRecord(answer) ? own(answer, 'data') : undefined;
 }
@@ -92,7 +92,7 @@ export interface ParsedCall {
   readonly argument: unknown;
   /** Members of the argument; empty if the argument is not an object. */
   readonly fields: Fields;
-  /** The refusal that is sent if the procedure is unknown. */
+  /** The refusal that the node sends if it does not know the procedure. */
   readonly unknown: Refused;
 }
 

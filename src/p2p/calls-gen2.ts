@@ -21,7 +21,7 @@ import {
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
-/** Error code for a request that asks for blocks without a valid block id. */
+/** Code of the failure if a peer asks for blocks without a valid block id. */
 const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {
@@ -57,8 +57,8 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 
 /**
  * Asks for the highest common block. A peer looks up only one id of each request. If a peer has a block, it also has
- * all blocks below this block. The node can therefore use a binary search, with at most twelve calls. It first asks for
- * the highest id, because the peer has the highest block in most cases.
+ * all blocks below this block. The node can therefore use a binary search, with at most eleven calls for 1,000 ids. It
+ * first asks for the last id, which is the highest, because the peer has the highest block in most cases.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -93,8 +93,8 @@ function unlessFailed<A>(
 }
 
 /**
- * True if an answer reports a failed call as data (`packFailure`). An honest peer sends an answer with a failure if it
- * is busy or stops.
+ * True if an answer reports a failed call as data (`packFailure`). An honest peer also sends such an answer, for
+ * example while it is busy or stops.
  *
  * @param member name of the field that a successful answer has
  */
@@ -119,7 +119,7 @@ function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
   return answered(blocks);
 }
 
-/** Unusable entries are skipped. An answer without a list counts as no answer. */
+/** Reads a peer list, and skips unusable entries. An answer without a list counts as a refusal, not as an offence. */
 function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
   if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is not a list' };
@@ -232,10 +232,10 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 /**
  * Packs a failed call as data; undefined if an error should be sent instead.
  *
- * If a node is asked for blocks after an unknown id, it answers with an empty list. The asking node then reverts its
- * own tip. Therefore this function must not pack any other failure as an empty list. On inbound connections, most other
- * failures are sent as errors. On a connection that we dialled, no failure is sent as an error, because release 2.3.8
- * bans a node that sends an error.
+ * If the failed call asked for blocks after an unknown id, the answer is an empty list. A node of release 2.3.8 then
+ * reverts its own tip. Therefore this function must not pack any other failure as an empty list. On inbound
+ * connections, most other failures are sent as errors. On a connection that we dialled, no failure is sent as an error,
+ * because release 2.3.8 bans a node that sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

@@ -97,7 +97,7 @@ export function readCall(data: unknown): IncomingCall {
   }
 }
 
-/** Packs the result of each kind of request in the form of release 3.0.2. */
+/** For each kind of request, the function that packs the result in the form of release 3.0.2. */
 const PACK_RESULT: Readonly<Record<ChainRequest['kind'], (result: unknown) => unknown>> = {
   tip: (block) => block,
   blocksAfter: (blocks) => blocks,
@@ -123,8 +123,8 @@ function packResult(call: AnsweredCall, result: unknown): unknown {
 }
 
 /**
- * Packs an entry of a peer list: address and height first, then all further known members, in the order of the
- * reference.
+ * Packs an entry of a peer list: address and height first, then all other members that the node knows, in the order of
+ * the reference.
  */
 function packPeer(peer: PeerInfo): object {
   const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };
@@ -136,7 +136,7 @@ function packPeer(peer: PeerInfo): object {
   return entry;
 }
 
-// ---- answers ----------------------------------------------------------------------------------------------------------
+// ---- answers -----------------------------------------------------------------------------------------------------
 
 export function readAnswer<R extends PeerRequest>(request: R, answer: unknown): AnswerVerdict<PeerAnswers[R['kind']]> {
   // Each branch returns the answer type of its own kind of request. TypeScript cannot infer this from the union type.
@@ -162,9 +162,9 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 }
 
 /**
- * Skips transactions that a block already contains. Release 3.0.2 sends a transaction from its chain without most of
- * the asset. If we read it, we would penalise an honest peer for invalid data. We get the transaction with its block
- * anyway.
+ * Reads transactions, and skips those that a block already contains. Release 3.0.2 sends a transaction from its chain
+ * without most of the asset. If we read such a transaction, we would penalise an honest peer for invalid data. We get
+ * the transaction with its block anyway.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);

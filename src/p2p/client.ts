@@ -25,7 +25,7 @@ export interface DialOptions {
 
 export interface Dialled {
   readonly link: Link;
-  /** Resolves with undefined when the peer answers the handshake, or with the reason when the dial fails. */
+  /** Resolves with undefined when the peer answers the handshake, or with a close reason when the dial fails. */
   readonly outcome: Promise<CloseReason | undefined>;
 }
 

@@ -34,7 +34,7 @@ import type { RequestKind } from './unsolicited-bytes.ts';
  * for a frame of full size would be too large.
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
-/** Shortest time before each measurement of the latency probe; the longest time is 60 s. */
+/** Shortest random pause before each measurement of the latency probe. The longest pause is 60 s. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
 
@@ -134,7 +134,7 @@ export class PeerConnection implements Connection {
     this.#offence('MESSAGE_RATE', detail);
   }
 
-  /** Penalises a peer that sent far too many frames. Its connection has been closed for this reason. */
+  /** Penalises a peer that sent so many frames that its connection was closed. */
   flooded(detail: string): void {
     this.#offence('MESSAGE_FLOOD', detail);
   }
@@ -142,6 +142,8 @@ export class PeerConnection implements Connection {
   /**
    * Sends the info of this node to the peer. If the info changes faster than the rate allows, the newest info is sent
    * when the rate allows the next push.
+   *
+   * @param early true on an accepted connection whose handshake is not answered yet
    */
   pushInfo(early = false): void {
     const { clock } = this.#context;
@@ -164,9 +166,9 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Asks for the peer's info, and stores it.
+   * Asks for the peer's info, and stores it if it shows a compatible peer.
    *
-   * @returns the reason why the peer is incompatible; undefined if it is compatible
+   * @returns the reason why the info is not accepted; undefined if it is accepted
    * @throws ProtocolError `CALL_FAILED`
    */
   async fetchInfo(): Promise<string | undefined> {
@@ -241,7 +243,7 @@ export class PeerConnection implements Connection {
     }
   }
 
-  // ---- events from the peer --------------------------------------------------------------------------------------------
+  // ---- events from the peer ---------------------------------------------------------------------------------------
 
   #emitted(event: string, data: unknown): void {
     const received = this.#context.dialect.readEvent(event, data);
@@ -255,7 +257,12 @@ export class PeerConnection implements Connection {
     }
   }
 
-  /** Stores the info that the peer sends about itself, if the info shows a compatible peer. */
+  /**
+   * Stores the info that the peer sends about itself, if the info shows a compatible peer.
+   *
+   * @param answered true if the info came in a call, to which the peer gets an answer
+   * @throws ProtocolError `INFO_REFUSED` if `answered` is true and the info is not accepted
+   */
   #believe(value: unknown, answered: boolean): void {
     const verdict = this.#context.dialect.readInfo(value, this.#info);
     if (verdict.kind === 'accepted') {

@@ -1,6 +1,6 @@
 /**
  * Defines the interface of a wire dialect. The two generations differ in path, names, envelopes, and the shape of
- * infos, calls and answers. Connections know only this interface.
+ * infos, calls and answers. Only the implementations of this interface know these differences.
  */
 
 import type {
@@ -54,8 +54,8 @@ export interface WireDialect {
   openInfoAnswer(answer: unknown): unknown;
 
   /**
-   * Sends a request, which may take several calls. The generator yields each call, and is resumed with the answer to
-   * the call. It returns the result.
+   * Makes the calls of a request; a request may need several calls. The generator yields each call, and the caller
+   * resumes it with the answer to this call. The generator returns the result of the request.
    *
    * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation has no such request
    */
@@ -104,7 +104,7 @@ export type AnsweredCall =
   | { readonly kind: 'push' }
   | { readonly kind: 'request'; readonly request: ChainRequest };
 
-/** The reason for a failed call, in the form in which the peer gets it. */
+/** The reason for a failed call, as the peer gets it. */
 export interface Failure {
   readonly message: string;
   /** Name of the error in the message to the peer. */

@@ -41,14 +41,14 @@ const PONG = '#2';
 const HANDSHAKE_RID = 1;
 
 export interface FrameFilterEvents {
-  /** Called when the peer sent many more frames than its rate limit allows the node to read. */
+  /** Called once for each `FRAMES_DROPPED_PER_CHARGE` frames that were dropped because of the rate limit. */
   overused(detail: string): void;
   /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes than attackers can make an honest peer send. The handler must close the
-   * connection without a penalty for the address, and close the filter. Until the filter is closed, the handler is
-   * called again for each frame.
+   * Called when the peer sent more bytes in small frames than an honest peer can send, even if attackers provoke it
+   * (`FLOOD_BYTES_MAX`). The handler must close the connection without a penalty for the address, and close the filter.
+   * Until the filter is closed, the handler is called again for each further frame.
    */
   overflowed(detail: string): void;
 }
@@ -59,7 +59,7 @@ export interface Arrival {
   readonly seemsAnswer: boolean;
 }
 
-/** Counts each frame of a batch after the first frame. All bytes of the batch are counted with its first frame. */
+/** Arrival of each further frame of a batch. All bytes of the batch were counted with its first frame. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
@@ -101,7 +101,7 @@ export class FrameFilter {
     return this.#farewell;
   }
 
-  /** Number of frames that were dropped until now. */
+  /** Number of messages and frames that were dropped so far. */
   get ignored(): number {
     return this.#ignored;
   }
@@ -157,8 +157,8 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // A frame with an event and a call number counted as an answer when it arrived. Events must count against the
-    // budgets, so a frame with both members is dropped.
+    // A frame with an event and a call number may have counted as an answer when it arrived. Events must count against
+    // the budgets, so a frame with both members is dropped.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));

@@ -1,4 +1,4 @@
-/** Reads and packs the information that a node of generation 2 sends about itself, member by member. */
+/** Reads infos of peers, and packs entries of peer lists, in the form of generation 2. */
 
 import semver from 'semver';
 
@@ -36,8 +36,8 @@ export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
 }
 
 /**
- * Nodes of this generation reject an info with an invalid version, and a whole peer list if one entry has an invalid
- * version.
+ * True for a valid semantic version. Nodes of this generation reject an info with an invalid version, and a whole peer
+ * list if one entry has an invalid version.
  */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;

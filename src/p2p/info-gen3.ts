@@ -1,4 +1,4 @@
-/** Reads and packs the information that a node of generation 3 sends about itself, member by member. */
+/** Reads the information that a node of generation 3 sends about itself or about its peers. */
 
 import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';

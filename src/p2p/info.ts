@@ -40,7 +40,7 @@ function majorOf(protocolVersion: string | undefined): number | undefined {
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }
 
-/** True if a peer's protocol version is compatible with ours. */
+/** True if a peer's protocol version has the same major number as ours, and this number is at least 1. */
 export function isProtocolCompatible(theirs: string | undefined, ours: string): boolean {
   const major = majorOf(theirs);
   return major !== undefined && major >= 1 && major === majorOf(ours);

@@ -15,8 +15,8 @@ import type { RequestKind } from './unsolicited-bytes.ts';
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Maximum number of unsent bytes of all peers together. Above this maximum, peers with more than `UNSENT_BYTES_FREE`
- * are disconnected.
+ * Maximum number of unsent bytes of all peers together. Above this maximum, the next message to a peer with more than
+ * `UNSENT_BYTES_FREE` unsent bytes disconnects this peer.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
@@ -64,7 +64,7 @@ export class Link {
         settle();
       });
     });
-    // On a timeout, the library reports the end of the connection much earlier than the socket.
+    // After a timeout, the library reports the end of the connection much earlier than the WebSocket does.
     void this.#awaitLibraryClose();
   }
 
@@ -73,7 +73,7 @@ export class Link {
     return this.#ended;
   }
 
-  /** Bytes that were sent to the socket and that the peer has not received yet. */
+  /** Number of bytes that wait in this process, because the socket does not accept them yet. */
   get unsentBytes(): number {
     return this.#webSocket.bufferedAmount;
   }
@@ -93,8 +93,8 @@ export class Link {
   /**
    * Sends a call and waits for its answer.
    *
-   * @param answerBytes maximum size of the answer in bytes, which does not count against the budget for unsolicited
-   *   bytes; one frame by default
+   * @param answerBytes maximum size of the answer in bytes; one frame by default. An answer of at most this size does
+   *   not count against the budget for unsolicited bytes
    * @param what kind of the request; blocks by default
    * @throws ProtocolError `CALL_FAILED`
    */

@@ -14,7 +14,7 @@ import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
 export interface Gen2DialectOptions {
   /** Payload hash of the genesis block, 64 hexadecimal digits. */
   readonly nethash: string;
-  /** Version as `major.minor`; the peer's major number must be the same. */
+  /** Protocol version of this node as `major.minor`. A peer must have the same major number. */
   readonly protocolVersion: string;
   /** Oldest accepted application version of peers that send no protocol version. Default `1.0.0`. */
   readonly minVersion?: string;

@@ -27,7 +27,7 @@ export interface Gen3DialectOptions {
    * `1.0.0`.
    */
   readonly minVersion?: string;
-  /** Version as `major.minor`; the peer's major number must be the same. */
+  /** Protocol version of this node as `major.minor`. A peer must have the same major number. */
   readonly protocolVersion: string;
 }
 
@@ -114,7 +114,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
   };
 }
 
-// ---- messages ---------------------------------------------------------------------------------------------------------
+// ---- messages ----------------------------------------------------------------------------------------------------
 
 function packMessage(message: PeerMessage): Outgoing | undefined {
   const emit = (event: string, data: object): Outgoing => ({ event: ENVELOPE, data: { event, data }, call: false });

@@ -8,9 +8,9 @@ import { isIpv4 } from '../primitives/ip.ts';
 
 /**
  * Number of arrays and objects in a frame that add nothing to the weight of the frame. The longest answers of real
- * nodes, 34 full blocks or their rows, have about 20,000 arrays and objects. Frames with more arrays and objects are
- * read, too, because assets of generation 3 may have any number. However, each array or object above this number counts
- * as `CONTAINER_BYTES`.
+ * nodes, 34 full blocks or their rows, have about 20,000 arrays and objects. The node also reads frames with more than
+ * `CONTAINERS_FREE`, because assets of generation 3 may have any number. However, each array or object above this
+ * number adds `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -94,7 +94,7 @@ export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | un
 /** Beginning of every answer: all releases of both generations write the number of the request first. */
 export const ANSWER_HEAD = '{"rid":';
 
-/** Whether a frame may be an answer; only its beginning is checked. */
+/** True if a frame begins like an answer. The rest of the frame is not checked. */
 export function seemsAnswer(head: string): boolean {
   return head.startsWith(ANSWER_HEAD);
 }
@@ -123,18 +123,18 @@ export function own(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** A text of a node info; undefined if it is not text or too long. */
+/** Reads a text of a node info; undefined if the value is not a text or is too long. */
 export function infoText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= INFO_TEXT_MAX ? value : undefined;
 }
 
-/** A count (0 or more), given as a number or as decimal text (in a query). */
+/** Reads an integer of at least 0, given as a number or (in a query) as decimal text; undefined for anything else. */
 export function infoCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && PLAIN_NUMBER.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
-/** A port that can be dialled, 1 to 65535. */
+/** Reads a port from 1 to 65535, in the same forms as `infoCount`; undefined for anything else. */
 export function portOf(value: unknown): number | undefined {
   const port = infoCount(value);
   return port !== undefined && port >= 1 && port <= 65_535 ? port : undefined;

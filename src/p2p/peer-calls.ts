@@ -1,7 +1,4 @@
-/**
- * Answers the calls of a peer on one connection, in the dialect of the generation. The number of calls at a time is
- * limited.
- */
+/** Answers the calls of a peer on one connection, in the dialect of the generation, a limited number at a time. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,7 +8,7 @@ import type { Answer } from './link.ts';
 
 /** Maximum number of requests of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
-/** Time without a request after which the number of requests and the number of answers are reset to 0. */
+/** Time without a request after which the node forgets the numbers of requests and answers of a peer. */
 const REQUESTS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {

@@ -57,8 +57,9 @@ export class PreHandshakeLimiter {
   readonly #pending = new Map<Cuttable, string>();
   readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
-  /** Limits all handshakes, and the handshakes of addresses that had one recently. */
+  /** Limits the handshakes of all strangers together. */
   readonly #handshakes = new TokenBucket(HANDSHAKES_AT_ONCE_MAX, 1_000 / HANDSHAKES_PER_SECOND);
+  /** Also limits the handshakes of addresses that had another handshake recently. */
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /** Addresses that had a handshake recently. */
@@ -128,8 +129,8 @@ export class PreHandshakeLimiter {
   }
 
   /**
-   * Closes the oldest connection of the address that has the most connections without a handshake. Honest connections
-   * finish their handshake quickly.
+   * Closes the oldest connection without a handshake of the address that has the most of these connections. Honest
+   * connections finish their handshake quickly, so they are rarely the oldest.
    */
   #makeRoom(): void {
     const counts = new Map<string, number>();

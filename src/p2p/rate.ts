@@ -27,7 +27,7 @@ export class RateWindow {
     return this.#uses;
   }
 
-  /** Lets the present window begin now, and keeps its count. */
+  /** Lets a running window begin again now, and keeps its count. */
   extend(nowMs: number): void {
     if (this.leftMs(nowMs) > 0 && nowMs >= this.#startMs) this.#startMs = nowMs;
   }
@@ -69,7 +69,8 @@ export interface ByteRate {
 }
 
 /**
- * A token bucket of bytes. The bucket can be overdrawn. The bytes that the bucket gains over time then reduce the debt.
+ * A token bucket of bytes. More bytes can be taken than the bucket has. The bytes that it gains later then reduce this
+ * debt.
  */
 export class ByteBucket {
   readonly #rate: ByteRate;
@@ -81,6 +82,7 @@ export class ByteBucket {
     this.#level = rate.capacity;
   }
 
+  /** Returns the number of bytes in the bucket; a negative number is a debt. */
   level(nowMs: number): number {
     const { capacity, perSecond } = this.#rate;
     // If the clock was set back, the elapsed time counts as zero, and the bucket continues from the new time.

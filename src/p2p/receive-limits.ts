@@ -1,4 +1,4 @@
-/** Limits how often one peer may use each procedure and event in a window, by the table of rates. */
+/** Limits how often one peer may use each procedure and event in a window. The table `RATES` has the limits. */
 
 import { limitsOf, RATE_WINDOW_MS, RATES } from '../ports/rates.ts';
 import type { Generation } from '../protocol/params.ts';
@@ -9,7 +9,10 @@ interface Limits {
   readonly penalisedAbove: number;
 }
 
-/** The verdict on a use: accepted, dropped without penalty, or dropped with a penalty (once in a window). */
+/**
+ * The verdict on one message or call of a peer: accepted, dropped without a penalty, or dropped with a penalty (once in
+ * a window).
+ */
 export type UseVerdict = 'taken' | 'dropped' | 'penalised';
 
 const LIMITS: Readonly<Record<Generation, ReadonlyMap<string, Limits>>> = { 2: limitsFor(2), 3: limitsFor(3) };
@@ -23,8 +26,8 @@ export class ReceiveLimits {
   }
 
   /**
-   * Counts one message or call with this name. A name that is not in the table has no separate limit. The frame
-   * filter still counts frames with such a name.
+   * Counts one message or call with this name. A name that is not in the table has no limit here. The frame filter
+   * limits the number of all frames.
    */
   use(name: string, nowMs: number): UseVerdict {
     const limits = this.#limits.get(name);

@@ -1,7 +1,7 @@
 /**
  * Packs and reads blocks as generation 2 sends them: as flat rows, in the order of the blocks. Each row contains a
- * block and one of its transactions. A block without transactions has one row. Values of rows are passed on unchanged;
- * the codec interprets them.
+ * block and one of its transactions. A block without transactions has one row. This file does not validate the values
+ * of rows; the codec does.
  */
 
 import { type Fields, isListOfRecords, isRecord, own } from './packets.ts';
@@ -154,7 +154,7 @@ function valueOf(value: unknown, writing: Writing): unknown {
   return value;
 }
 
-/** Whether a column has a value. Columns without a value are null. An empty text counts as no value. */
+/** True if a column has a value. Null, an empty text and a missing column count as no value. */
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }

@@ -1,4 +1,4 @@
-/** Listens for peers: an HTTP server that only answers upgrades, and the checks of a handshake. */
+/** Listens for peers, and checks each connection before and during its WebSocket handshake. */
 
 import { createServer as createHttpServer, type IncomingMessage, type Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -52,20 +52,20 @@ interface ListenerEvents {
   /** Whether the operator named a peer at an IP. */
   isNamed(ip: string): boolean;
   /**
-   * Takes the link of a compatible peer, or closes the link. If the link is still open when `accept` returns, the
+   * Accepts the link of a compatible peer, or closes the link. If the link is still open when `accept` returns, the
    * handshake is answered.
    *
    * @returns a function to call when the handshake is answered; undefined if the link was closed
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
-  /** Called when the peer sent more frames than its rate limit allows the node to read. */
+  /** Called when frames of the peer were dropped because of the rate limit (`FrameFilterEvents.overused`). */
   overused(link: Link | undefined, ip: string, detail: string): void;
   /** Called when the peer sent so many frames that the connection was closed. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
-   * Called when the peer sent more bytes than attackers can make an honest peer send. The connection is already closed,
-   * without a penalty for the address.
+   * Called when the peer sent more bytes in small frames than an honest peer can send (`FLOOD_BYTES_MAX`). The
+   * connection is already closed, without a penalty for the address.
    */
   overflowed(ip: string, detail: string): void;
 }
@@ -92,7 +92,7 @@ type LinkedLine = Line & { link: Link };
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limiter = new PreHandshakeLimiter(options);
   const lines = new Lines(options, limiter);
-  // The HTTP server does not listen on a port. The caller hands it the connections that asked for a WebSocket.
+  // The HTTP server does not listen on a port. `screen` hands it the connections that asked for a WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
   });

@@ -1,6 +1,6 @@
 /**
- * Adapts the SocketCluster libraries. No other file imports these libraries. Nodes use members that the libraries do
- * not publish, or whose types are wrong. A comment at each cast below names the members.
+ * Adapts the SocketCluster libraries. No other file imports these libraries. This file uses members that the libraries
+ * do not publish, or whose types are wrong. A comment at each cast below names the members.
  * `test/p2p/socket-cluster.test.ts` checks these members against the installed libraries, so it fails if an update
  * changes one of them.
  */
@@ -77,7 +77,10 @@ export interface ServerOptionsOfNode {
   readonly path: string;
   /** Time limit for the handshake of a new connection. */
   readonly handshakeTimeoutMs: number;
-  /** Time without an answer to a heartbeat after which the connection is closed. The handshake sends this time to the peer. */
+  /**
+   * Time without an answer to a heartbeat after which the connection is closed. The answer to the handshake tells the
+   * peer this time.
+   */
   readonly pongTimeoutMs: number;
   readonly on: ServerEvents;
 }
@@ -85,11 +88,11 @@ export interface ServerOptionsOfNode {
 export interface ServerEvents {
   /** Whether to accept an upgrade request. A refused request gets status 401. */
   admitsUpgrade(request: IncomingMessage): boolean;
-  /** Called during the event of a new WebSocket, before the library gets the WebSocket and before any frame arrives. */
+  /** Called for a new WebSocket, before the library gets the WebSocket and before any frame arrives. */
   upgraded(webSocket: WebSocket, request: IncomingMessage): void;
   /** Called when the library has made a socket for an upgraded connection. */
   created(socket: ServerSocket): void;
-  /** Called for each frame. Returns the value that the library handles instead of the frame's text. */
+  /** Called for each message. Returns the value that the library handles instead of the text; null for none. */
   frame(socket: ServerSocket, text: unknown): unknown;
   /** Called for the handshake frame. Returns whether to answer the frame. */
   handshake(socket: ServerSocket): boolean;

@@ -1,6 +1,4 @@
-/**
- * Implements the transport of a real node. The transport stores all open connections, inbound and outbound, by peer id.
- */
+/** Implements the transport over sockets. It holds all open connections, inbound and outbound, by peer id. */
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock, Random } from '../ports/clock.ts';
@@ -82,7 +80,10 @@ const HANDSHAKES_PENDING_MAX = 64;
  * address, they need fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
-/** Maximum number of connections that this node has begun to close and that are still open. */
+/**
+ * Number of TCP connections that are accepted in addition to the inbound peers and unfinished handshakes, because a
+ * connection that this node has begun to close stays open for some time.
+ */
 const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };
 
@@ -153,11 +154,17 @@ class SocketTransport implements ListeningTransport {
         },
         overused: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.overused(detail);
-          this.#observer.log('debug', 'PEER_OVERUSE', 'a peer sends more than it should', { ip, detail });
+          this.#observer.log('debug', 'PEER_OVERUSE', 'a peer sends more frames than its rate limit allows', {
+            ip,
+            detail,
+          });
         },
         flooded: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.flooded(detail);
-          this.#observer.log('debug', 'PEER_FLOOD', 'a peer sends far more than it may', { ip, detail });
+          this.#observer.log('debug', 'PEER_FLOOD', 'the connection of a peer that sends far too many frames was cut', {
+            ip,
+            detail,
+          });
         },
         overflowed: (ip, detail) => {
           this.#overflowed(ip, detail);
@@ -339,7 +346,10 @@ class SocketTransport implements ListeningTransport {
   }
 
   #overflowed(ip: string, detail: string): void {
-    this.#observer.log('info', 'PEER_FLOOD', 'The line of a peer that sends without end was closed', { ip, detail });
+    this.#observer.log('info', 'PEER_FLOOD', 'the connection of a peer that sends too many bytes was closed', {
+      ip,
+      detail,
+    });
   }
 
   #open(connection: PeerConnection): void {

@@ -22,7 +22,7 @@ import { FRAME_BYTES_MAX } from './packets.ts';
 export const TURNS_MAX = 8;
 /** Size up to which an unfinished message needs no turn. Most blocks and transactions are smaller. */
 export const BYTES_FREE = 64_000;
-/** Maximum number of bytes that a socket may deliver in one chunk before it can be paused. */
+/** Maximum number of bytes in one chunk that a socket delivers. Only after a chunk can the node pause the socket. */
 const PIECE_BYTES_MAX = 65_536;
 /** Memory that a chunk with a single byte takes. */
 const PIECE_BYTES_MIN = 512;
@@ -71,7 +71,7 @@ export interface LineControl {
 
 interface Begun {
   bytes: number;
-  /** Small messages need no turn. */
+  /** A message is `small` until it has more than `BYTES_FREE` bytes. A small message needs no turn. */
   state: 'small' | 'waiting' | 'turn';
   /** Bytes of the present turn. */
   turnBytes: number;
@@ -204,7 +204,7 @@ export class UnfinishedMessages<L> {
     this.#next();
   }
 
-  /** When no connection waits, all turns start again, except the turns of connections that deliver nothing. */
+  /** When no connection waits, all turns start again, except the turns of connections that were slow lately. */
   #rest(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

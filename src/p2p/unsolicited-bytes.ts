@@ -10,8 +10,8 @@
  * close a connection, because they may be blocks that an honest node passes on. Dropping a large frame costs nothing.
  *
  * Nodes write the number of the request first in an answer, so the beginning of a frame shows whether it may be an
- * answer (`seemsAnswer`). An event that begins like an answer takes the place of the answer. The frame filter drops
- * every event that begins like an answer.
+ * answer (`seemsAnswer`). An event that begins like an answer therefore counts as the answer, and does not count
+ * against the budgets. For this reason, the frame filter drops every event that begins like an answer.
  *
  * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. The
  * heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
@@ -89,7 +89,7 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
-/** Maximum pause of a connection. The pause is short, because heartbeats end a connection that is silent for 20 s. */
+/** Maximum pause of a connection. The pause is short, because the heartbeat ends a connection after 20 s of silence. */
 const PAUSE_MS_MAX = 5_000;
 /**
  * Maximum number of bytes of messages that have been read and not handled yet, for this number of connections. This
@@ -148,7 +148,7 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Adds a pending request to the peer.
+   * Registers a request that was sent to the peer.
    *
    * @param answerBytes maximum number of bytes of the answer
    */
@@ -221,7 +221,7 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // Dropped frames count, too. Without them, each of many flooding connections would stay below the limit, because
+    // Dropped frames count, too. If they did not, each of many flooding connections would stay below the limit, because
     // the node reads few of its frames.
     if (this.#small.level(nowMs) < weight) {
       if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
@@ -237,8 +237,8 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds the pending request with the smallest maximum into which a frame fits. Therefore small acknowledgements do
-   * not take the place of large answers.
+   * Finds the pending request with the smallest maximum size of an answer into which a frame fits. Therefore a small
+   * acknowledgement is not assigned to a request with a large answer.
    */
   #requestFor(bytes: number, step: Step): PendingRequest | undefined {
     let best: PendingRequest | undefined;

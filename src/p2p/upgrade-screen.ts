@@ -1,6 +1,6 @@
 /**
  * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. Without
- * this check, the parser would handle thousands of requests in one packet before the node could stop the parser.
+ * this check, the parser would handle all requests in a packet, perhaps thousands, before the node could stop it.
  */
 
 import type { Socket } from 'node:net';
@@ -45,7 +45,7 @@ export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): Upgrade
 const QUESTION_MARK = 0x3f;
 const SPACE = 0x20;
 
-/** Checks the rest of the request: a query, the version, and headers that ask for a WebSocket and announce no body. */
+/** True if the rest of the request has a valid version, and headers that ask for a WebSocket and announce no body. */
 function isUpgrade(rest: string): boolean {
   const [line = '', ...headers] = rest.split('\r\n');
   if (!/^(?:\?[\x21-\x7e]*)? HTTP\/1\.1$/.test(line)) return false;

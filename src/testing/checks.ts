@@ -30,7 +30,7 @@ export function checkOptions(options: DevnetOptions): void {
     throw new TypeError('network must be the name or folder of a network');
   }
   if (network !== undefined && delegates !== undefined) {
-    throw new TypeError('delegates is for the packaged devnets: a network has its own number of them');
+    throw new TypeError('delegates is for the packaged devnets: a network has its own number of delegates');
   }
   if (log !== undefined && !LEVELS.includes(log)) throw new RangeError(`log must be one of ${LEVELS.join(', ')}`);
 }
@@ -46,7 +46,7 @@ export function checkAmount(amount: bigint, least: bigint): void {
   throw new RangeError(`\`amount\` must be a bigint of beddows from ${least} on`);
 }
 
-/** @throws TypeError or RangeError with the name of the wrong field; the node checks the values of the fields */
+/** @throws TypeError or RangeError with the name of the wrong field. The node makes all further checks of the values */
 export function checkPayload(payload: TransactionPayload): void {
   if (!isObject(payload)) throw new TypeError('the payload must be an object with a `kind`');
   const fields = FIELDS.get(payload.kind);

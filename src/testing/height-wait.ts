@@ -1,4 +1,4 @@
-/** Waits until all nodes of a devnet have a height. */
+/** Waits until the tips of all nodes of a devnet have at least a given height. */
 
 import type { AgentLink } from '../cli/devnet/messages.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 export interface HeightWait {
   readonly nodes: readonly (Pick<AgentLink, 'ask'> & { readonly index: number })[];
   readonly isClosed: () => boolean;
-  /** The clock of the machine, and not the clock of the devnet, which may be frozen. */
+  /** The clock of the machine. The clock of the devnet cannot be used, because it may be frozen. */
   readonly clock: Clock;
   /** Time limit by the clock of the machine, in milliseconds. */
   readonly timeoutMs?: number;
@@ -14,7 +14,7 @@ export interface HeightWait {
 
 const TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
-/** A height has 32 bits. */
+/** Largest height: a block stores its height in 32 bits. */
 const HEIGHT_MAX = 2 ** 32 - 1;
 
 /**

@@ -47,7 +47,7 @@ interface Kept extends TimeState {
   readonly facts: Snapshot;
 }
 
-/** Port of the first node in the memory network. No other program sees the addresses in the memory network. */
+/** Port of the first node in the memory network. No program can see this port, because the network is in memory. */
 const FIRST_PORT = 5000;
 /** The number of snapshots is limited because each snapshot takes as much memory as the state of all nodes. */
 const SNAPSHOTS_MAX = 100;
@@ -56,8 +56,8 @@ const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
 /**
- * Number of polls between two slots that `heal` mines. Nodes fetch a better chain in less time than
- * `HEAL_POLLS_PER_SLOT` polls take. When two chains are equally good, a mined slot decides between them.
+ * Number of polls between two slots that `heal` mines. In the time of these polls, the nodes can fetch a better chain.
+ * When two chains are equally good, a mined slot decides between them.
  */
 const HEAL_POLLS_PER_SLOT = 25;
 
@@ -71,7 +71,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
-  /** Resolves when the transactions on their way to other nodes have arrived. */
+  /** Resolves when the other nodes have received all transactions that were handed to them so far. */
   #handing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
@@ -166,7 +166,7 @@ export class MemoryDevnet implements TestDevnet {
   async snapshot(name: string): Promise<Snapshot> {
     checkSnapshotName(name);
     if (!this.#snapshots.has(name) && this.#snapshots.size >= SNAPSHOTS_MAX) {
-      throw new Error(`there are ${SNAPSHOTS_MAX} snapshots: give one of their names`);
+      throw new Error(`there are already ${SNAPSHOTS_MAX} snapshots: give the name of one of them, to replace it`);
     }
     const { setting, mode } = this.#timekeeper;
     return this.#timekeeper.whileFrozen(async () => {
@@ -280,7 +280,7 @@ export class MemoryDevnet implements TestDevnet {
     return this.close();
   }
 
-  /** Opens all nodes, and waits until they are connected to one another, at most `PEERS_MS_MAX`. */
+  /** Opens all nodes, and waits until they are connected to one another, but at most `PEERS_MS_MAX`. */
   async #openAll(): Promise<void> {
     for (const node of this.#nodes) await node.open();
     const endMs = performance.now() + PEERS_MS_MAX;

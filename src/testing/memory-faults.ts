@@ -13,8 +13,8 @@ export class MemoryFaults {
   }
 
   /**
-   * @throws RangeError or ProtocolError `USAGE` if the time is negative or longer than a minute, or if a node does not
-   * exist
+   * @throws RangeError or ProtocolError `USAGE` if the delay is invalid or longer than a minute, or if a node does not
+   *   exist
    */
   delay(by: string | number, nodes: readonly number[] | undefined): Promise<void> {
     const delayMs =

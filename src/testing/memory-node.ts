@@ -1,4 +1,4 @@
-/** A node in the caller's process that keeps everything in memory. */
+/** A node in the caller's process that stores its chain, journals and pool in memory. Only its HTTP port is real. */
 
 import { loadConfig } from '../config/load.ts';
 import type { Network } from '../config/network.ts';
@@ -31,7 +31,7 @@ export interface MemoryNodeOptions {
   readonly onEvent: (event: AgentEvent, node: MemoryNode) => void;
 }
 
-/** Copy of everything that a node keeps, at one moment. */
+/** Copy of the chain, the signing journal and the pool of a node at one moment. */
 export interface NodeCopy {
   readonly keyValue: KeyValue;
   readonly journal: MemorySigningJournal;
@@ -90,7 +90,7 @@ export class MemoryNode implements AgentLink {
       memory: {
         keyValue: this.#keyValue,
         journal: this.#journal,
-        // The journal begins empty, because the pool is restored from the snapshot.
+        // The transaction journal begins empty, because `takeIn` restores the pool from the snapshot.
         transactionJournal: new MemoryTransactionJournal(),
       },
       transport: this.#options.memoryNetwork.transport(this.#options.address),
@@ -108,7 +108,7 @@ export class MemoryNode implements AgentLink {
     await running?.close();
   }
 
-  /** Copies the state of the node. The caller makes sure that no block is forged during the copy. */
+  /** Copies the state of the node. The caller must prevent the forging of blocks during the copy. */
   async copy(): Promise<NodeCopy> {
     const parts = this.#parts;
     if (parts === undefined) throw new Error(`node ${this.index} is closed`);
@@ -123,12 +123,13 @@ export class MemoryNode implements AgentLink {
     };
   }
 
-  /** Replaces the state of this closed node by a copy of the given state. The given state stays unchanged. */
+  /** Replaces chain and signing journal of this closed node by copies of the given ones, which stay unchanged. */
   restore({ keyValue, journal }: NodeCopy): void {
     this.#keyValue = keyValue.snapshot();
     this.#journal = journal.copy();
   }
 
+  /** Adds the transactions of a snapshot to the pool. */
   takeIn(transactions: readonly JsonObject[]): void {
     for (const transaction of transactions) this.#parts?.engine.pool.submit(transaction);
   }

@@ -1,7 +1,7 @@
 /**
- * Connects nodes in one process. Messages pass through JSON text, like on a real wire, and arrive in a later turn of
- * the event loop. During a partition, messages to the other side do not arrive and requests fail. The connections stay
- * open, as they do for some time when a real cable is cut.
+ * Connects nodes in one process. Messages pass through JSON text, like on a real wire, and arrive in a later iteration
+ * of the event loop. During a partition, messages to nodes of another group do not arrive, and requests to them fail.
+ * The connections stay open, as they do for some time when a real cable is cut.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -25,8 +25,8 @@ import type { Clock } from '../ports/clock.ts';
 const NOT_LISTENING: CloseReason = { code: 1006, reason: 'no node listens at this address' };
 const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
 /**
- * Maximum wait in milliseconds until a dialled node is up. A real transport waits for an answer to a dial for the same
- * time.
+ * Maximum wait in milliseconds until a dialled node listens. A real transport waits for the same time until a TCP
+ * connection is open.
  */
 const ARRIVAL_MS_MAX = 2000;
 const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };
@@ -34,7 +34,10 @@ const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };
 export class MemoryNetwork {
   readonly clock: Clock;
   readonly #members = new Map<PeerId, MemoryTransport>();
-  /** Callbacks of dials to nodes that are not up yet. A node has only one open dial to each other node. */
+  /**
+   * Callbacks of dials to nodes that do not listen yet. Their number is limited, because a node has at most one open
+   * dial to each other node.
+   */
   readonly #awaited = new Map<PeerId, readonly (() => void)[]>();
   #groups: ReadonlyMap<PeerId, number> = new Map();
 
@@ -65,7 +68,7 @@ export class MemoryNetwork {
     return this.#groups.get(from) === this.#groups.get(to) ? this.#members.get(to) : undefined;
   }
 
-  /** The transport of a peer, even if a partition separates the peer from the caller. */
+  /** Returns the transport of a peer, regardless of partitions; undefined if no node listens at this address. */
   at(peerId: PeerId): MemoryTransport | undefined {
     return this.#members.get(peerId);
   }
@@ -172,7 +175,7 @@ class MemoryTransport implements Transport {
     this.sendInfo();
   }
 
-  /** Sends all connected nodes the present information about this node. */
+  /** Sends the present info of this node to all connected nodes. */
   sendInfo(): void {
     const info = this.ownInfo();
     for (const peerId of this.#lines.keys()) {

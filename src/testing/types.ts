@@ -8,7 +8,7 @@ export interface DevnetOptions {
   readonly nodes?: number;
   /**
    * When nodes forge blocks: with each transaction (`instant`, the default), when `mine` is called (`on-demand`), or in
-   * each slot of two seconds (`interval`).
+   * each slot (`interval`). A slot of the devnet of the package takes two seconds.
    */
   readonly mine?: MiningMode;
   /** Generation of the network; default 3. */
@@ -18,7 +18,10 @@ export interface DevnetOptions {
    * blocks.
    */
   readonly delegates?: number;
-  /** Name or folder of another network with known delegates, instead of the devnet of the package. */
+  /**
+   * Name or folder of another network, instead of the devnet of the package. The folder must contain the encrypted
+   * passphrases of the delegates.
+   */
   readonly network?: string;
   /** Lowest level of the log lines that the nodes write to the standard error output; none by default. */
   readonly log?: 'debug' | 'info' | 'warn' | 'error';
@@ -29,8 +32,8 @@ export type MiningMode = 'instant' | 'on-demand' | 'interval';
 /** An account with a published passphrase. Never use the account on another network. */
 export interface TestAccount {
   /**
-   * `genesis` has nearly all funds, `account_1` to `account_10` have 100,000 LSK each, and `genesis_1`, `genesis_2` and
-   * so on are delegates.
+   * In the devnet of the package, `genesis` has nearly all funds, `account_1` to `account_10` have 100,000 LSK each,
+   * and `genesis_1`, `genesis_2` and so on are delegates.
    */
   readonly name: string;
   readonly address: string;
@@ -105,8 +108,8 @@ export interface TestDevnet {
   /** Present time of the chain's clock. */
   now(): Date;
   /**
-   * Forges the blocks of the next slots, each by its delegate; default 1 slot. All nodes have the blocks when the
-   * promise resolves.
+   * Forges a block in each of the next slots, by the delegate of the slot; default 1 slot. All nodes have the blocks
+   * when the promise resolves.
    */
   mine(slots?: number): Promise<Mined>;
   /**
@@ -121,7 +124,7 @@ export interface TestDevnet {
   setMining(mode: MiningMode): Promise<void>;
   /**
    * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). All skipped
-   * slots stay empty.
+   * slots stay empty. Resolves with the new time of the chain's clock.
    *
    * @throws an error for an invalid date or a moment in the past; the clock does not change
    */
@@ -155,7 +158,7 @@ export interface TestDevnet {
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**
    * Makes the nodes accept any signature for the account with this address from now on. The account must have sent a
-   * transaction before.
+   * transaction before, and must not be a multisignature group.
    */
   impersonate(address: string): Promise<void>;
   /**

@@ -28,7 +28,7 @@ export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number):
   };
 }
 
-/** Makes checks, and estimates their total time from their number. */
+/** Makes checks, and estimates the total time of these checks from their number. */
 export class MeteredChecks {
   readonly #ed25519: Ed25519;
   #checks = 0;

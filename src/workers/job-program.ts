@@ -1,7 +1,4 @@
-/**
- * Receives the jobs of a worker thread and posts their answers back. All scripts that run in worker threads use this
- * module.
- */
+/** Receives jobs in a worker thread and posts the answers back. The scripts of `JobThreads` use this module. */
 
 import { readlinkSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
@@ -10,8 +7,8 @@ import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from './job-thread.ts';
 
 /**
- * Number of steps (of `nice`) by which a worker thread lowers its priority. The main thread then gets nearly all the
- * time of a core, and the worker threads share the remaining time.
+ * Number of steps (of `nice`) by which a worker thread lowers its priority. If the main thread and a worker thread
+ * share a core, the main thread then gets nearly all the time of the core.
  */
 const STEPS_BACK = 10;
 
@@ -25,9 +22,9 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks. The main thread should
- * run first if there are fewer cores than threads. Only Linux has a priority for each thread; on other systems all
- * threads keep the same priority.
+ * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks, so it should run first
+ * if there are fewer cores than threads. Only Linux has a priority for each thread. On other systems, all threads keep
+ * the same priority.
  */
 function stepBack(): void {
   try {

@@ -1,4 +1,4 @@
-/** Runs one worker thread, and stores the list of its unanswered jobs. Jobs and answers are byte arrays. */
+/** Runs one worker thread, and tracks its unanswered jobs. Jobs and answers are byte arrays. */
 
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../primitives/errors.ts';
@@ -15,8 +15,8 @@ interface OpenJob {
 }
 
 /**
- * Limits the young generation (of the garbage collector) to 12 MB. Most memory of a job is garbage when the job ends,
- * so a larger young generation would mostly contain garbage.
+ * Limits the young generation of the thread's heap to 12 MB. Most memory of a job is garbage when the job ends, so a
+ * larger young generation would only contain more garbage.
  */
 const LIMITS = { maxYoungGenerationSizeMb: 12 };
 
@@ -37,8 +37,7 @@ export class JobThread {
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;
     this.#worker = new Worker(program, { name: 'verify', workerData, resourceLimits: LIMITS });
-    // An idle thread must not prevent the process from ending. A thread with a job must prevent the process from
-    // ending.
+    // An idle thread does not keep the process running. `ask` changes this while the thread has a job.
     this.#worker.unref();
     this.#worker.on('message', ({ id, bytes }: JobMessage) => this.#settle(id, bytes));
     this.#worker.on('error', (error) => this.#lose(messageOf(error)));

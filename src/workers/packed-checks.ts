@@ -1,6 +1,6 @@
 /**
- * Packs many signature checks into one byte array, so that another thread can receive them without a copy of each
- * object.
+ * Packs many signature checks into one byte array. The array can be transferred to another thread, so the thread gets
+ * the checks without a copy of each object.
  */
 
 import type { SignatureCheck } from '../protocol/types.ts';
@@ -11,9 +11,9 @@ const SIGNATURE_BYTES = 64;
 const FIXED_BYTES = LENGTH_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES;
 
 /**
- * Packs checks. The form of each check is: length of the message (u32, little-endian), public key, signature, message.
- * Keys and signatures must have the right lengths. The packed bytes have their own buffer, so the buffer can be
- * transferred.
+ * Packs checks. The form of each check is: length of the message (u32, little-endian), public key (32 bytes), signature
+ * (64 bytes), message. The caller must check the lengths of keys and signatures. The packed bytes have their own
+ * buffer, so the buffer can be transferred.
  */
 export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayBuffer> {
   const size = checks.reduce((sum, check) => sum + FIXED_BYTES + check.message.length, 0);

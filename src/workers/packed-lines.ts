@@ -13,8 +13,8 @@ const NONE = new Uint8Array(0);
 
 /**
  * Reads lines from `packed`, where the length of each line precedes the line. The result does not contain the reason
- * why a line is refused. Only the caller, which reads the file, knows the position of the line and can write the error
- * message.
+ * why a line is refused. The caller can read a refused line again to get the reason, and knows the position of the line
+ * for the error message.
  *
  * @param knownHeight blocks up to this height are not validated, because the chain already has them
  * @returns for each line a length and the packed block; length 0 for a line that is refused or is block 1

@@ -28,13 +28,15 @@ export class SignatureCache {
     return this.#answersOfObjects.get(check);
   }
 
+  /** Returns the stored result for a key of `checkKey`; undefined if no result is stored for the key. */
   recall(key: string): boolean | undefined {
     return this.#answers.get(key);
   }
 
   /**
-   * @param key the result of `checkKey` for the check; if the key is undefined, the result is stored for this object
-   *   only
+   * Stores a result.
+   *
+   * @param key the result of `checkKey` for the check; if the key is undefined, only `recallObject` finds the result
    */
   keep(check: SignatureCheck, key: string | undefined, answer: boolean): void {
     if (key !== undefined) this.#answers.set(key, answer);

@@ -47,16 +47,16 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Largest batch of checks whose results are cached by content. A small batch usually belongs to a block. The
- * transactions of the block arrived earlier, one by one, as different objects with equal bytes. A download contains
- * thousands of new checks. The results of these checks are cached by object, because the later validation uses the same
- * objects.
+ * Largest batch of checks whose results are cached by content. A small batch usually belongs to one block, whose
+ * transactions arrived earlier, one by one, as different objects with equal bytes. A larger batch belongs to a
+ * download, with thousands of new checks. Their results are cached only by object, because the later validation uses
+ * the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
 /**
- * Maximum number of checks that may wait for one worker thread. Further checks run on the caller's own thread, which
- * slows the callers down.
+ * Maximum number of checks that may wait for one worker thread. Further checks run on the calling thread, so that the
+ * code that requests them slows down.
  */
 export const THREAD_CHECKS_MAX = 20_000;
 
@@ -94,7 +94,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const answers = await pool.ask(packChecks(checks), checks.length);
-    // If the answer has another length, it does not belong to these checks and is not used.
+    // The answer is missing if the thread ended. An answer of another length does not belong to these checks.
     return answers?.length === checks.length ? Array.from(answers, (answer) => answer === 1) : answerInline(checks);
   }
 
@@ -107,8 +107,8 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   }
 
   /**
-   * Returns true if the cache has the result of a check. A check with wrong lengths counts as answered, because the
-   * check always fails.
+   * True if a check need not be made, because the cache has its result, or because a length is wrong and the check
+   * always fails. A result that is cached by content is then also cached for this object.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;

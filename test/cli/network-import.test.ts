@@ -211,7 +211,7 @@ test.serial('an invalid name or folder is refused in one line, and nothing is wr
   };
   t.regex(await run('A b'), /--name `A b` must be lower-case letters/);
   t.regex(await run('devnet'), /belongs to a network of the package/);
-  t.regex(await run('testnet'), /genesis_block\.json: payloadHash must be .* as testnet has it/);
+  t.regex(await run('testnet'), /genesis_block\.json: payloadHash must be .* as in testnet/);
   editJson(from, 'genesis_block.json', (json) => void (json.timestamp = 1));
   t.regex(await run('mine'), /foreign\/genesis_block\.json: id must be [0-9]+, which the header has/);
   writeFileSync(join(from, 'config.json'), '{');

@@ -158,7 +158,7 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
       testnetConfig,
       older,
       'testnet',
-      /payloadHash must be da3ed.* as testnet/,
+      /payloadHash must be da3ed.* as in testnet/,
     ],
     ['the genesis block of another name', testnetConfig, asTestnet, 'mainnet', /is the genesis block of testnet/],
     ['a public genesis block with another id', testnetConfig, { ...asTestnet, id: '1' }, 'mine', /: id must be 78071/],
@@ -167,14 +167,14 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
       { ...testnetConfig, app: { genesisConfig: { REWARDS: { OFFSET: 1_451_520 } } } },
       asTestnet,
       'mine',
-      /REWARDS\.OFFSET must be 2160, as testnet has it$/,
+      /REWARDS\.OFFSET must be 2160, as in testnet$/,
     ],
     [
       'a public genesis block without its history',
       {},
       asTestnet,
       'mine',
-      /blockVersions\.0\.end must be 5932033, as testnet/,
+      /blockVersions\.0\.end must be 5932033, as in testnet/,
     ],
   ];
 

@@ -375,7 +375,7 @@ test("a file of another network is named as such, with a known network's name; a
   };
   t.is(
     await refusalOf({ ...genesis, ...other }),
-    'FILE is a chain of elsewhere, and this one is of here: get a file of here, or use --network elsewhere',
+    'FILE is a chain of elsewhere, and the network of this import is here: get a file of here, or use --network elsewhere',
   );
   t.regex(
     await refusalOf({ ...genesis, id: '18', payloadHash: 'ef'.repeat(32) }),

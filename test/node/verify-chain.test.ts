@@ -160,12 +160,12 @@ test('a wrong, missing or extra entry of any table is named with its table', asy
     const damaged = await stored(t);
     await damage(damaged, name, change);
     const { deviation } = await verify(damaged);
-    const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has a key too much:' };
+    const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has the surplus key' };
     // The keys of a counted table are stored in leaf blocks. A flipped bit in a leaf block shows as a missing or
     // surplus key.
     const expected = COUNTED_TABLES.includes(name)
       ? new RegExp(
-          `^table (${name} (lacks the key|has a key too much:)|innerBlocks holds a wrong value under the key) `,
+          `^table (${name} (lacks the key|has the surplus key)|innerBlocks holds a wrong value under the key) `,
         )
       : new RegExp(`^table ${name} ${words[change]} `);
     t.regex(deviation ?? '', expected, `${name} ${change}: ${deviation}`);
@@ -192,5 +192,5 @@ test('a wrong counter and a key of no table are named', async (t) => {
   const keys = openLmdb(chainDirectory(foreign), false);
   keys.transact((writer) => writer.put(Buffer.from([99, 1]), Buffer.from('x')));
   await keys.close();
-  t.is((await verify(foreign)).deviation, 'table unknown has a key too much: 6301');
+  t.is((await verify(foreign)).deviation, 'table unknown has the surplus key 6301');
 });

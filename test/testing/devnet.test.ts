@@ -318,7 +318,7 @@ test('invalid options are refused by name before anything starts', async (t) => 
     [{ network: '' }, 'network must be the name or folder of a network'],
     [
       { network: 'devnet', delegates: 5 },
-      'delegates is for the packaged devnets: a network has its own number of them',
+      'delegates is for the packaged devnets: a network has its own number of delegates',
     ],
     [{ log: 'loud' }, 'log must be one of debug, info, warn, error'],
     ['instant', 'the options of startDevnet() must be an object'],

@@ -1,7 +1,4 @@
-/**
- * Delivers notifications to a receiver: a URL, or a program on this machine. A failed delivery throws the reason of the
- * failure.
- */
+/** Delivers notifications to a receiver: a URL, or a program on this machine. */
 
 import { createHmac } from 'node:crypto';
 import { spawn } from 'node:child_process';
@@ -11,7 +8,7 @@ import type { OutboxEvent } from './outbox.ts';
 
 /** The content of a notification: an event, and the node that reports it. */
 export interface Notice extends OutboxEvent {
-  /** Name that the operator gave the node. */
+  /** Name of the node from `notify.name`, or the machine's host name. */
   readonly node: string;
   readonly network: string;
   /** Version of Bloomery. */
@@ -83,7 +80,7 @@ export function command([program = '', ...args]: readonly string[]): Channel {
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',
       });
-      // A program may end without reading its input, which is not an error here.
+      // A program may end without reading its input. Only its exit code decides, so this is not an error.
       child.stdin.on('error', () => undefined);
       child.stdin.end(`${JSON.stringify(notice)}\n`);
       const [code, by] = (await once(child, 'exit').catch((error: unknown) => {
@@ -96,5 +93,5 @@ export function command([program = '', ...args]: readonly string[]): Channel {
 }
 
 function failed(channel: Channel['name'], reason: string): ProtocolError {
-  return new ProtocolError('NOTIFY_FAILED', { channel, reason }, `the ${channel} did not take an event: ${reason}`);
+  return new ProtocolError('NOTIFY_FAILED', { channel, reason }, `the ${channel} did not accept an event: ${reason}`);
 }

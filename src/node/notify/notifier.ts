@@ -1,6 +1,7 @@
 /**
  * Notifies the operator's receivers of events. The notifier selects events, and keeps them on the disk until they are
- * delivered. The notifier delivers events in order, with retries until the receiver accepts them.
+ * delivered. It delivers the events to each receiver in order, and repeats a failed delivery until the receiver accepts
+ * the event.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -16,7 +17,7 @@ export interface NotifierOptions {
   readonly channels: readonly { readonly channel: Channel; readonly outbox: Outbox }[];
   /** Codes of the events to send; `all` for every event. */
   readonly codes: ReadonlySet<string> | 'all';
-  /** Name that the operator gave the node. */
+  /** Name of the node from `notify.name`, or the machine's host name. */
   readonly nodeName: string;
   readonly networkName: string;
   readonly version: string;
@@ -43,7 +44,10 @@ export class Notifier {
     this.#deliveries = options.channels.map((parts) => new Delivery({ ...options, ...parts }));
   }
 
-  /** Height from which the notifier must examine slots; undefined if the notifier has examined no slots. */
+  /**
+   * Height up to which the notifier has examined the slots for all receivers; undefined if it has examined none for a
+   * receiver.
+   */
   get lookedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);
     return heights.includes(0) ? undefined : Math.min(...heights);
@@ -62,7 +66,7 @@ export class Notifier {
       delivery.add({ id, code, time: new Date(timeMs).toISOString(), message, fields });
   }
 
-  /** Sends slot events, except for slots that this run or an earlier run has already sent. */
+  /** Sends a slot event, without the slots that this run or an earlier run of the node has already reported. */
   takeSlots({ kind, delegate, slots, height }: OwnSlotsEvent, name: string): void {
     const code = SLOT_CODES[kind];
     if (!this.#isSubscribed(code)) return;
@@ -89,7 +93,8 @@ export class Notifier {
     for (const { outbox } of this.#deliveries) {
       const before = outbox.place.height;
       outbox.moveTo({ ...outbox.place, height });
-      // A height is usually saved with the next event. After a kill, the notifier therefore examines some blocks again.
+      // The height is saved with the next event, or after `HEIGHTS_UNSAVED_MAX` blocks. After a kill, the notifier
+      // therefore examines some blocks again.
       const isDue =
         before === 0 || Math.floor(before / HEIGHTS_UNSAVED_MAX) !== Math.floor(height / HEIGHTS_UNSAVED_MAX);
       if (isDue) outbox.flush().catch(() => undefined);
@@ -120,7 +125,7 @@ class Delivery {
   #failingSinceMs = 0;
   #loggedMs = 0;
   #deliveredMs: number | undefined;
-  /** True when the last attempt to save the events failed. */
+  /** True when the last attempt to save the events before a delivery failed. */
   #isUnkept = false;
   #timer: Timer | undefined;
   #work: Promise<void> | undefined;

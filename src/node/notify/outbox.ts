@@ -1,7 +1,7 @@
 /**
- * Stores events that wait for delivery, in an append-only file of checked lines. An event is on the disk before its
- * first delivery. The outbox notes the delivery of an event after the delivery, so a kill at any moment loses no event.
- * An event that was delivered but not yet noted is delivered again, with the same id.
+ * Stores events that wait for delivery, in an append-only file of checked lines. Unless the disk fails, an event is on
+ * the disk before its first delivery. The outbox notes the delivery of an event after the delivery, so a kill loses no
+ * event that was on the disk. An event that was delivered but not yet noted is delivered again, with the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';
@@ -70,14 +70,18 @@ export class Outbox {
     this.#isRewriteDue = loaded.isDamaged;
   }
 
-  /** Opens the file, or creates it. The outbox renames and reports an unreadable file. @throws errors of the system */
+  /**
+   * Opens the file, or creates it. An unreadable file is renamed and logged.
+   *
+   * @throws errors of the system
+   */
   static async open(file: string, observer: Observer): Promise<Outbox> {
     makeFolder(dirname(file));
     const loaded = load(file, observer);
     return new Outbox(file, await open(file, 'a', FILE_MODE), loaded);
   }
 
-  /** Oldest first. */
+  /** Returns the events that were not delivered, oldest first. */
   waiting(): readonly OutboxEvent[] {
     return [...this.#waiting.values()];
   }
@@ -110,14 +114,16 @@ export class Outbox {
     if (this.#waiting.delete(id)) this.#lines.push(checkedLine({ delivered: id }));
   }
 
-  /** Sets the position. The outbox saves the position with the next event, or when the outbox is closed. */
+  /** Sets the position. The next call of `flush` saves the position. */
   moveTo(place: OutboxPlace): void {
     this.#place = place;
     this.#isPlaceNew = true;
   }
 
   /**
-   * Resolves when all changes are on the disk. @throws errors of the system; the next call then rewrites the whole file
+   * Resolves when all changes are on the disk.
+   *
+   * @throws errors of the system; the next call then rewrites the whole file
    */
   flush(): Promise<void> {
     this.#writing = this.#writing.catch(() => undefined).then(() => this.#write());
@@ -199,7 +205,8 @@ function load(file: string, observer: Observer): Loaded {
   }
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
-  // The event of an incomplete line was never delivered, and the notifier finds it again.
+  // A kill interrupted the write of an incomplete last line, so its event was not delivered. The notifier finds the
+  // events of slots again.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {
@@ -213,7 +220,7 @@ function load(file: string, observer: Observer): Loaded {
     }
   }
   if (damaged > 0) {
-    const message = 'lines of events of an earlier run are damaged and were passed over';
+    const message = 'lines of events of an earlier run are damaged and were skipped';
     observer.log('warn', 'NOTIFY_OUTBOX_DAMAGED', message, { file, lines: damaged });
   }
   return { waiting, place, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };

@@ -8,7 +8,7 @@ const KEY = 'notify.webhookSecretFile';
 const FILE_BYTES_MAX = 64 * 1024;
 
 /**
- * The first line of the configured file; undefined when none is configured.
+ * Returns the first line of the configured file; undefined when no file is configured.
  *
  * @throws ProtocolError `CONFIG_INVALID` with the key, the file and the reason
  */

@@ -18,8 +18,8 @@ import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
 /**
- * Maximum number of diagnostics that are read at the start: all that are kept, because diagnostics from before the
- * notifier started are sent too.
+ * Maximum number of diagnostics that are read at the start. The number is larger than the number of stored diagnostics,
+ * because all diagnostics from before the start of the notifier are sent, too.
  */
 const DIAGNOSTICS_MAX = 10_000;
 /** Maximum number of blocks that are examined again after a run was killed before it saved its position. */
@@ -37,8 +37,8 @@ export interface NotifierSources {
 }
 
 /**
- * Starts the notifier; returns undefined when no receiver is configured. The notifier reports slots since the last run,
- * but no slots from before the node was set up.
+ * Starts the notifier; returns undefined when no receiver is configured. The notifier also reports missed and reverted
+ * slots since the last run. In the first run with a receiver, it reports only slots from the start on.
  *
  * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; errors of the system when the outbox cannot be
  *   created

@@ -1,7 +1,7 @@
 /**
- * Ends readers that outlived their node. A reader ends when its node ends. A reader that hangs or is paused keeps
- * running, and still holds the listening socket, so the next node could not open its port. The node therefore keeps a file for each
- * of its readers. The next start reads these files.
+ * Ends readers that outlived their node. Usually a reader ends when its node ends. A reader that hangs or is paused
+ * does not end, and keeps the listening socket open, so the next node could not open its port. The node therefore
+ * writes a file for each of its readers. The next start reads these files.
  */
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const END_MS_MAX = 5_000;
  *
  * @param directory folder of the node's data
  * @param nodePid process number of the node
- * @returns a function that removes the note when the reader has ended
+ * @returns a function that removes the file; the caller calls it when the reader has ended
  */
 export function noteReader(directory: string, pid: number, nodePid: number): () => void {
   const start = startOf(pid);
@@ -29,7 +29,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
   try {
     writeFileSync(file, String(nodePid));
   } catch {
-    // A full or failing disk must not keep the node from answering. Without the file, a restart may find its port used.
+    // A full or failing disk must not keep the node from answering. Without the file, the next start may find the port
+    // in use.
   }
   return () => {
     rmSync(file, { force: true });
@@ -37,8 +38,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
 }
 
 /**
- * Kills the readers whose node has ended, and waits until they are gone. The function never kills a reader of a running
- * node: the parent of such a reader is still the node that wrote the file.
+ * Kills the readers whose node has ended, and waits at most `END_MS_MAX` for the end of each reader. The function never
+ * kills a reader of a running node: the parent of such a reader is still the node that wrote the file.
  *
  * @param directory folder of the node's data; it need not exist
  * @returns process numbers of the killed readers

@@ -1,8 +1,8 @@
 /**
  * A reader's connection to the limits that all readers share. The node counts for all readers. The reader sends its
  * limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a flood of
- * requests takes only a small part of the node's time. While the node does not answer, open limit checks fail after
- * `LIMIT_ANSWER_MS_MAX`, and new limit checks fail at once.
+ * requests takes only a small part of the node's time. A limit check without an answer fails after
+ * `LIMIT_ANSWER_MS_MAX`. After such a failure, new limit checks fail at once until the node answers.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -28,7 +28,7 @@ interface Waiting {
   readonly ask: LimitAsk;
   readonly timer: Timer;
   readonly settle: (answer: LimitAnswer) => void;
-  /** True after the caller of this limit check got an error because no answer came in time. */
+  /** True after this limit check has failed, because no answer came in time. */
   isGivenUp: boolean;
 }
 
@@ -40,9 +40,9 @@ export class LimitClient implements SharedLimits {
   /** True when a limit check was not answered in time and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of closed connections by key. The number of keys never exceeds the number of connections. */
+  /** Number of closed connections since the last message, by key of the client. */
   readonly #left = new Map<string, number>();
-  /** Number of refusals by key. Keys beyond `LIMIT_REPORTED_MAX` between two messages are not reported. */
+  /** Number of refusals since the last message, by key. Only the first `LIMIT_REPORTED_MAX` keys are reported. */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();
   readonly #replaysEnded = new Map<string, number>();
@@ -151,7 +151,8 @@ export class LimitClient implements SharedLimits {
 
   #giveUp(waiting: Waiting): void {
     waiting.isGivenUp = true;
-    // A limit check that was not sent yet is dropped. If the limit check was sent, the node counts as silent.
+    // A limit check that was not sent yet is dropped. If the limit check was sent, the node counts as silent, and
+    // further limit checks fail at once.
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }
 

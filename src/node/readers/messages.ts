@@ -78,7 +78,10 @@ export const LIMIT_REPORTED_MAX = 1_000;
 /** A request of a client, a new connection with its key, or a replay of events with the key of its client. */
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
-/** The answer to a limit check: the allowance of the client, or the reason for a refusal. */
+/**
+ * The answer to a limit check: the allowance of the client, the reason for a refusal, or null if the connection or the
+ * replay is admitted.
+ */
 export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
 export interface LimitReport {
@@ -124,7 +127,7 @@ export interface NodeUpdate {
 export type SocketName = keyof ListeningSockets;
 
 export type ToReader =
-  /** Carries a listening socket. The reader accepts connections from this socket, instead of opening a socket. */
+  /** Carries a listening socket of the node. The reader accepts connections from this socket, and opens no port. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
   /** The next update waits until the reader has confirmed this message. */
@@ -137,9 +140,9 @@ export type ToReader =
   /** An idle connection of this address must be closed. */
   | { readonly kind: 'makeRoom'; readonly key: string }
   | { readonly kind: 'ping' }
-  /** Confirms that the node has taken log lines and metrics. */
+  /** Confirms that the node has received the last report. The reader then sends the next report. */
   | { readonly kind: 'reportTaken' }
-  /** Another reader has ended: free its slot in the store. */
+  /** Another reader has ended. The receiver frees the slot that the other reader left in the store. */
   | { readonly kind: 'sweep' }
   /**
    * Another reader has replaced the reader that gets this message: end after the open connections have their answers.
@@ -149,13 +152,14 @@ export type ToReader =
 
 export type FromReader =
   | { readonly kind: 'loaded' }
-  /** Carries a listening socket that the node holds from now on. */
+  /** Carries a listening socket that the first reader has opened. The node keeps the socket for later readers. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'ready'; readonly port: number; readonly tlsPort?: number }
   | { readonly kind: 'failed'; readonly outcome: Outcome }
   | { readonly kind: 'reads'; readonly calls: readonly Call<string>[] }
   | { readonly kind: 'write'; readonly id: number; readonly call: Call<string> }
   | { readonly kind: 'limits'; readonly report: LimitReport }
+  /** Confirms the last update. */
   | { readonly kind: 'taken' }
   /** @see ReaderStatus */
   | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
@@ -205,11 +209,7 @@ export function errorOf(outcome: Outcome): Error | undefined {
 }
 
 export function busy(): ProtocolError {
-  return new ProtocolError(
-    'NODE_BUSY',
-    {},
-    'The node has as many requests to answer as it may have at once: ask again later.',
-  );
+  return new ProtocolError('NODE_BUSY', {}, 'Too many requests wait for the node: send the request again later.');
 }
 
 /** The error when the node does not answer a limit check or a read in time. The node may hang. */
@@ -217,7 +217,7 @@ export function silent(): ProtocolError {
   return new ProtocolError('NODE_SILENT', {}, 'The node does not answer its HTTP processes: ask again later.');
 }
 
-/** Keeps only data that can be sent to another process. */
+/** Returns the members that can be sent to another process: all members except objects and functions. */
 function plain(data: ErrorData): ErrorData {
   return Object.fromEntries(
     Object.entries(data).filter(([, value]) => typeof value !== 'object' && typeof value !== 'function'),

@@ -1,7 +1,7 @@
 /**
  * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has.
- * The number of unanswered reads and writes is limited. A read fails if no answer comes in time. A write fails only if
- * the node answers that the write failed, because only the node knows whether the write was done.
+ * The number of unanswered reads and writes is limited. A read fails if no answer comes in time. A write that was sent
+ * has no time limit. It fails only if the node answers so, because only the node knows whether the write was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -51,7 +51,7 @@ export class NodeRpcClient {
   }
 
   /**
-   * Asks the node. An answer from the node shows the state at a moment after the call.
+   * Asks the node. The answer shows the state of the node at a moment after this call.
    *
    * @throws ProtocolError `NODE_BUSY`, `NODE_SILENT` when no answer comes in time, or the error of the node
    */

@@ -33,7 +33,7 @@ export class NodeRpcServer {
     this.#send = send;
   }
 
-  /** @param times of arrival of transactions that the chain contains now */
+  /** @param times times of arrival of the transactions that the chain now contains */
   chainChanged(times: readonly ReceivedTime[]): void {
     this.#isChainChanged = true;
     this.#times.push(...times);

@@ -55,8 +55,8 @@ interface View {
 
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
-  // Times of arrival of confirmed transactions. The pool of the node keeps the same times. All transactions in the
-  // chain data of a reader are confirmed.
+  // Times of arrival of confirmed transactions. The pool of the node keeps the same times. A reader needs no other
+  // times, because its chain data contain only confirmed transactions.
   const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });

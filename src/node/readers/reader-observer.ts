@@ -1,16 +1,14 @@
 /**
- * Collects log lines and metrics of a reader. The reader sends its log lines and metrics to the node at intervals, and
- * the node logs the lines and counts the metrics as its own.
+ * Collects log lines and metrics of a reader. The reader sends its log lines and metrics to the node at intervals. The
+ * node logs the lines, and adds the metrics to its own metrics.
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
 import type { MetricValue, LogLine, ReaderReport } from './messages.ts';
 
-/**
- * Maximum number of log lines between two messages; further lines are dropped. `VALUES_MAX` is the maximum number of
- * observed values.
- */
+/** Maximum number of log lines between two reports; further lines are dropped. */
 const LINES_MAX = 500;
+/** Maximum number of values of histograms between two reports; further values are dropped. */
 const VALUES_MAX = 10_000;
 
 type Labels = Readonly<Record<string, string>> | undefined;
@@ -72,7 +70,10 @@ export class ReaderObserver implements Observer {
   }
 }
 
-/** Gauges of all readers; the node reports their sum. */
+/**
+ * Passes the log lines and metrics of all readers to the observer of the node. For a gauge, the observer gets the sum
+ * of the values of all readers.
+ */
 export class ReaderGauges {
   readonly #observer: Observer;
   readonly #byReader = new Map<number, Map<string, MetricValue>>();
@@ -115,7 +116,7 @@ function nameOf(metric: string, labels: Labels): string {
   return labels === undefined ? metric : `${metric} ${JSON.stringify(labels)}`;
 }
 
-/** Keeps only data that can be sent to another process. */
+/** Copies the fields as JSON values, which can be sent to another process. A bigint becomes text. */
 function plainFields(fields: LogFields): LogFields {
   return JSON.parse(
     JSON.stringify(fields, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),

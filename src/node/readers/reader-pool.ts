@@ -1,8 +1,9 @@
 /**
  * Runs the processes that answer HTTP beside the node (readers). All readers accept connections from the same listening
  * sockets. The first reader opens the sockets. The node also holds the sockets, but accepts no connections. While no
- * reader runs, new connections therefore wait in the queue of the socket, and no client is refused. A reader that ends
- * or hangs is replaced at once. A hanging reader is killed only after a longer time, because it may recover.
+ * reader runs, new connections therefore wait in the queue of the socket, and no client is refused. The pool replaces a
+ * reader that ends, hangs or uses too much memory. A hanging reader is killed only after a longer time, because it may
+ * recover.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -28,11 +29,14 @@ const PING_MS = 250;
  */
 const SILENT_PINGS_MAX = 3;
 /**
- * Number of unanswered pings after which a hanging reader is killed. If a replaced reader answers a ping before that
- * number is reached, the reader ends its own process.
+ * Number of unanswered pings after which a hanging reader is killed. If a replaced reader answers a ping before this
+ * number is reached, the pool lets the reader finish its open requests and end.
  */
 const HANGING_PINGS_MAX = 20;
-/** A reader that ends after less time is not replaced at once, because something keeps it from running. */
+/**
+ * A reader that ends after less time is replaced only after a pause, because a lasting fault probably ends each new
+ * reader, too.
+ */
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
@@ -40,7 +44,7 @@ const REPLACED_AFTER_MS_MAX = 5_000;
 const CLOSE_MS_MAX = 3_000;
 /** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
-/** Time limit for the first start of a reader. */
+/** Time limit for the start of the first reader. */
 const START_MS_MAX = 60_000;
 /**
  * If a reader uses more memory than this, the pool starts another reader. The first reader then answers its open
@@ -52,7 +56,7 @@ const HEAP_MB_MAX = 512;
 
 export interface ReaderPoolOptions {
   readonly processes: number;
-  /** Folder of the node's data, in which the pool notes its processes. */
+  /** Folder of the node's data, in which the pool writes a file for each reader. */
   readonly dataDirectory: string;
   readonly settings: ReaderSettings;
   readonly api: LocalNodeApi;
@@ -220,13 +224,13 @@ export function createReaderPool({
     reader.memoryBytes = memoryBytes;
     reader.requests = requests;
     if (memoryBytes <= memoryBytesMax || !isReplaceable(reader)) return;
-    replaceLiving(reader, 'HTTP_READER_MEMORY', 'A process that answers HTTP has too much memory, and is replaced', {
+    replaceLiving(reader, 'HTTP_READER_MEMORY', 'A process that answers HTTP uses too much memory, and is replaced', {
       memoryBytes,
       memoryBytesMax,
     });
   };
 
-  /** False if the reader was already replaced, or if too many readers run. */
+  /** False if the reader is not ready, if it was already replaced, or if too many readers run. */
   const isReplaceable = ({ isReady, isReplaced }: Reader): boolean =>
     isReady && !isReplaced && readers.size < 2 * processes;
 
@@ -348,7 +352,10 @@ function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(own).filter(([name]) => !isForNode(name)));
 }
 
-/** The lowest number that no reader uses. The numbers therefore stay small even after many replacements. */
+/**
+ * Returns the lowest number that no reader uses. The numbers therefore stay small even after many replacements, so the
+ * metrics have few labels.
+ */
 function freeNumber(readers: readonly Reader[]): number {
   const taken = new Set(readers.map(({ number }) => number));
   for (let number = 1; ; number += 1) if (!taken.has(number)) return number;

@@ -1,6 +1,7 @@
 /**
- * Runs a process that answers HTTP beside the node (a reader). A reader process has no keys and no journal, writes to
- * no file, and ends with its node. The reader asks the node for missing data over the channel between the processes.
+ * Runs a process that answers HTTP beside the node (a reader). A reader has no keys of delegates and no journal,
+ * changes no data of the chain, and ends when its node ends. The reader reads the chain from the store, and asks the
+ * node for all other data over the channel between the processes.
  */
 
 import { createHttpServer, type HttpServer } from '../../http/http-server.ts';
@@ -20,9 +21,14 @@ import { ReaderObserver } from './reader-observer.ts';
 /** Interval at which log lines and metrics are sent. */
 const REPORT_MS = 200;
 
-/** Answers requests until the process ends. @param rulesOf creates the rules of a network */
+/**
+ * Answers requests until the process ends.
+ *
+ * @param rulesOf creates the rules of a network
+ */
 export function runReader(rulesOf: (params: ChainParams) => Rules): void {
-  // The reader ignores signals to the process group, because the node ends its readers itself.
+  // A terminal sends signals to the whole process group. The reader ignores them, because the node ends its readers
+  // itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
   // If the node ended while this program was loaded, no event reports the end of the node.
@@ -38,7 +44,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   let http: HttpServer | undefined;
   let node: ReaderApi | undefined;
   let isReportTaken = true;
-  /** Sockets that the node holds. The first reader gets no sockets, but opens the sockets of all readers. */
+  /** Listening sockets from the node. The first reader gets none, and opens the sockets for all readers. */
   const given: Partial<Record<SocketName, ListeningSocket>> = {};
 
   const open = async (

@@ -4,7 +4,7 @@ import type { ProcessorTime } from './processor-time.ts';
 import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
-  /** The process is ended when its own memory exceeds this number of bytes. */
+  /** The process is ended when its own memory stays above this number of bytes after a garbage collection. */
   readonly ceilingBytes: number;
   /**
    * Longest time in milliseconds for which the main thread may be blocked or nearly fully busy with garbage collection;
@@ -52,7 +52,10 @@ const COLLECT_GRACE_MS = 2000;
  * it.
  */
 const FLOOD_SHARE = 1.25;
-/** Time without a beat after which the watchdog assumes that the main thread cannot start a collection. */
+/**
+ * Time without a beat after which the watchdog assumes that the main thread cannot start a collection. The main thread
+ * increments a counter of beats at short intervals while its event loop runs (`pulse.ts`).
+ */
 const UNRESPONSIVE_MS = 1000;
 /**
  * Share of V8's heap limit above which V8 does little besides garbage collection. The heap may stay above this share
@@ -64,7 +67,7 @@ const HEAP_FULL_MS = 2000;
 const GC_SHARE_MAX = 0.8;
 /**
  * If the processor time is below this share of the passed time, other programs use the machine. A collection then takes
- * long because it waits for a processor, and the next process would wait as long.
+ * long because it waits for a processor. Ending the process would not help, because a new process would wait as long.
  */
 const PROCESSOR_SHARE_MIN = 0.5;
 
@@ -79,10 +82,12 @@ export class Health {
    * does not count.
    */
   #nowMs = 0;
-  /** Time that the main thread waited for a processor and that is not yet left out of `#nowMs`. */
+  /** Time that the main thread waited for a processor, and that later steps must still subtract. */
   #uncountedMs = 0;
+  /** Value of `#nowMs` at the last beat of the main thread. */
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
+  /** Value of `#nowMs` when the memory rose above the ceiling; undefined while the memory is below the ceiling. */
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
   /**
@@ -160,7 +165,8 @@ export class Health {
     if (oldest === undefined || this.#nowMs - oldest.nowMs < blockedMsMax) return undefined;
     this.#gcMarks.shift();
     const spentMs = gcMs - oldest.gcMs;
-    // The duration of a collection includes its waits for a processor, so the whole time is its measure.
+    // The duration of a collection includes its waits for a processor. Therefore it is compared with the whole passed
+    // time, and not with `#nowMs`, which leaves these waits out.
     const passedMs = atMs - oldest.atMs;
     if (spentMs < GC_SHARE_MAX * passedMs || usedMs - oldest.usedMs < PROCESSOR_SHARE_MIN * passedMs) return undefined;
     const reason = `garbage collection took ${seconds(spentMs)} of the last ${seconds(passedMs)} s (watchdog.blockedMaxS)`;

@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 const KIB = 1024;
 
 /**
- * Own memory in bytes, without the pages of the store's file. The system maps these pages into the process and takes
- * them back when memory is needed. If the system does not report these pages separately, the result is all resident
- * memory.
+ * Returns the own memory of the process in bytes, including swapped memory. The pages of the store's file do not count:
+ * the system maps them into the process and takes them back when memory is needed. If the system does not report these
+ * pages separately, the result is all resident memory.
  */
 export function ownMemoryBytes(): number {
   const own = ownOfLinux();

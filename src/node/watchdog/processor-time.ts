@@ -1,4 +1,4 @@
-/** Measures how much processor time the process gets. */
+/** Measures the processor time of the process, and the time for which its main thread waited for a processor. */
 
 import { readFileSync } from 'node:fs';
 
@@ -17,7 +17,10 @@ export function processorTime(): ProcessorTime {
   return { waitedMs: waitedMsOfMainThread(), usedMs: (user + system) / 1000 };
 }
 
-/** Source: the second number of `schedstat` in proc(5), in nanoseconds. The main thread has the id of the process. */
+/**
+ * Reads the second number of the `schedstat` file of Linux, in nanoseconds. The thread id of the main thread is the
+ * process id.
+ */
 function waitedMsOfMainThread(): number {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[1]) / 1_000_000;

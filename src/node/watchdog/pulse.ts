@@ -1,6 +1,6 @@
 /**
- * Shared memory between the main thread and the watchdog's thread: reports of the main thread, and requests of the
- * watchdog.
+ * Shared memory between the main thread and the watchdog's thread. The main thread reports its state at each beat of a
+ * timer. The watchdog requests garbage collections and the end of the process.
  */
 
 /** Positions of the integers in the shared memory. */
@@ -9,6 +9,7 @@ const IS_ARMED = 1;
 const IS_DEBUGGED = 2;
 const COLLECTIONS_WANTED = 3;
 const END_WANTED = 4;
+/** The number of integers is even, because the fractional numbers must begin at a multiple of 8 bytes. */
 const INTEGERS = 6;
 /** Positions of the fractional numbers, which follow the integers. */
 const HEAP_USED = 0;
@@ -18,7 +19,7 @@ const FRACTIONS = 3;
 
 /** State of the main thread at its last beat. */
 export interface PulseReading {
-  /** Number of beats of the event loop. */
+  /** Number of beats since the start. */
   readonly beats: number;
   /** True when a main thread without beats counts as blocked; false while the node starts. */
   readonly isArmed: boolean;
@@ -26,7 +27,7 @@ export interface PulseReading {
   readonly isDebugged: boolean;
   readonly heapUsedBytes: number;
   readonly heapLimitBytes: number;
-  /** Time spent in garbage collection since the start. */
+  /** Time spent in garbage collection since the start, in milliseconds. */
   readonly gcMs: number;
 }
 

@@ -46,7 +46,7 @@ function end(code: EndCode, reason: string): void {
     level: 'error',
     module: 'watchdog',
     code,
-    message: 'the node ends itself, to be started again',
+    message: 'the node ends, so that a supervisor restarts it',
     data: { reason },
   };
   const line = log.format === 'human' ? humanLine(record, { colour: false }) : JSON.stringify(record);

@@ -18,8 +18,8 @@ import { Pulse } from './pulse.ts';
 export interface WatchdogOptions {
   readonly limits: HealthLimits;
   /**
-   * Exit code of the process if its main thread still reacts. If the main thread does not react, `WATCHDOG_SIGNAL` ends
-   * the process.
+   * Exit code of the process if its main thread still reacts. If the main thread does not react, a signal ends the
+   * process (`watchdog-worker.ts`).
    */
   readonly exitCode: number;
   readonly log: LastWordPlace;
@@ -41,7 +41,10 @@ export interface WatchdogData {
 }
 
 export interface Watchdog {
-  /** Lets the watchdog end the process from now on when the main thread is blocked. */
+  /**
+   * From this call on, the watchdog ends the process when the main thread is blocked. The program calls `arm` when the
+   * node has started.
+   */
   arm(): void;
   stop(): Promise<void>;
 }
@@ -63,7 +66,7 @@ export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptio
   const lost = (reason: string): void => {
     if (isStopped) return;
     isStopped = true;
-    observer.log('error', 'WATCHDOG_LOST', 'nothing watches this process any more: restart it soon', { reason });
+    observer.log('error', 'WATCHDOG_LOST', 'the watchdog of this process has ended: restart the node soon', { reason });
   };
   worker.on('error', (error) => lost(messageOf(error)));
   worker.on('exit', (code) => lost(`exit code ${code}`));
@@ -101,7 +104,9 @@ export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptio
 
 let collectNow: (() => void) | undefined;
 
-/** Runs a garbage collection now. V8 itself would collect late while the heap is far below V8's limit. */
+/**
+ * Runs a garbage collection now. While the heap is far below V8's limit, V8 itself would start a collection much later.
+ */
 function collectGarbage(): void {
   if (collectNow === undefined) {
     setFlagsFromString('--expose-gc');

@@ -61,7 +61,7 @@ for (const status of [302, 400, 404, 500, 503]) {
     const elsewhere = await receiver(t, 200);
     const { url } = await receiver(t, status, { location: elsewhere.url });
     const error = await t.throwsAsync(webhook(url, { nowMs: () => NOW_MS }).deliver(NOTICE, never));
-    t.is(error?.message, `the webhook did not take an event: it answered ${status}`);
+    t.is(error?.message, `the webhook did not accept an event: it answered ${status}`);
     t.deepEqual(elsewhere.received, [], 'an event is sent nowhere but where it was configured');
   });
 }
@@ -70,7 +70,7 @@ test('an unreachable webhook is reported with the connection error', async (t) =
   const { url } = await receiver(t, 200);
   const free = url.replace(/:\d+/, ':1');
   const error = await t.throwsAsync(webhook(free, { nowMs: () => NOW_MS }).deliver(NOTICE, never));
-  t.regex(error?.message ?? '', /the webhook did not take an event: .*(ECONNREFUSED|bad port)/);
+  t.regex(error?.message ?? '', /the webhook did not accept an event: .*(ECONNREFUSED|bad port)/);
 });
 
 test('a delivery is aborted when the node stops', async (t) => {
@@ -107,8 +107,8 @@ test('a program gets the notification on standard input, its code in the environ
 
 test('a program that fails or is missing is reported, one that does not read its input is not', async (t) => {
   const fails = await t.throwsAsync(command([process.execPath, '-e', 'process.exit(3)']).deliver(NOTICE, never));
-  t.is(fails?.message, 'the command did not take an event: it ended with exit code 3');
+  t.is(fails?.message, 'the command did not accept an event: it ended with exit code 3');
   const missing = await t.throwsAsync(command([join(temporaryFolder(t), 'missing')]).deliver(NOTICE, never));
-  t.regex(missing?.message ?? '', /the command did not take an event: .*ENOENT/);
+  t.regex(missing?.message ?? '', /the command did not accept an event: .*ENOENT/);
   await t.notThrowsAsync(command([process.execPath, '-e', '']).deliver(NOTICE, never));
 });
