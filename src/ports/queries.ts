@@ -12,15 +12,15 @@ export interface PageRequest {
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * If present, the page begins after this place of the list instead of at `offset`. The item at the place of a cursor
-   * may have left the list since the cursor was made. With cursors, consecutive pages contain each item exactly once if
-   * the item is in the list during all queries. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or
-   * leads to an arbitrary place.
+   * If present, the page begins after this position of the list instead of at `offset`. The item at that position may
+   * have left the list since the cursor was made. Consecutive pages by cursors contain an item exactly once if the item
+   * is in the list during all queries. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or leads to an
+   * arbitrary position.
    */
   readonly after?: Cursor;
 }
 
-/** A place in a sorted list. */
+/** A position in a sorted list. */
 export interface Cursor {
   /** The value by which the list is sorted, as text; empty for an unknown value. */
   readonly value: string;
@@ -32,7 +32,7 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Number of all matches, not only of those on this page. */
   readonly total: number;
-  /** The place of the last item of the page; absent if no item follows the page. */
+  /** The position of the last item of the page; absent if no item follows the page. */
   readonly next?: Cursor;
 }
 
@@ -68,7 +68,7 @@ export interface AccountQuery extends PageRequest {
   readonly address?: Address;
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
-  /** Pattern in which `_` matches any one character. */
+  /** Pattern of SQL LIKE, in which `%` and `_` are wildcards. */
   readonly usernamePattern?: string;
   readonly sort: Sort<'balance'>;
 }
@@ -200,12 +200,12 @@ export interface ChainQueries {
   transactionCount(): number;
   /** Registrations of applications. */
   dapps(query: DappQuery): Page<TransactionEntry>;
-  /** Earnings from the blocks that the delegate forged in the period. The bounds are included. */
+  /** Earnings from the blocks that the delegate forged in the period. Both ends of the period are included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
-   * Earnings from the rounds whose last block is in the period. Both ends of the period are included. In the result,
-   * the member `blocks` contains the number of rounds. The query runs in chunks like `transactions`, because it must
-   * compute the payments of each round.
+   * Earnings from the rounds whose last block is in the period. Both ends of the period are included. The member
+   * `blocks` of the result counts the blocks that the delegate forged in these rounds. The query runs in chunks like
+   * `transactions`, because it must compute the payments of each round.
    */
   roundForgingStatistics(
     publicKey: PublicKey,
