@@ -314,8 +314,8 @@ export interface NodeApi {
   /** The verdicts on all known addresses. Connected peers come first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
   /**
-   * The forgers of up to `limit` slots after the present slot, without the first `offset` of these slots. The list ends
-   * after one round.
+   * The owners of the slots after the present slot. The first `offset` of these slots are skipped, and at most `limit`
+   * slots follow. The list ends one round after the present slot.
    */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
   /**
