@@ -1,7 +1,7 @@
 /**
  * Logs each change of the chain. Each block that is applied or reverted adds a numbered record in the same transaction
- * of the store. The chain and the log therefore always agree. The record of a reverted block also contains the block's
- * content, because the chain no longer has the block.
+ * of the store. The chain and the log therefore agree, unless a tool changes the chain without opening the log. The
+ * record of a reverted block also contains the block itself, because the chain no longer has the block.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
@@ -23,9 +23,9 @@ const RECORDS_MAX = 100_000;
 const HEAD = 'chain-log-head';
 
 interface Head {
-  /** Number of the newest record; 0 if the log is empty. */
+  /** Highest used number: the number of the newest record, or a skipped number (`openHead`); 0 for a new log. */
   readonly last: number;
-  /** Number of the oldest record that the log still has. */
+  /** Number of the oldest record that the log still has; `last` + 1 if the log has no record. */
   readonly floor: number;
   /** Finalized height after the newest record. */
   readonly finalized: number;
@@ -71,8 +71,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
-  // Returns the first revert of the block at `height`. Each record moves the tip by one block. Therefore a revert of the
-  // height is at least as many records away as the tip is blocks away from the height, and the search skips these
+  // Returns the first revert of the block at `height`. Each record moves the tip by one block. Therefore a revert of
+  // the block is at least as many records away as the tip is blocks away from the height, and the search skips these
   // records. Example: the search looks for a revert of height 90, and record 500 appended block 100. Record 501 can at
   // most have reverted block 100, record 510 block 91, and record 511 block 90. The search continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
@@ -104,8 +104,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // The chain no longer has the block, so the record of the revert has the content of the block. The search begins
-      // with the present record.
+      // The chain no longer has the block, so the record of its revert has the content. The search begins with the
+      // given record, because that record may itself be the revert.
       const found = firstRevert(height, sequence);
       return found?.blockId === blockId ? blockOf(store, found.content) : undefined;
     },
@@ -113,8 +113,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Reads the position of the log. If a tool has changed the chain without the log, the log skips one number. A reader of
- * earlier records then notices the missing change.
+ * Reads the position of the log. If a tool has changed the chain without the log, the log skips one number, and no
+ * longer returns the records before it. A reader of earlier records then notices that changes are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;
