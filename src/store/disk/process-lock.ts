@@ -19,8 +19,8 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the file of this lock exists. If the process or its container was paused for long, another process may
-   * have removed the file as stale, and taken the lock.
+   * True while the claim of this lock exists. If the process or its container was paused for long, another process may
+   * have removed the claim as stale, and taken the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -88,7 +88,7 @@ export function ownerOf(directory: string, name: string, clock: Clock | undefine
   return wordsForFirst(claimsIn(directory, name, clock));
 }
 
-/** Looks for an owner like `ownerOf`, but only among claims of other containers. */
+/** Returns the owner like `ownerOf`, but only if the owner is a process of another container. */
 export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
   return wordsForFirst(claimsIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
 }
