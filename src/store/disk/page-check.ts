@@ -114,7 +114,8 @@ class Walk {
   }
 
   run(): PageCheck {
-    if (this.#meta.readBigUInt64LE(LAST_PAGE_AT) > BigInt(Number.MAX_SAFE_INTEGER)) throw new Damage('its first pages name an impossible last page');
+    if (this.#meta.readBigUInt64LE(LAST_PAGE_AT) > BigInt(Number.MAX_SAFE_INTEGER))
+      throw new Damage('its first pages name an impossible last page');
     const isWhole = this.#options.from === undefined && this.#options.to === undefined;
     if (this.#options.from === undefined) this.#tree(FREE_TREE_AT, false);
     this.#left = this.#options.pagesMax ?? Infinity;
@@ -131,7 +132,8 @@ class Walk {
     const root = this.#meta.readBigUInt64LE(at + ROOT_AT);
     const depth = this.#meta.readUInt16LE(at + DEPTH_AT);
     if (root === NO_PAGE) return;
-    if (depth < 1 || depth > DEPTH_MAX) throw new Damage(`its first pages name an impossible depth of the tree (${depth})`);
+    if (depth < 1 || depth > DEPTH_MAX)
+      throw new Damage(`its first pages name an impossible depth of the tree (${depth})`);
     this.#page(Number(root), depth - 1, EVERYWHERE, isMain);
   }
 
