@@ -47,8 +47,8 @@ export interface NodeStatus {
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
   /**
-   * Time in milliseconds by which the clocks of the peers seem to be ahead of ours; undefined until enough blocks have
-   * arrived.
+   * Time in milliseconds by which the clocks of the peers seem to be ahead of ours. Undefined if too few peers have
+   * sent blocks recently, or if the node cannot determine which clock is wrong.
    */
   readonly clockOffsetMs?: number;
   /**
@@ -104,7 +104,7 @@ export interface SyncProgress {
   readonly targetHeight: number;
   /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
-  /** Estimated seconds until the end of the sync; undefined until the first block is applied. */
+  /** Estimated seconds until the end of the sync; undefined while no blocks are applied. */
   readonly secondsLeft?: number;
 }
 

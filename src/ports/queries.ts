@@ -1,6 +1,7 @@
 /**
  * Defines the queries about the chain. The store implements the queries and answers them in pages. An item must match
- * all given filters. Each page states the exact number of all matches. The `http` module defines formats and defaults.
+ * all given filters, unless the comment of a filter says otherwise. Each page states the exact number of all matches.
+ * The `http` module defines formats and defaults.
  */
 
 import type { Account, Delegate } from '../protocol/state.ts';
@@ -107,6 +108,10 @@ export interface TransactionQuery extends PageRequest {
   readonly type?: number;
   readonly senderId?: Address;
   readonly recipientId?: Address;
+  /**
+   * Address of the sender or of the recipient. If this filter is given, `senderId` and `recipientId` filter only the
+   * other party of the transaction.
+   */
   readonly senderIdOrRecipientId?: Address;
   readonly senderPublicKey?: PublicKey;
   /** Generation 2 only: public key of the recipient's account. */
@@ -185,8 +190,8 @@ export interface ChainQueries {
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
-   * Returns the account that matches all given members. If several accounts match, the result is the first in the order
-   * by balance, then by address.
+   * Returns the account that matches all given members. If several accounts match, the result is the account with the
+   * lowest balance. Among equal balances, the result is the first account in the order of the addresses.
    */
   accountBy(identity: AccountIdentity): Account | undefined;
   /** Finds the voters of a delegate. If no index answers the query, it runs in chunks like `transactions`. */

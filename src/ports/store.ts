@@ -14,7 +14,7 @@ export interface TransactionPlace {
   readonly index: number;
 }
 
-/** The chain and its state at one moment, for reading. */
+/** Read access to the chain and its state. */
 export interface ChainReader extends StateReader {
   /** The tip of the chain; undefined while the store is empty. */
   tip(): BlockHeader | undefined;

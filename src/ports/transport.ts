@@ -31,7 +31,7 @@ export interface NodeInfo {
   readonly height: number;
   /** Generation 2 only: the broadhash of the node's chain. */
   readonly broadhash?: string;
-  /** Generation 3 only: values of the node's tip. */
+  /** Generation 3 only, like the next two members: a value of the tip of the node. */
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
@@ -134,7 +134,10 @@ export interface TransportHandlers {
   disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', reason: CloseReason): void;
   /** Called when the peer sent new info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
-  /** Called when the peer broke the wire protocol. The transport leaves the connection open. */
+  /**
+   * Called when the peer broke the wire protocol. The transport leaves the connection open, except after the offence
+   * `MESSAGE_FLOOD`.
+   */
   offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
   /** Whether an IP address may connect now. The transport calls this method before each handshake. */
   admits(ip: string): boolean;
