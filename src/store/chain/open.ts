@@ -259,10 +259,10 @@ function putIdentity(writer: KeyValueWriter, params: ChainParams): void {
 }
 
 function adviceOn(layout: number): string {
-  if (layout > LAYOUT_VERSION) return 'A newer version of the node has written it: run that one.';
+  if (layout > LAYOUT_VERSION) return 'A newer version of the node has written it: run that version.';
   return (
-    'To keep the chain, write it to a file with the version that wrote it (bloomery export FILE), move the folder away and ' +
-    'take it over with this version (bloomery import FILE). Else move the folder away and restore a snapshot of this ' +
+    'To keep the chain, export it with the version that wrote it (bloomery export FILE), move the folder away, and import ' +
+    'the file with this version (bloomery import FILE). Otherwise, move the folder away and restore a snapshot of this ' +
     'version, or let the node download the chain again. The record of signatures beside the folder stays as it is.'
   );
 }

@@ -34,7 +34,7 @@ const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 
-/** The data of the blocks that produced the state. */
+/** Reads the headers and the transaction ids of the chain that produced the state. */
 export type StateBlocks = Pick<StateReader, 'header' | 'hasTransaction'>;
 
 export class StateTables implements StateReader {

@@ -62,7 +62,7 @@ export interface StoredChain extends ChainStore {
    * @returns the damage as text; undefined if no damage was found
    */
   recordDamage(recordsMax?: number): string | undefined;
-  /** Resolves when the store reads a damaged undo record or a damaged note during its work. */
+  /** Resolves with an error when the store reads a damaged undo record or a damaged note during its work. */
   readonly damaged: Promise<ProtocolError>;
   /** Sets the recorder of changes. The new recorder replaces the earlier one. */
   recordWith(recorder: ChangeRecorder): void;

@@ -35,8 +35,8 @@ export function makeFolder(directory: string, mode = 0o777): void {
 }
 
 /**
- * Number of bytes that must be free before LMDB opens a database: the initial size of the files that LMDB maps into
- * memory.
+ * Number of bytes that must be free before LMDB opens a database. The files that LMDB creates and maps into memory are
+ * smaller at first.
  */
 const ROOM_BYTES = 64 * 1024;
 

@@ -1,8 +1,8 @@
 /**
  * Checks the tree of an LMDB file page by page, without the library. On a damaged page, the library ends the process
- * with a signal, reads foreign memory, or loops forever. Each page must be at the position that its parent names and
- * be of the expected kind. The keys of a page must be in order, and lie between the keys of its neighbours. The content
- * of values is not checked.
+ * with a signal, reads memory outside of the page, or loops forever. Each page must be at the position that its parent
+ * names and be of the expected kind. The keys of a page must be in order, and lie within the bounds that its parent
+ * gives. The content of values is not checked.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';

@@ -50,7 +50,7 @@ export class LeafBlocks {
   readonly #read: CachedLeaves;
   readonly #tree: OrderStatisticTree;
   readonly #sizes: BlockSizes;
-  /** Leaf blocks that the running transaction changed. */
+  /** Leaf blocks that the running transaction has changed and not written yet. */
   readonly #changed = new Map<string, KeyBlock>();
   #latest: Latest | undefined;
 
@@ -149,8 +149,8 @@ export class LeafBlocks {
 
   /**
    * Finds a damaged block. The value of a damaged block is not a block, or its keys contradict the stored number of
-   * keys or the neighbouring blocks. Returns the start of a leaf block or the key of an inner block; undefined if no
-   * block is damaged.
+   * keys or the neighbouring blocks. Returns the start of a leaf block, or the start of an inner block as in
+   * `OrderStatisticTree.wrongBlock`; undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

@@ -83,7 +83,10 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Finds the leaf block that contains the key at a rank, and the position of the key in that block. */
+  /**
+   * Finds the leaf block that contains the key at a rank, from 0, and the position of the key in that block. Undefined
+   * if the table has no key at this rank.
+   */
   at(rank: number): { readonly leaf: LeafPlace; readonly index: number } | undefined {
     const path: Step[] = [];
     let block = this.#root();
@@ -172,8 +175,9 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Start of an inner block on the disk that contradicts itself or the blocks below it; undefined if all inner blocks
-   * are consistent.
+   * Checks the inner blocks on the disk. If a block contradicts itself or the blocks below it, the result is the start
+   * of the root. If no other block lists an inner block, the result is the start of that block. Undefined if all inner
+   * blocks are consistent.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

@@ -70,7 +70,7 @@ export class BackgroundQueries {
     const known = this.#lookUp(name);
     if (known !== undefined) return read(known as readonly T[], this.#store);
     if (this.#waiting >= WAITING_MAX) {
-      const message = 'The node works on as many background queries as it may. Narrow the query, or repeat it later.';
+      const message = 'Too many background queries are waiting. Narrow the query, or repeat it later.';
       throw new ProtocolError('QUERIES_BUSY', { waiting: this.#waiting }, message);
     }
     this.#waiting += 1;

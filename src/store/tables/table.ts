@@ -8,9 +8,9 @@ import { PARTS, type KeyPart, type PartName, type PartValue } from './key-parts.
 import { afterPrefix } from './key-value.ts';
 
 /**
- * The role of a table. `state` is consensus state, which is covered by the state digest and by undo records. `chain`
- * has blocks as they were signed. `index` can be rebuilt from `state` and `chain`. `local` has data that belong to this
- * node alone.
+ * The role of a table. `state` is consensus state, which is covered by the state digest, by the checksum of state and
+ * by undo records. `chain` has blocks as they were signed. `index` can be rebuilt from `state` and `chain`. `local` has
+ * data that belong to this node alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
