@@ -9,17 +9,23 @@ import type { NoteName } from '../../ports/notes.ts';
 import type { ChainWriter } from '../../ports/store.ts';
 import type { StateReader } from '../../protocol/state.ts';
 import type { Block } from '../../protocol/types.ts';
+import { TABLES } from '../tables/layout.ts';
 import type { StoredChain } from './stored-chain.ts';
 
 export interface ChainLogOptions {
   /** Computes the finalized height of a state. */
   readonly finalizedHeight: (state: StateReader) => number;
-  /** Maximum number of records in the log. When the log is full, the oldest records are deleted. */
+  /** Maximum number of records in the log. When the log is full, each new record deletes the oldest record. */
   readonly recordsMax?: number;
 }
 
 /** Default for `recordsMax`: the records of about ten days, which take about ten megabytes. */
 const RECORDS_MAX = 100_000;
+/**
+ * Maximum number of records that a new record deletes. After a change of the chain without the log, all earlier records
+ * are deleted. Deleting a hundred thousand records at once would delay a block.
+ */
+const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';
 
 interface Head {
@@ -51,7 +57,7 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     };
     writer.setNote(keyOf(last), bytesOf(record));
     const floor = Math.max(head.floor, last - recordsMax + 1);
-    for (let old = head.floor; old < floor; old += 1) writer.setNote(keyOf(old), undefined);
+    for (const old of recordsBelow(store, floor)) writer.setNote(old, undefined);
     head = { last, floor, finalized, tipId: writer.tip()?.id };
     writer.setNote(HEAD, bytesOf(head));
   };
@@ -123,6 +129,12 @@ function openHead(store: StoredChain, finalized: number): Head {
   const head = JSON.parse(Buffer.from(saved).toString('utf8')) as Head;
   if (head.tipId === tipId) return head;
   return { last: head.last + 1, floor: head.last + 2, finalized: Math.max(head.finalized, finalized), tipId };
+}
+
+/** Names of the oldest stored records below a number, at most `DELETED_AT_ONCE_MAX`. */
+function recordsBelow({ tables }: StoredChain, floor: number): readonly NoteName[] {
+  const range = { gte: TABLES.notes.key(keyOf(0)), lt: TABLES.notes.key(keyOf(floor)), limit: DELETED_AT_ONCE_MAX };
+  return Array.from(tables.keys(range), (key) => TABLES.notes.read(key)[0]);
 }
 
 interface Saved extends Omit<ChainRecord, 'sequence'> {
