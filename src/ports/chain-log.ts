@@ -7,33 +7,37 @@ import type { Block } from '../protocol/types.ts';
 
 export interface ChainRecord {
   /**
-   * Number of the record. The first record of a store has number 1, and each later record has the next number. The
-   * numbers continue after a restart.
+   * Number of the record. The first record of a store has number 1, and each later record has the next number, also
+   * after a restart. If a tool changed the chain without the log, one number is skipped and the earlier records are
+   * dropped.
    */
   readonly sequence: number;
   readonly kind: 'applied' | 'reverted';
   readonly height: number;
   readonly blockId: string;
   /**
-   * Finalized height before this change: no block up to the finalized height could be reverted. The finalized height
-   * never falls.
+   * Finalized height before this change. The node never reverts a block at or below this height. From record to record,
+   * the finalized height never falls, even if a revert lowers the finalized height of the state.
    */
   readonly finalizedBefore: number;
   readonly finalizedAfter: number;
 }
 
 export interface ChainLog {
-  /** Sequence number of the newest record; 0 if there is none. */
+  /** Highest used sequence number: the number of the newest record, or a skipped number; 0 for a new log. */
   last(): number;
   /** Sequence number of the oldest stored record; `last` + 1 if no record is stored. */
   floor(): number;
-  /** Finalized height at the newest record; 0 if there is no record. The finalized height never falls. */
+  /**
+   * Finalized height after the newest record. If the log has no record, the finalized height when the log was opened.
+   * The value never falls.
+   */
   finalized(): number;
-  /** The stored records from a sequence number on, in ascending order, at most `limit`. */
+  /** The stored records from the sequence number `from` on, in ascending order, at most `limit`. */
   records(from: number, limit: number): readonly ChainRecord[];
   /**
-   * The first record from a sequence number on that reverted a block of a height. The search reads few records, even in
-   * a long log.
+   * The first record, from the sequence number `from` on, that reverted the block at `height`. The search skips most
+   * records, so it is fast even in a long log.
    */
   firstRevert(height: number, from: number): ChainRecord | undefined;
   /**

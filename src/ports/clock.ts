@@ -15,18 +15,21 @@ export interface Timer {
 }
 
 /**
- * Clocks of the process and its machine that cannot be set. If the system clock and these clocks advance by different
- * amounts, somebody has set the system clock.
+ * Clocks that nobody can set. If the system clock advances by another amount than `bootMs`, somebody has set the system
+ * clock.
  */
 export interface ProcessTimes {
-  /** Milliseconds for which the machine has run, without the time of suspensions. */
+  /**
+   * Milliseconds since a fixed moment, for example the start of the process. The clock stands still while the machine
+   * is suspended.
+   */
   runMs(): number;
   /**
-   * Milliseconds for which the machine has run, including the time of suspensions; undefined if the system has no such
+   * Milliseconds since the start of the machine, including the time of suspensions; undefined if the system has no such
    * clock.
    */
   bootMs(): number | undefined;
-  /** Processor time of the process in milliseconds. */
+  /** Processor time in milliseconds that the process has used. */
   processorMs(): number;
 }
 

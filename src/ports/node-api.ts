@@ -38,14 +38,17 @@ export interface NodeStatus {
    * only the genesis block, the broadhash is the nethash.
    */
   readonly broadhash: string;
-  /** Percentage of connected peers that agree with this node's tip, from 0 to 100; 0 without peers. */
+  /**
+   * Percentage of the peers with the tip of this node, among the connected peers that have announced a tip. The value
+   * is from 0 to 100, and 0 if no peer has announced a tip.
+   */
   readonly consensusPercent: number;
   /** Most frequent height among connected peers; 0 without peers. */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
   /**
-   * Time in milliseconds by which the clocks of the peers seem to be ahead of ours; undefined until enough blocks have
-   * arrived.
+   * Time in milliseconds by which the clocks of the peers seem to be ahead of ours. Undefined if too few peers have
+   * sent blocks recently, or if the node cannot determine which clock is wrong.
    */
   readonly clockOffsetMs?: number;
   /**
@@ -77,7 +80,7 @@ interface ReaderStatus {
    * the number of the reader that it replaces.
    */
   readonly reader: number;
-  /** `silent` means that the reader does not react, so another reader is started in addition. */
+  /** `silent`: another reader was started to replace this one, because it does not react or uses too much memory. */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;
@@ -101,7 +104,7 @@ export interface SyncProgress {
   readonly targetHeight: number;
   /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
-  /** Estimated seconds until the end of the sync; undefined until the first block is applied. */
+  /** Estimated seconds until the end of the sync; undefined while no blocks are applied. */
   readonly secondsLeft?: number;
 }
 
@@ -122,13 +125,16 @@ export interface HistoryPoint {
   readonly blocks: number;
   /** Number of transactions in the blocks that were applied. */
   readonly transactions: number;
-  /** Number of slots without a block between the blocks that were applied. */
+  /**
+   * Number of slots without a block between the blocks that were applied. Slots between downloaded blocks do not count,
+   * because they are old.
+   */
   readonly missedSlots: number;
   /** Number of times that blocks were reverted. */
   readonly reorgs: number;
   /**
-   * Mean time in milliseconds from the start of a slot until its block was applied; undefined if there were no new
-   * blocks.
+   * Mean time in milliseconds from the start of a slot until its block was applied. Downloaded blocks do not count.
+   * Undefined if no other block was applied.
    */
   readonly delayMs?: number;
   /** Number of transactions in the pool, and number of connected peers, at the last sample. */
@@ -136,7 +142,7 @@ export interface HistoryPoint {
   readonly peers: number;
 }
 
-/** A decision of the node, with its reason. */
+/** A record of a block, peer, transaction or slot that the node refused, dropped or missed, with the reason. */
 export interface Diagnostic {
   /** Number of the diagnostic; the first one after the start has number 1. */
   readonly number: number;
@@ -188,14 +194,17 @@ export interface PeerVerdict {
   readonly sinceMs?: number;
   /** End of the ban, or end of the wait before the next dial; Unix time in milliseconds. */
   readonly untilMs?: number;
-  /** Close code of a dropped connection. */
+  /** Close code of the dropped connection, or of the last failed dial. */
   readonly code?: number;
   readonly reason?: string;
   /** Roles that the configuration gives to the peer. */
   readonly roles: readonly PeerRole[];
   /** The list of the peer book that contains the peer. */
   readonly list?: 'new' | 'tried';
-  /** Reputation of the peer. The reputation is 100 for a peer that never broke a rule; at 0, the peer is banned. */
+  /**
+   * Points of the peer. A peer begins with 100 points and loses points for each offence. At 0 points, the node bans the
+   * IP address, and the peer has 100 points again.
+   */
   readonly reputation: number;
   readonly height?: number;
   readonly version?: string;
@@ -205,7 +214,7 @@ export interface PeerVerdict {
 export interface ForgingDelegate {
   readonly publicKey: PublicKey;
   readonly forging: boolean;
-  /** The reason why an enabled delegate does not sign yet. */
+  /** The reason why this delegate does not sign yet although its forging is on. */
   readonly waiting?: ForgingWait;
   /** The reason why this node forges for no delegate at present. */
   readonly paused?: ForgingPause;
@@ -253,7 +262,8 @@ export interface NodeListener {
   /**
    * Called when the log of the chain has new records.
    *
-   * @param applied the blocks that were applied, if the change applied blocks
+   * @param applied the applied blocks; empty after a revert, and undefined if a reading process has moved to a newer
+   *   snapshot
    */
   chainChanged?(applied?: readonly Block[]): void;
   /**
@@ -276,8 +286,8 @@ export interface NodeApi {
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
   /**
-   * If `chain` and `log` read from a snapshot, switches them to the newest state. The node need not have announced that
-   * state yet.
+   * If `chain` and `log` read from a snapshot, moves them to the newest state of the store, even if the node has not
+   * announced that state to this process yet.
    */
   refresh?(): void;
   status(): Live<NodeStatus>;
@@ -296,14 +306,17 @@ export interface NodeApi {
   /** True if a confirmed transaction registers a group or is sent by a group; otherwise undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
-   * Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains it now; undefined if
-   * the time is unknown.
+   * Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains the transaction now.
+   * Undefined if the time is unknown. A reading process knows only the times of confirmed transactions.
    */
   receivedAtOf(id: string): number | undefined;
   peers(): Live<readonly PeerEntry[]>;
   /** The verdicts on all known addresses. Connected peers come first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
-  /** The next `limit` forgers, beginning with the slot that is `offset` slots after the present one. */
+  /**
+   * The owners of the slots after the present slot. The first `offset` of these slots are skipped, and at most `limit`
+   * slots follow. The list ends one round after the present slot.
+   */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
   /**
    * @param client address of the client, which is charged for the signature checks; if its budget is used up, the
@@ -323,7 +336,7 @@ export interface NodeApi {
    * Switches forging of a configured delegate on or off.
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
-   *   message that clients know; `FORGING_MOVED` if the delegate's record was handed over to another node
+   *   message of lisk-sdk; `FORGING_MOVED` if the delegate was handed over to another node
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
   /** All metrics of the node in the text format of Prometheus; undefined if the node has no metrics. */
@@ -337,7 +350,7 @@ export interface NodeApi {
    */
   diagnostics(limit: number): Live<readonly Diagnostic[]>;
   /**
-   * The known events of `count` slots.
+   * The stored events of `count` slots.
    *
    * @param count at least 1
    */
@@ -347,8 +360,8 @@ export interface NodeApi {
 }
 
 /**
- * The API inside the process of the node. All methods return their values at once, except `signersOf`, which must check
- * signatures.
+ * The API inside the process of the node. Each method whose result is `Live` in `NodeApi` returns its value at once.
+ * The exception is `signersOf`, which must check signatures.
  */
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;

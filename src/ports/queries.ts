@@ -1,6 +1,7 @@
 /**
  * Defines the queries about the chain. The store implements the queries and answers them in pages. An item must match
- * all given filters. Each page states the exact number of all matches. The `http` module defines formats and defaults.
+ * all given filters, unless the comment of a filter says otherwise. Each page states the exact number of all matches.
+ * The `http` module defines formats and defaults.
  */
 
 import type { Account, Delegate } from '../protocol/state.ts';
@@ -12,15 +13,15 @@ export interface PageRequest {
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * If present, the page begins after this place of the list instead of at `offset`. The item at the place of a cursor
-   * may have left the list since the cursor was made. With cursors, consecutive pages contain each item exactly once if
-   * the item is in the list during all queries. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or
-   * leads to an arbitrary place.
+   * If present, the page begins after this position of the list instead of at `offset`. The item at that position may
+   * have left the list since the cursor was made. Consecutive pages by cursors contain an item exactly once if the item
+   * is in the list during all queries. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or leads to an
+   * arbitrary position.
    */
   readonly after?: Cursor;
 }
 
-/** A place in a sorted list. */
+/** A position in a sorted list. */
 export interface Cursor {
   /** The value by which the list is sorted, as text; empty for an unknown value. */
   readonly value: string;
@@ -32,7 +33,7 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Number of all matches, not only of those on this page. */
   readonly total: number;
-  /** The place of the last item of the page; absent if no item follows the page. */
+  /** The position of the last item of the page; absent if no item follows the page. */
   readonly next?: Cursor;
 }
 
@@ -68,7 +69,7 @@ export interface AccountQuery extends PageRequest {
   readonly address?: Address;
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
-  /** Pattern in which `_` matches any one character. */
+  /** Pattern of SQL LIKE, in which `%` and `_` are wildcards. */
   readonly usernamePattern?: string;
   readonly sort: Sort<'balance'>;
 }
@@ -107,6 +108,10 @@ export interface TransactionQuery extends PageRequest {
   readonly type?: number;
   readonly senderId?: Address;
   readonly recipientId?: Address;
+  /**
+   * Address of the sender or of the recipient. If this filter is given, `senderId` and `recipientId` filter only the
+   * other party of the transaction.
+   */
   readonly senderIdOrRecipientId?: Address;
   readonly senderPublicKey?: PublicKey;
   /** Generation 2 only: public key of the recipient's account. */
@@ -185,8 +190,8 @@ export interface ChainQueries {
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
-   * Returns the account that matches all given members. If several accounts match, the result is the first in the order
-   * by balance, then by address.
+   * Returns the account that matches all given members. If several accounts match, the result is the account with the
+   * lowest balance. Among equal balances, the result is the first account in the order of the addresses.
    */
   accountBy(identity: AccountIdentity): Account | undefined;
   /** Finds the voters of a delegate. If no index answers the query, it runs in chunks like `transactions`. */
@@ -200,12 +205,12 @@ export interface ChainQueries {
   transactionCount(): number;
   /** Registrations of applications. */
   dapps(query: DappQuery): Page<TransactionEntry>;
-  /** Earnings from the blocks that the delegate forged in the period. The bounds are included. */
+  /** Earnings from the blocks that the delegate forged in the period. Both ends of the period are included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
-   * Earnings from the rounds whose last block is in the period. Both ends of the period are included. In the result,
-   * the member `blocks` contains the number of rounds. The query runs in chunks like `transactions`, because it must
-   * compute the payments of each round.
+   * Earnings from the rounds whose last block is in the period. Both ends of the period are included. The member
+   * `blocks` of the result counts the blocks that the delegate forged in these rounds. The query runs in chunks like
+   * `transactions`, because it must compute the payments of each round.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

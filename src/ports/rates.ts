@@ -34,7 +34,7 @@ export type RateKind =
  * of `T`.
  */
 export interface Sending {
-  /** Number of messages that may be sent at once, in addition to one message in each interval. */
+  /** Number of messages that may be sent at once, in addition to one message in each `everyMs`. */
   readonly burst: number;
   readonly everyMs: number;
   /**
@@ -124,8 +124,9 @@ const TIPS: Sending = { burst: 5, everyMs: 1_000 };
  */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
- * Rate of messages that release 3.0.2 limits to three in ten seconds. Release 3.0.2 sends a message every five seconds
- * by default. A fourth message then arrives within ten seconds only if an earlier message is five seconds late.
+ * Rate of messages of which release 3.0.2 accepts only three in ten seconds. This node sends one message every five
+ * seconds, like release 3.0.2 by default. A fourth message then arrives within ten seconds only if an earlier message
+ * is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 /** Rate of messages that nodes of generation 2 do not limit. */
@@ -156,7 +157,8 @@ const ROWS: readonly Row[] = [
   // so these requests are limited, too.
   ['transactionsRequest', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesRequest', ['getSignatures', 'getSignatures'], ONCE, ONCE],
-  // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks.
+  // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks. An honest node
+  // may therefore relay more blocks than there are slots.
   ['block', ['postBlock', 'postBlock'], TIPS, { burst: 10, everyMs: 1_000 }, true],
   ['transactionIds', [undefined, 'postTransactionsAnnouncement'], RATIONED, BROADCASTS],
   ['transactions', ['postTransactions', undefined], UNRATIONED, BROADCASTS],

@@ -1,4 +1,7 @@
-/** The slots of a node: the events of each slot, its owner, and the times in which this node knew the owners. */
+/**
+ * Defines the report about slots: the events and the owner of each slot, and the slots whose owners this node could not
+ * know.
+ */
 
 import type { PublicKey } from '../protocol/types.ts';
 
@@ -16,23 +19,30 @@ export interface SlotFact {
 
 /** The known events of slots. */
 export interface SlotReport {
-  /** Unix time in milliseconds since which all events are stored; events of earlier slots may be missing. */
+  /**
+   * Unix time in milliseconds since which the history is complete; events of earlier slots may be missing. The history
+   * keeps only the first events of a slot with many events.
+   */
   readonly sinceMs: number;
   readonly slots: readonly {
     readonly slot: number;
     readonly facts: readonly SlotFact[];
     readonly forger?: SlotForger;
   }[];
-  /** Times at which forging of a delegate was switched on or off since the start of the node, oldest first. */
+  /**
+   * The latest times at which forging of a delegate was switched on or off since the start of the node, oldest first.
+   */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
-  /** Branches that this node left, oldest first. */
+  /** The latest branches that this node left, oldest first. */
   readonly branches: readonly LeftBranch[];
   /**
-   * Ranges of slots in which the forging scheduler ran, oldest first. In all other slots, the process was not running.
+   * The latest ranges of slots in which the forging scheduler ran, oldest first. In a slot between two ranges, the
+   * process did not run or was blocked by other work.
    */
   readonly looks: readonly SlotRange[];
   /**
-   * Ranges of slots in which other nodes may have begun another round while this node had no newer block, oldest first.
+   * The latest ranges of slots in which other nodes may have begun another round while this node had no newer block,
+   * oldest first.
    */
   readonly oldOrders: readonly OldOrder[];
 }

@@ -7,14 +7,14 @@ import type { NoteName } from './notes.ts';
 import type { StateReader, StateWriter } from '../protocol/state.ts';
 import type { Block, BlockHeader, BlockId, Transaction, TransactionId } from '../protocol/types.ts';
 
-/** The place of a transaction in the chain. */
+/** The position of a transaction in the chain. */
 export interface TransactionPlace {
   readonly height: number;
   /** Position of the transaction in its block, from 0. */
   readonly index: number;
 }
 
-/** The chain and its state at one moment, for reading. */
+/** Read access to the chain and its state. */
 export interface ChainReader extends StateReader {
   /** The tip of the chain; undefined while the store is empty. */
   tip(): BlockHeader | undefined;
@@ -33,10 +33,12 @@ export interface ChainWriter extends ChainReader, StateWriter {
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
-   * Reverts the tip by writing back the values of its undo record. After the revert, all keys have the values that they
-   * had before the block.
+   * Reverts the tip by writing back the values of its undo record. After the revert, the state, the blocks and the
+   * indexes have the values that they had before the block.
    *
-   * @throws ProtocolError `UNDO_RECORD_MISSING` if the undo record is no longer stored
+   * @returns the reverted block
+   * @throws ProtocolError `UNDO_RECORD_MISSING` if the undo record is no longer stored; `STORE_DAMAGED` if the undo
+   *   record does not match its checksum; `GENESIS_NOT_REVERTIBLE` if the tip is the genesis block
    */
   revert(): Block;
   /** Deletes the undo records up to this height. The caller must never revert a block at or below this height later. */
@@ -55,8 +57,8 @@ export interface NoteStore {
 
 export interface ChainStore extends ChainReader, NoteStore {
   /**
-   * Runs `work` in one transaction. When this method returns, all writes of `work` are on disk. If `work` throws an
-   * error, the store does not change. `work` must not be asynchronous.
+   * Runs `work` in one transaction. When this method returns, all writes of `work` are on disk, except in a temporary
+   * store. If `work` throws an error, the store does not change. `work` must not be asynchronous.
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
   /** Names of all notes that begin with the prefix, in ascending order. */

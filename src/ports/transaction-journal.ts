@@ -33,7 +33,7 @@ export interface TransactionJournal {
   hasRoomFor(entry: JournaledTransaction): boolean;
   /**
    * Adds an entry. If the journal has an entry with the same id, the method does nothing. The caller must have checked
-   * that the journal has room.
+   * with `hasRoomFor` that the journal has room.
    */
   add(entry: JournaledTransaction): void;
   /**

@@ -1,7 +1,7 @@
 /**
  * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
- * one-way messages. The `p2p` module defines names and shapes of frames. The transport passes on the JSON values of blocks
- * and transactions without validating them. The rules decode the values.
+ * one-way messages. The `p2p` module defines the names and shapes of frames. The transport passes on the JSON values of
+ * blocks and transactions without validating them. The rules of the chain decode these values.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';
@@ -31,7 +31,7 @@ export interface NodeInfo {
   readonly height: number;
   /** Generation 2 only: the broadhash of the node's chain. */
   readonly broadhash?: string;
-  /** Generation 3 only: values of the node's tip. */
+  /** Generation 3 only, like the next two members: a value of the tip of the node. */
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
@@ -39,7 +39,10 @@ export interface NodeInfo {
   readonly advertiseAddress?: boolean;
 }
 
-/** The info of a peer. All members except the address are claims of the peer. */
+/**
+ * The info of a peer. All members except `ip` are claims of the peer. If this node dialled the peer, `wsPort` is no
+ * claim either.
+ */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
   readonly version?: string;
@@ -64,10 +67,11 @@ export interface Connection {
   readonly info: PeerInfo;
   /** Start of the connection; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** The last measured round trip; undefined before the first measurement. */
+  /** The last measured round trip in milliseconds; undefined before the first measurement. */
   readonly latencyMs: number | undefined;
   /**
-   * Share of the peer's recent requests that this node answered, from 0 to 1; undefined if there were no requests.
+   * Share of the recent requests from the peer that this node answered, from 0 to 1; undefined if there were no recent
+   * requests.
    */
   readonly responsiveness?: number | undefined;
 }
@@ -120,8 +124,8 @@ export type PeerMessage =
 export interface TransportHandlers {
   /**
    * Answers a peer's request. If this method throws a `ProtocolError`, the peer gets an error answer. In generation 2,
-   * some failures are sent as ordinary answers instead. If this method throws a `PeerOffence`, the asking peer also loses
-   * points.
+   * some failures are sent as ordinary answers instead. If this method throws a `PeerOffence`, the asking peer also
+   * loses points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
@@ -130,7 +134,10 @@ export interface TransportHandlers {
   disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', reason: CloseReason): void;
   /** Called when the peer sent new info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
-  /** Called when the peer broke the wire protocol. The transport leaves the connection open. */
+  /**
+   * Called when the peer broke the wire protocol. The transport leaves the connection open, except after the offence
+   * `MESSAGE_FLOOD`.
+   */
   offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
   /** Whether an IP address may connect now. The transport calls this method before each handshake. */
   admits(ip: string): boolean;
@@ -165,14 +172,14 @@ export type PeerOffenceCode =
   | 'MESSAGE_RATE'
   /** The peer sent so many messages that the transport closed the connection. */
   | 'MESSAGE_FLOOD'
-  /** The peer used one procedure or event in a window more often than allowed. */
+  /** The peer used one procedure or event more often in a window of ten seconds than allowed. */
   | 'PROCEDURE_RATE';
 
 export interface Transport {
   /**
    * Starts to listen.
    *
-   * @throws ProtocolError `PORT_IN_USE` naming the port
+   * @throws ProtocolError `PORT_IN_USE`, or `LISTEN_FAILED` for any other reason; both name the port
    */
   start(handlers: TransportHandlers): Promise<void>;
   /**
@@ -186,7 +193,8 @@ export interface Transport {
   /**
    * Sends a request to a peer, and resolves with the answer.
    *
-   * @throws ProtocolError `REQUEST_FAILED` with the reason: timeout, closed, refused or malformed
+   * @throws ProtocolError `REQUEST_FAILED` with a `reason`: no connection, too many waiting requests, timeout, refused
+   *   or malformed
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /**

@@ -8,9 +8,9 @@ export interface Verifier {
   /** The library that makes the checks, for logs and status pages. */
   readonly backend: 'sodium' | 'noble';
   /**
-   * Cost of all checks by `verify` so far, in milliseconds of one core. Each check whose result was not in the cache
-   * adds a fixed time, which this library takes on an ordinary machine. The verifier does not measure the real time,
-   * because peers would then be charged more while the machine is busy.
+   * Estimated cost of all checks on the calling thread so far, in milliseconds of one core. Each check whose result was
+   * not in the cache adds a fixed time: the time that `backend` takes for a check on an ordinary machine. The verifier
+   * does not measure the real time, because peers would then be charged more while the machine is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

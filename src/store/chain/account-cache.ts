@@ -15,7 +15,7 @@ import type { OverwrittenAccount } from './undo.ts';
 export const VOTERS_CACHED_MAX = 2048;
 /**
  * Maximum number of cached accounts without votes. An account takes about 600 bytes, and a large commit of an import
- * touches this number of accounts.
+ * touches about this number of accounts.
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 

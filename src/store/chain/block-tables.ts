@@ -1,7 +1,4 @@
-/**
- * Stores blocks and transactions in tables, with their indexes. Each block that is appended adds an entry to the lists
- * in these tables.
- */
+/** Stores blocks and transactions in tables, with their indexes. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import { u64be, writeU64BE } from '../../primitives/bytes.ts';
@@ -28,7 +25,7 @@ import {
  * Maximum number of delegates whose number of forged blocks is cached. A round has fewer delegates than this number.
  */
 const GENERATORS_CACHED_MAX = 512;
-/** Length of a generator's list, updated with each block. */
+/** Number of blocks in the list of a generator. Appending and removing a block change this number. */
 interface List {
   items: number;
 }

@@ -1,7 +1,7 @@
 /**
  * Logs each change of the chain. Each block that is applied or reverted adds a numbered record in the same transaction
- * of the store. The chain and the log therefore always agree. The record of a reverted block also contains the block's
- * content, because the chain no longer has the block.
+ * of the store. The chain and the log therefore agree, unless a tool changes the chain without opening the log. The
+ * record of a reverted block also contains the block itself, because the chain no longer has the block.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
@@ -9,23 +9,29 @@ import type { NoteName } from '../../ports/notes.ts';
 import type { ChainWriter } from '../../ports/store.ts';
 import type { StateReader } from '../../protocol/state.ts';
 import type { Block } from '../../protocol/types.ts';
+import { TABLES } from '../tables/layout.ts';
 import type { StoredChain } from './stored-chain.ts';
 
 export interface ChainLogOptions {
   /** Computes the finalized height of a state. */
   readonly finalizedHeight: (state: StateReader) => number;
-  /** Maximum number of records in the log. When the log is full, the oldest records are deleted. */
+  /** Maximum number of records in the log. When the log is full, each new record deletes the oldest record. */
   readonly recordsMax?: number;
 }
 
 /** Default for `recordsMax`: the records of about ten days, which take about ten megabytes. */
 const RECORDS_MAX = 100_000;
+/**
+ * Maximum number of records that a new record deletes. After a change of the chain without the log, all earlier records
+ * are deleted. Deleting a hundred thousand records at once would delay a block.
+ */
+const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';
 
 interface Head {
-  /** Number of the newest record; 0 if the log is empty. */
+  /** Highest used number: the number of the newest record, or a skipped number (`openHead`); 0 for a new log. */
   readonly last: number;
-  /** Number of the oldest record that the log still has. */
+  /** Number of the oldest record that the log still has; `last` + 1 if the log has no record. */
   readonly floor: number;
   /** Finalized height after the newest record. */
   readonly finalized: number;
@@ -51,7 +57,7 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     };
     writer.setNote(keyOf(last), bytesOf(record));
     const floor = Math.max(head.floor, last - recordsMax + 1);
-    for (let old = head.floor; old < floor; old += 1) writer.setNote(keyOf(old), undefined);
+    for (const old of recordsBelow(store, floor)) writer.setNote(old, undefined);
     head = { last, floor, finalized, tipId: writer.tip()?.id };
     writer.setNote(HEAD, bytesOf(head));
   };
@@ -71,8 +77,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
-  // Returns the first revert of the block at `height`. Each record moves the tip by one block. Therefore a revert of the
-  // height is at least as many records away as the tip is blocks away from the height, and the search skips these
+  // Returns the first revert of the block at `height`. Each record moves the tip by one block. Therefore a revert of
+  // the block is at least as many records away as the tip is blocks away from the height, and the search skips these
   // records. Example: the search looks for a revert of height 90, and record 500 appended block 100. Record 501 can at
   // most have reverted block 100, record 510 block 91, and record 511 block 90. The search continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
@@ -104,8 +110,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // The chain no longer has the block, so the record of the revert has the content of the block. The search begins
-      // with the present record.
+      // The chain no longer has the block, so the record of its revert has the content. The search begins with the
+      // given record, because that record may itself be the revert.
       const found = firstRevert(height, sequence);
       return found?.blockId === blockId ? blockOf(store, found.content) : undefined;
     },
@@ -113,8 +119,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Reads the position of the log. If a tool has changed the chain without the log, the log skips one number. A reader of
- * earlier records then notices the missing change.
+ * Reads the position of the log. If a tool has changed the chain without the log, the log skips one number, and no
+ * longer returns the records before it. A reader of earlier records then notices that changes are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;
@@ -123,6 +129,12 @@ function openHead(store: StoredChain, finalized: number): Head {
   const head = JSON.parse(Buffer.from(saved).toString('utf8')) as Head;
   if (head.tipId === tipId) return head;
   return { last: head.last + 1, floor: head.last + 2, finalized: Math.max(head.finalized, finalized), tipId };
+}
+
+/** Names of the oldest stored records below a number, at most `DELETED_AT_ONCE_MAX`. */
+function recordsBelow({ tables }: StoredChain, floor: number): readonly NoteName[] {
+  const range = { gte: TABLES.notes.key(keyOf(0)), lt: TABLES.notes.key(keyOf(floor)), limit: DELETED_AT_ONCE_MAX };
+  return Array.from(tables.keys(range), (key) => TABLES.notes.read(key)[0]);
 }
 
 interface Saved extends Omit<ChainRecord, 'sequence'> {

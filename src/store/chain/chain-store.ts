@@ -1,7 +1,8 @@
 /**
  * Stores the chain and its state in a database of ordered keys. One transaction of the database writes or removes a
- * whole block: its state changes, undo record, index entries and counters. If a transaction of the database fails, the
- * caches in memory are dropped.
+ * whole block: its state changes, undo record, index entries and counters. If indexing is deferred, a later transaction
+ * writes the index entries of the transactions. If a transaction of the database fails, the caches in memory are
+ * dropped.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -55,7 +56,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   #tip: BlockHeader | undefined;
   /** State changes of the block that is being applied. */
   #overlay: StateOverlay | undefined;
-  /** Keys of the running transaction. */
+  /** Writer of the running transaction; undefined if no transaction is running. */
   #keys: StateKeys | undefined;
   #recorder: ChangeRecorder | undefined;
   readonly #undo: UndoRecords;
@@ -288,7 +289,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
       throw new ProtocolError(
         'UNDO_RECORD_MISSING',
         { height: tip.height, blockId: tip.id },
-        `Block ${tip.id} at height ${tip.height} cannot be reverted: its undo record is no longer kept.`,
+        `Block ${tip.id} at height ${tip.height} cannot be reverted: its undo record is no longer stored.`,
       );
     }
     const block = this.#blocks.block(tip);

@@ -11,7 +11,10 @@ import { verifiedContent } from '../tables/checksummed.ts';
 
 export interface Difference {
   readonly table: TableName | 'unknown';
-  /** Hexadecimal key without the number of its table. */
+  /**
+   * Key in hexadecimal, without the number of its table. For the tables `innerBlocks` and `unknown`, the key begins
+   * with the number of a table.
+   */
   readonly key: string;
   /**
    * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
@@ -21,7 +24,7 @@ export interface Difference {
 }
 
 export interface Comparison {
-  /** The first key that differs, in the order of the tables' numbers; undefined if no key differs. */
+  /** The first difference in the order of the comparison; undefined if the stores agree. */
   readonly difference: Difference | undefined;
   /** Number of keys that were compared. */
   readonly keys: number;
@@ -29,9 +32,9 @@ export interface Comparison {
 
 /**
  * Walks through both stores and compares their keys and values. Notes are not compared, because notes belong to one
- * node. Leaf blocks are compared by their keys, because their borders depend on the order in which the keys were added.
- * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
- * difference only above the finalized height.
+ * node. Counted keys are compared one by one, and not as leaf blocks, because the borders of leaf blocks depend on the
+ * order in which the keys were added. A store may have dropped undo records of final blocks. An undo record that only
+ * one store has is therefore a difference only above the finalized height.
  *
  * @param finalizedHeight called only if one store lacks an undo record
  */

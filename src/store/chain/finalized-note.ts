@@ -1,6 +1,6 @@
 /**
- * Reads and writes the stored note of the finalized height. The note decides which blocks may be reverted, so the note
- * has a checksum. No other data in the store would reveal a wrong note.
+ * Reads and writes the stored note of the finalized height. The note decides which blocks may be reverted, and no other
+ * data in the store would reveal a wrong note. The note therefore has a checksum.
  */
 
 import { FINALIZED_NOTE } from '../../ports/notes.ts';
@@ -12,7 +12,7 @@ const KEY = TABLES.notes.key(FINALIZED_NOTE);
 const NO_CHECKSUM_BYTES = 4;
 
 /** Text of the error for a note of the finalized height that does not match its checksum. */
-export const FINALITY_CHANGED = 'the note of the final height does not match its checksum';
+export const FINALITY_CHANGED = 'the note of the finalized height does not match its checksum';
 
 /** Stored form of the note. */
 export function finalizedRecord(note: Uint8Array): Buffer {

@@ -1,5 +1,6 @@
 /**
- * Opens a chain store. The function refuses a store of another network or generation, and a store of an unknown layout.
+ * Opens a chain store. Refuses a store of another network or generation, a store with other consensus parameters, and a
+ * store of an unknown layout.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -48,8 +49,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly durable?: boolean;
   /**
-   * Clock for the lock. Processes of several containers may share the folder. The lock needs the clock so that each
-   * process sees the locks of the other processes.
+   * Clock for the lock on the folder. The lock needs a clock if processes of several containers can reach the folder
+   * (see `takeLock`).
    */
   readonly clock?: Clock;
   /**
@@ -67,12 +68,12 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
 
 /**
  * Opens the store of a folder and locks it until `close`. A store of an earlier layout is upgraded. If a process was
- * killed while the indexes lagged behind the chain, this function writes the missing entries. Writing the missing
- * entries takes at most some seconds.
+ * killed while the indexes lagged behind the chain, this function writes the missing entries, which usually takes at
+ * most some seconds.
  *
- * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`,
- *   `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH` or
- *   `STORE_PARAMS_MISMATCH`; each message contains advice
+ * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_SHARED`, `STORE_NOT_ALLOWED`, `STORE_WRITE_FAILED`,
+ *   `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`,
+ *   `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH` or `FOLDER_IMPOSSIBLE`; each message contains advice
  */
 export async function openChainStore({
   codec,
@@ -135,11 +136,11 @@ export function readChainStore(
 }
 
 /**
- * Compares the whole state with its checksum, then each undo record with its own checksum. The comparison takes a
- * second for a million accounts.
+ * Compares the whole state with its checksum, then the undo records and the note of the finalized height with their own
+ * checksums. The comparison takes a second for a million accounts.
  *
  * @param directory folder that the error message names
- * @throws ProtocolError `STORE_DAMAGED` if the state or an undo record does not match its checksum
+ * @throws ProtocolError `STORE_DAMAGED` if one of them does not match its checksum
  */
 export function refuseChangedState(store: StoredChain, directory: string): void {
   const damage = store.checkState().finish() ? store.recordDamage() : STATE_CHANGED;
@@ -157,10 +158,10 @@ export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredCh
 }
 
 /**
- * Creates a chain store over open keys, and upgrades them to the present layout.
+ * Creates a chain store over an open database, and upgrades the database to the present layout.
  *
  * @param directory folder that error messages name
- * @throws ProtocolError like `openChainStore` if the keys belong to another network
+ * @throws ProtocolError like `openChainStore` if the database belongs to another network or has an unknown layout
  */
 export function chainStoreOver(
   keyValue: KeyValue,
@@ -178,7 +179,8 @@ export function chainStoreOver(
 }
 
 /**
- * Creates a chain store over keys of this network and layout. The caller must check the network and the layout before.
+ * Creates a chain store over a database of this network and layout. The caller must have checked the network and the
+ * layout.
  */
 export function openedStore(
   keyValue: KeyValue,
@@ -189,8 +191,8 @@ export function openedStore(
 }
 
 /**
- * Writes the identity of this network (generation, network and parameters) into an empty store, and refuses a store with
- * another identity.
+ * Writes the identity of this network (generation, network and parameters) into an empty store, and refuses a store
+ * with another identity.
  */
 function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);
@@ -257,10 +259,10 @@ function putIdentity(writer: KeyValueWriter, params: ChainParams): void {
 }
 
 function adviceOn(layout: number): string {
-  if (layout > LAYOUT_VERSION) return 'A newer version of the node has written it: run that one.';
+  if (layout > LAYOUT_VERSION) return 'A newer version of the node has written it: run that version.';
   return (
-    'To keep the chain, write it to a file with the version that wrote it (bloomery export FILE), move the folder away and ' +
-    'take it over with this version (bloomery import FILE). Else move the folder away and restore a snapshot of this ' +
+    'To keep the chain, export it with the version that wrote it (bloomery export FILE), move the folder away, and import ' +
+    'the file with this version (bloomery import FILE). Otherwise, move the folder away and restore a snapshot of this ' +
     'version, or let the node download the chain again. The record of signatures beside the folder stays as it is.'
   );
 }

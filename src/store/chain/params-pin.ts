@@ -8,7 +8,10 @@ import { sha256Hex } from '../../crypto/hash.ts';
 import { utf8 } from '../../primitives/bytes.ts';
 import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 
-/** Longer values, for example lists of exceptions, are stored as their hash. */
+/**
+ * Maximum number of characters of a value. Instead of a longer value, for example a list of exceptions, the text has
+ * its hash.
+ */
 const VALUE_LENGTH_MAX = 200;
 
 /**
@@ -24,7 +27,7 @@ export function paramsPin(params: ChainParams): string {
     .join('\n');
 }
 
-/** Finds the parameters whose values differ between two texts. Each result has both values. */
+/** Finds the parameters whose values differ between two texts. Each result names the parameter and both values. */
 export function pinDifferences(found: string, expected: string): readonly string[] {
   const [foundValues, expectedValues] = [valuesOf(found), valuesOf(expected)];
   const members = [...new Set([...foundValues.keys(), ...expectedValues.keys()])].sort();

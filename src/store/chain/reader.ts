@@ -17,7 +17,10 @@ const SNAPSHOT_MS_MAX = 30_000;
 /** The chain at one moment. */
 export interface ReaderSnapshot {
   readonly store: StoredChain;
-  /** Keeps this snapshot open until the query is answered. */
+  /**
+   * Runs a query and keeps this snapshot open until the query ends, but for at most `SNAPSHOT_MS_MAX` after the reader
+   * has moved to a newer snapshot.
+   */
   hold<T>(query: () => Promise<T>): Promise<T>;
 }
 
@@ -60,8 +63,8 @@ export class ChainReader {
     try {
       isTaken = isWanted(store);
     } finally {
-      // The reader closes the new snapshot if `isWanted` returns false or throws. An open snapshot keeps its pages from
-      // being reused.
+      // If `isWanted` returns false or throws, the reader closes the new snapshot. Otherwise, the open snapshot would
+      // keep its pages from being reused.
       if (!isTaken) void store.close();
     }
     if (!isTaken) return false;

@@ -73,7 +73,11 @@ export class StateChecksum {
     return walk !== undefined && walk.sum.low === this.#sum.low && walk.sum.high === this.#sum.high;
   }
 
-  /** Stores the present sum before a transaction. @returns a function that restores the sum if the transaction fails */
+  /**
+   * Copies the present sum before a transaction.
+   *
+   * @returns a function that restores the sum if the transaction fails
+   */
   mark(): () => void {
     const sum = { ...this.#sum };
     const walk = this.#walk && { next: this.#walk.next, sum: { ...this.#walk.sum } };

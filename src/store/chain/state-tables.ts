@@ -1,7 +1,7 @@
 /**
- * Stores the consensus state in tables, with indexes and a cache of decoded values. A transaction of the store writes
- * each account, each delegate and the ledger only once, at its end (`flush`), even if many of its blocks changed them.
- * Before `flush`, the changes are in memory, and all reads look in memory first.
+ * Stores the consensus state in tables, with indexes and a cache of decoded values. During a transaction of the store,
+ * changed accounts, delegates and the ledger wait in memory, and all reads look in memory first. `write` writes each of
+ * them only once, even if many blocks of the transaction changed it.
  */
 
 import { createHash } from 'node:crypto';
@@ -34,7 +34,7 @@ const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 
-/** The data of the blocks that produced the state. */
+/** Reads the headers and the transaction ids of the chain that produced the state. */
 export type StateBlocks = Pick<StateReader, 'header' | 'hasTransaction'>;
 
 export class StateTables implements StateReader {
@@ -44,7 +44,7 @@ export class StateTables implements StateReader {
   readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
   /**
    * Changed delegates; the tables still have their old values. New delegates are written to the table without waiting
-   * for `flush`, so that a walk over the table finds all delegates.
+   * for `write`, so that a walk over the table finds all delegates.
    */
   readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
@@ -123,8 +123,8 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Stores the changes of a block in memory, and returns the values that they overwrite. `write` writes these changes
-   * to the tables.
+   * Stores the changes of a block, and returns the values that they overwrite. Changes of accounts, of existing
+   * delegates and of the ledger stay in memory until `write`. All other changes are written to the tables at once.
    */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];
@@ -152,7 +152,7 @@ export class StateTables implements StateReader {
     return { accounts, delegates, others: overwritten };
   }
 
-  /** Writes the changes of all blocks of a transaction. */
+  /** Writes the changes that wait in memory. Called at the end of a transaction, and before a block is reverted. */
   write(keys: StateKeys): void {
     let newAccounts = 0;
     const balances: Buffer[] = [];

@@ -18,7 +18,7 @@ export interface ChangeRecorder {
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
 }
 
-/** The chain store, with access to its keys for the queries of this module. */
+/** The chain store, with access to its database for the queries of this module. */
 export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
@@ -33,15 +33,18 @@ export interface StoredChain extends ChainStore {
   snapshot(): StoredChain;
   /**
    * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, lookups by id
-   * work. Queries of all other indexes must wait until the lag is 0.
+   * work, but queries of all other indexes of transactions lack results.
    */
   readonly indexLag: number;
-  /** After this call, the indexes of transactions lag behind appended blocks until `backfill` is called. */
+  /**
+   * After this call, appending a block adds no entries to the indexes of transactions. `backfill` writes the missing
+   * entries of all blocks that were appended before. Indexing stays deferred afterwards.
+   */
   deferIndexing(): void;
   /**
    * Writes the missing entries into the indexes of transactions, in steps of one short transaction each. No block may
-   * be appended before the last step. If the caller stops before the last step, the next opening of the store completes
-   * the backfill.
+   * be appended before the last step. If the caller stops before the last step, the next call or the next opening of
+   * the store completes the backfill.
    *
    * @param limits sizes of the steps; with the default, each step fits into memory
    */
@@ -56,9 +59,10 @@ export interface StoredChain extends ChainStore {
    * revert would be impossible or wrong. A damaged note could allow the revert of a final block.
    *
    * @param recordsMax number of undo records to check, beginning with the highest block; by default all are checked
+   * @returns the damage as text; undefined if no damage was found
    */
   recordDamage(recordsMax?: number): string | undefined;
-  /** Resolves when the store reads a damaged undo record or a damaged note during its work. */
+  /** Resolves with an error when the store reads a damaged undo record or a damaged note during its work. */
   readonly damaged: Promise<ProtocolError>;
   /** Sets the recorder of changes. The new recorder replaces the earlier one. */
   recordWith(recorder: ChangeRecorder): void;

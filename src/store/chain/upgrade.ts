@@ -32,7 +32,7 @@ const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 const SIZE_BYTES = 4;
 
 /**
- * Reads the text under `META_LAYOUT`. Up to layout 7, the text had the index watermark behind the number of the layout
+ * Reads the text under `META_LAYOUT`: the number of the layout. Up to layout 7, the index watermark followed the number
  * while the indexes lagged.
  */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
@@ -47,7 +47,10 @@ export function isLayoutRead(layout: number): boolean {
   return Number.isInteger(layout) && layout >= FIRST_LAYOUT_READ && layout <= LAYOUT_VERSION;
 }
 
-/** True for a store with an earlier layout that can be upgraded. */
+/**
+ * True if the layout of the store is not the present one. The caller must have checked with `isLayoutRead` that the
+ * layout can be upgraded.
+ */
 export function isOlder(keyValue: KeyValueReader): boolean {
   return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);
 }
@@ -56,8 +59,8 @@ export function isOlder(keyValue: KeyValueReader): boolean {
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
- * Upgrades a store to the present layout. The upgrade takes some seconds for twenty million transactions. If the store
- * only looks older because of a flipped bit, the steps find nothing to change.
+ * Upgrades a store to the present layout. The upgrade takes some seconds for twenty million transactions. A flipped bit
+ * can make the store look older than it is. The steps then find nothing to change.
  *
  * @param keyValue a store for which `isOlder` is true
  */

@@ -62,7 +62,8 @@ class View implements KeyValue {
   }
 
   transact<T>(work: Parameters<typeof MemoryKeyValue.prototype.transact<T>>[0]): T {
-    if (this.#isReadOnly) throw new ProtocolError('STORE_READ_ONLY', {}, 'A store that is read is not written to.');
+    if (this.#isReadOnly)
+      throw new ProtocolError('STORE_READ_ONLY', {}, 'The chain store was opened for reading only.');
     return this.#memory.transact((writer) =>
       work({
         ...writer,
@@ -105,7 +106,7 @@ class View implements KeyValue {
   }
 }
 
-/** Splits a range so that each part lies either in one table that is in memory, or outside all these tables. */
+/** Splits a range so that each part lies either in one table in memory, or in tables on the disk only. */
 function partsOf({ gte, lt }: KeyRange): { gte: Uint8Array; lt: Uint8Array }[] {
   const parts: { gte: Uint8Array; lt: Uint8Array }[] = [];
   let from = gte;

@@ -13,7 +13,7 @@ import { makeFolder } from './folder.ts';
  * free pages, so the file of the copy may be smaller than the file of the store.
  *
  * @param clock needed for a folder that other containers can reach
- * @throws ProtocolError `STORE_MISSING` if the folder has no store, `STORE_UNREADABLE` if the store is damaged, or
+ * @throws ProtocolError like `openForReading` (for example `STORE_MISSING`) if the store cannot be opened, or
  *   `STORE_COPY_FAILED` with the reason
  */
 export async function copyStore(directory: string, target: string, clock?: Clock): Promise<void> {

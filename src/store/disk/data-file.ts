@@ -9,7 +9,7 @@ export const DATA_FILE = 'data.mdb';
 
 /**
  * The result of the examination. `none`: the file is missing, or it is empty because the process was killed right after
- * creating it.
+ * creating it. `whole`: the first two pages are valid, and the roots that they name are inside the file.
  */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
@@ -61,7 +61,7 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    // The folder belongs to another user, so the file may exist.
+    // For example, the folder belongs to another user. The file may then exist.
     throw error;
   }
 }
@@ -74,8 +74,8 @@ export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
   for (let look = 1; ; look += 1) {
     const metas = readMetas(file);
-    // The size is read after the descriptions, because the pages that a description names are written to the file
-    // before the description.
+    // The size is read after the meta pages, because LMDB writes the pages that a meta page names before it writes the
+    // meta page.
     const sizeBytes = file.sizeBytes();
     if (sizeBytes === 0) return { kind: 'none' };
     const why = damageOf(metas, sizeBytes);
@@ -87,8 +87,8 @@ export function examine(file: FileToExamine): DataFile {
 }
 
 /**
- * Reads the descriptions of the tree. The descriptions are at the start of the first two pages. The second description
- * is empty if the first description is invalid.
+ * Reads the contents of the two meta pages, which are the first two pages of the file. The second result is empty if
+ * the first meta page is invalid.
  */
 function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
   const first = file.read(0, META_BYTES);

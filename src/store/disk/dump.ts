@@ -11,8 +11,8 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Largest sizes of keys and values that the reader accepts. No key or value of the layout is as large. The largest
- * value is the genesis block. The size of the genesis block is bounded by the largest allowed file of a network folder.
+ * Largest sizes in bytes of keys and values that the reader accepts. All keys and values of the layout are smaller. The
+ * largest value is the genesis block, whose size is limited by the largest allowed file of a network folder.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
@@ -26,7 +26,12 @@ const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
 
 const END = Buffer.alloc(2);
 
-/** Reads all entries except notes, which belong to one node. Another process may use the store at the same time. */
+/**
+ * Reads all entries except notes, and returns them as a dump in chunks. Notes belong to one node. Another process may
+ * use the store at the same time.
+ *
+ * @throws ProtocolError like `openLmdbSnapshot`
+ */
 export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
   const store = openLmdbSnapshot(directory);
   try {
@@ -55,7 +60,7 @@ export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
  * use.
  *
  * @param directory folder without a store
- * @throws ProtocolError `DUMP_MALFORMED` for bytes that are not a dump
+ * @throws ProtocolError `DUMP_MALFORMED` for bytes that are not a dump; errors of `openLmdb` for the folder
  */
 export async function restoreDump(chunks: AsyncIterable<Buffer>, directory: string): Promise<void> {
   const store = openLmdb(directory, true, false);

@@ -16,12 +16,12 @@ import { dirname, join, resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
- * Creates a folder and all missing folders above it. The recursive `mkdir` of Node is not used. The recursive `mkdir`
- * never returns if the system reports ENOENT for a new folder below an existing one (as under `/proc`).
+ * Creates a folder and all missing folders above it. This function replaces the recursive `mkdir` of Node, which never
+ * returns if the system reports ENOENT for a new folder below an existing one (as under `/proc`).
  *
- * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target;
- * otherwise the error of `mkdir` (`EEXIST` if a file has the path of the folder)
  * @param mode permissions of the folders that are created
+ * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target;
+ *   otherwise the error of `mkdir` (`EEXIST` if a file has the path of the folder)
  */
 export function makeFolder(directory: string, mode = 0o777): void {
   const missing: string[] = [];
@@ -34,7 +34,10 @@ export function makeFolder(directory: string, mode = 0o777): void {
   for (const each of missing.reverse()) makeOne(each, mode);
 }
 
-/** Initial size of the database files that have a fixed size and are mapped into memory. */
+/**
+ * Number of bytes that must be free before LMDB opens a database. The files that LMDB creates and maps into memory are
+ * smaller at first.
+ */
 const ROOM_BYTES = 64 * 1024;
 
 /**

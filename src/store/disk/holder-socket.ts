@@ -1,7 +1,7 @@
 /**
- * Finds out whether a process of another container is alive. Each process that holds a lock listens on a socket beside
- * its claim. The system accepts connections even for a paused process, and refuses them after the process has ended.
- * Connecting works even if the containers number their processes independently.
+ * Finds out whether a process of another container is alive. Each process that holds a lock with a clock listens on a
+ * socket beside its claim. The system accepts connections even for a paused process, and refuses them after the process
+ * has ended. Connecting works even if the containers number their processes independently.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -61,7 +61,10 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
   };
 }
 
-/** True if a process listens on the socket; false if there is no socket. */
+/**
+ * False if no process listens on the socket, or if there is no socket. True in all other cases, for example if the
+ * connection attempt takes longer than `ANSWER_MS_MAX`.
+ */
 export function isHolderListening(directory: string, name: string): boolean {
   // Node can connect only asynchronously, but a lock must be decided before the event loop continues. A child process
   // connects to the socket instead.

@@ -52,7 +52,7 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   }
 }
 
-/** Opens a new snapshot of a folder for each read. */
+/** Opens snapshots of one folder, one after another. */
 export interface LmdbReader {
   /**
    * A snapshot of the store as it is now, valid until the snapshot's `close`. While a snapshot is open, freed pages
@@ -72,7 +72,8 @@ export function openLmdbReader(directory: string, clock?: Clock, arePagesChecked
   const database = openForReading(directory, clock, { arePagesChecked });
   return {
     snapshot: () => {
-      // Without the reset, the snapshot would show the moment of the first read in this iteration of the event loop.
+      // Without the reset, the snapshot would show the store at the time of the first read in this iteration of the
+      // event loop.
       database.resetReadTxn();
       return new LmdbSnapshot(database, async () => undefined);
     },
@@ -148,8 +149,8 @@ class LmdbKeyValue implements KeyValue {
     let done: { readonly result: T } | undefined;
     this.#writing = true;
     try {
-      // Only transactionSync rolls back if the work throws. Plain transaction() of this library commits the writes that
-      // the work made before it threw.
+      // If the work throws, transactionSync rolls back all its writes. Plain transaction() of this library commits the
+      // writes that the work made before it threw.
       this.#database.transactionSync(() => {
         done = { result: work(this.#writer) };
       });
@@ -199,7 +200,7 @@ function isDamage(error: unknown): boolean {
 
 /** Turns an error about damage into STORE_DAMAGED; returns other errors unchanged. */
 function wordsFor(error: unknown, directory: string): unknown {
-  return isDamage(error) ? storeDamaged(directory, 'a page of it cannot be read', error) : error;
+  return isDamage(error) ? storeDamaged(directory, 'one of its pages cannot be read', error) : error;
 }
 
 function writeFailed(error: unknown): ProtocolError {
@@ -271,7 +272,7 @@ class LmdbSnapshot implements KeyValue {
     return this.#database.getKeysCount({ ...bounds, transaction: this.#transaction });
   }
 
-  /** Returns this snapshot, which stays valid. */
+  /** Returns a second view of this snapshot. Closing the second view does not close this snapshot. */
   snapshot(): KeyValue {
     return {
       ...readsOf(this),
@@ -293,14 +294,15 @@ class LmdbSnapshot implements KeyValue {
   }
 }
 
-/** The read method of the library whose type lacks the options. */
+/** The read method of the library. The published type of this method lacks the options. */
 interface SharedReads {
   getBinaryFast(key: Buffer, options: { readonly transaction: Transaction }): Buffer | undefined;
 }
 
 /**
- * Copies a value out of the memory that the library uses again for the next value. For a small value, the copy is part
- * of a larger piece of memory. The library would allocate memory for each value, which takes several times as long.
+ * Copies a value out of the memory that the library uses again for the next value. Small copies come from the buffer
+ * pool of Node. If the library made the copy, it would allocate memory for each value, which takes several times as
+ * long.
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;

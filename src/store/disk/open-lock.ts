@@ -11,17 +11,18 @@ import { takeLock, type ProcessLock } from './process-lock.ts';
 const LOCK_NAME = 'turn';
 /**
  * Longest time for which a process waits for the lock. Opening takes milliseconds, so a process that holds the lock
- * longer is probably paused. The other processes then continue without the open lock.
+ * longer is probably paused. The waiting process then continues without the open lock.
  */
 const WAIT_MS_MAX = 5_000;
 /** Pauses of different lengths, so that two waiting processes do not collide at each try. */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**
- * Calls `work` under the open lock, so that no other process opens or closes the database during the work. `work` must
- * be synchronous.
+ * Calls `work` under the open lock, so that no other process opens or closes the database during the work. The lock is
+ * released when `work` returns, so `work` must be synchronous.
  *
- * @param directory an existing folder. If the process cannot write to this folder, `work` runs without the lock
+ * @param directory an existing folder. If the process cannot write to this folder, or has waited for `waitMsMax`,
+ *   `work` runs without the lock
  */
 export function withOpenLock<T>(directory: string, work: () => T, waitMsMax = WAIT_MS_MAX): T {
   const lock = takeOpenLock(directory, waitMsMax);

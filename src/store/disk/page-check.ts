@@ -1,8 +1,8 @@
 /**
  * Checks the tree of an LMDB file page by page, without the library. On a damaged page, the library ends the process
- * with a signal, reads foreign memory, or loops forever. Each page must be at the position that its parent names and
- * be of the expected kind. The keys of a page must be in order, and lie between the keys of its neighbours. The content
- * of values is not checked.
+ * with a signal, reads memory outside of the page, or loops forever. Each page must be at the position that its parent
+ * names and be of the expected kind. The keys of a page must be in order, and lie within the bounds that its parent
+ * gives. The content of values is not checked.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -37,8 +37,8 @@ export interface PageCheckOptions {
   /** The walk stops before the first leaf that begins with this key or a higher one. */
   readonly to?: Uint8Array;
   /**
-   * Number of pages to check. If the last value is large, the walk checks all pages of the value, even beyond this
-   * number. Ten thousand pages take about 30 ms.
+   * Number of pages to check; by default all pages. The walk ends only after a complete leaf, so it may check a few
+   * more pages. Of a large value, the walk reads and counts only the first page. Ten thousand pages take about 30 ms.
    */
   readonly pagesMax?: number;
 }
@@ -46,7 +46,10 @@ export interface PageCheckOptions {
 export interface PageCheck {
   /** The number of the first damaged page and its damage, as text. */
   readonly damage?: string;
-  /** The key at which the next check continues; undefined after the last leaf. */
+  /**
+   * The key at which the next check continues. Undefined if the walk has reached the last leaf of the file, or has
+   * found damage.
+   */
   readonly next?: Buffer;
 }
 
@@ -89,7 +92,8 @@ class Walk {
   readonly #pages: number;
   readonly #options: PageCheckOptions;
   /**
-   * One buffer for each depth. The keys of a parent are bounds for its children, so both pages are in memory at once.
+   * One buffer for each level of the tree. The keys of a parent are bounds for its children, so both pages are in
+   * memory at once.
    */
   readonly #buffers: Buffer[] = [];
   #left = Infinity;
@@ -110,7 +114,8 @@ class Walk {
   }
 
   run(): PageCheck {
-    if (this.#meta.readBigUInt64LE(LAST_PAGE_AT) > BigInt(Number.MAX_SAFE_INTEGER)) throw new Damage('the first pages');
+    if (this.#meta.readBigUInt64LE(LAST_PAGE_AT) > BigInt(Number.MAX_SAFE_INTEGER))
+      throw new Damage('its first pages name an impossible last page');
     const isWhole = this.#options.from === undefined && this.#options.to === undefined;
     if (this.#options.from === undefined) this.#tree(FREE_TREE_AT, false);
     this.#left = this.#options.pagesMax ?? Infinity;
@@ -127,7 +132,8 @@ class Walk {
     const root = this.#meta.readBigUInt64LE(at + ROOT_AT);
     const depth = this.#meta.readUInt16LE(at + DEPTH_AT);
     if (root === NO_PAGE) return;
-    if (depth < 1 || depth > DEPTH_MAX) throw new Damage(`the depth of the tree (${depth})`);
+    if (depth < 1 || depth > DEPTH_MAX)
+      throw new Damage(`its first pages name an impossible depth of the tree (${depth})`);
     this.#page(Number(root), depth - 1, EVERYWHERE, isMain);
   }
 
@@ -159,8 +165,7 @@ class Walk {
     const { number, count, height, between, isMain } = of;
     const { from, to } = this.#options;
     let at = this.#nodeAt(page, number, 0);
-    // The first entry of a branch page may have no key. If the page has no key, the lower bound of the page is used
-    // instead.
+    // LMDB does not use the key of the first entry of a branch page. The lower bound of the page is used instead.
     let key: Buffer | undefined = between.from;
     for (let index = 0; index < count; index += 1) {
       const child = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16 + page.readUInt16LE(at + 4) * 2 ** 32;

@@ -3,10 +3,10 @@
  * start time of that process. The claim of a killed process therefore does not block a restart: no running process has
  * the same number and start time. Removing a stale claim never removes a new claim, because their names differ.
  *
- * Process numbers of different containers cannot be compared, because each node may have number 1. A process with a
- * clock therefore updates the time of its claim every few seconds, and listens on a socket beside the claim. A claim of
- * another container is stale if it was not updated for some time and no process listens on its socket. A paused process
- * still listens, so it keeps its claim.
+ * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
+ * A process with a clock therefore updates the time of its claim every few seconds, and listens on a socket beside the
+ * claim. A claim of another container is stale if it was not updated for some time and no process listens on its
+ * socket. A paused process still listens, so it keeps its claim.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -19,8 +19,8 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the file of this lock exists. If the process or its container was paused for long, another process may
-   * have removed the file as stale, and taken the lock.
+   * True while the claim of this lock exists. If the process or its container was paused for long, another process may
+   * have removed the claim as stale, and taken the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -88,7 +88,7 @@ export function ownerOf(directory: string, name: string, clock: Clock | undefine
   return wordsForFirst(claimsIn(directory, name, clock));
 }
 
-/** Looks for an owner like `ownerOf`, but only among claims of other containers. */
+/** Returns the owner like `ownerOf`, but only if the owner is a process of another container. */
 export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
   return wordsForFirst(claimsIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
 }
@@ -144,7 +144,7 @@ function locked(directory: string, name: string, by: Owner): ProtocolError {
 
 function wordsFor({ pid, isElsewhere }: Owner): string {
   if (!isElsewhere) return `process ${pid}`;
-  return `process ${pid} of another container (one that was killed counts for ${ELSEWHERE_MS_MAX / 1000} s, a paused one until it is ended)`;
+  return `process ${pid} of another container (a killed process keeps its claim for ${ELSEWHERE_MS_MAX / 1000} s, a paused process until it ends)`;
 }
 
 /** Returns the name of the socket beside a claim. */

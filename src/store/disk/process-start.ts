@@ -1,10 +1,13 @@
-/** Distinguishes processes with the same process id by their start time and by their parent. */
+/**
+ * Reads the start time and the parent of a process. The start time distinguishes two processes with the same process
+ * id.
+ */
 
 import { readFileSync } from 'node:fs';
 
 /**
  * Returns the start of a process: the boot of the machine, and the clock ticks from the boot to the start. The result
- * is `ended` for a killed process that waits for its parent, and undefined if the system reports no start.
+ * is `ended` for a zombie process, and undefined if the system reports no start.
  */
 export function startOf(pid: number): string | undefined {
   try {

@@ -7,7 +7,8 @@ import type { BlockSizes } from './order-statistic-tree.ts';
 /** A leaf block: its first key and its number of keys. */
 export interface CountedLeaf {
   /**
-   * First key, preceded by the number of the table. For the first leaf block of a table, only the number of the table.
+   * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, it begins
+   * with the number of the table. For the first leaf block of a table, only the number of the table.
    */
   readonly start: Buffer;
   /** Number of keys in the leaf block. */
@@ -27,7 +28,8 @@ export function buildTree(
 ): readonly InnerBlock[] {
   if (leaves.length === 0) return [];
   const first = Buffer.from([table]);
-  // The tree begins with the first leaf block, even if that block has lost its keys and is not on the disk.
+  // The tree begins with the first leaf block of the table, even if that block has no keys and is therefore not on the
+  // disk.
   const hasFirst = leaves[0]?.start.equals(first) === true;
   const children: readonly CountedLeaf[] = hasFirst ? leaves : [{ start: first, size: 0 }, ...leaves];
   const blocks: InnerBlock[] = [];

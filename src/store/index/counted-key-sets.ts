@@ -1,8 +1,8 @@
 /**
  * Stores sets of keys without values, and counts the keys of each set. Each counted table is split into leaf blocks of
  * neighbouring keys. A leaf block is one value on the disk (key-block.ts). An inner block stores the number of keys of
- * each leaf block. Counting a range, or skipping its first million keys, therefore takes about as long as reading the
- * first page of the range. Readers and writers work with single keys, not with blocks.
+ * each leaf block below it. Counting a range, or skipping its first million keys, therefore takes about as long as
+ * reading the first page of the range. Readers and writers work with single keys, not with blocks.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -15,8 +15,8 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * Maximum number of changed leaf blocks of a table in memory. While thousands of keys are added, changed leaf blocks
- * wait to be written together. Changed leaf blocks take some megabytes of memory.
+ * If more leaf blocks of a table than this number have changed, `putSorted` writes the changed leaf blocks. Up to this
+ * number, they wait in memory to be written together, which takes some megabytes.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block takes about 8 KB. */
@@ -30,14 +30,17 @@ export interface CountedWriter extends KeyValueWriter {
    * Adds many keys without values. Adding many keys at once is much faster than one call for each key.
    *
    * @param keys ascending keys of one counted table; the caller may reuse their memory after the call
-   * @returns number of leaf blocks that the keys changed
+   * @returns number of leaf blocks that this call has changed and that had no unwritten change before
    */
   putSorted(keys: KeyBlock): number;
 }
 
 export class CountedKeySets implements KeyValue {
   readonly #inner: KeyValue;
-  /** Leaf blocks by the number of their table. */
+  /**
+   * Leaf blocks by the number of their table; undefined before the first use of the table, and after a failed
+   * transaction.
+   */
   readonly #tables = new Map<number, LeafBlocks | undefined>();
   readonly #read: CachedLeaves = new LruMap(LEAVES_CACHED_MAX);
   readonly #readBlocks: CachedBlocks = new LruMap(INNER_BLOCKS_CACHED_MAX);

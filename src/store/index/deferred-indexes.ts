@@ -1,11 +1,11 @@
 /**
  * Writes the indexes of transactions. While many blocks are appended and no client queries the indexes, the indexes may
  * lag behind the chain. Writing the entries of many blocks at once is faster than writing them block by block. The
- * entries of a hundred blocks are mostly far apart in an index. With some thousand blocks, groups of about ten entries
- * are next to each other. Writing ten neighbouring entries takes as long as writing one entry.
+ * entries of a hundred blocks are mostly far apart in an index. Among the entries of some thousand blocks, about ten
+ * entries at a time are neighbours. Writing ten neighbouring entries takes as long as writing one entry.
  *
- * The transaction that appends the first block without index entries saves the index watermark in the store. The
- * missing entries are also kept in memory. A new process makes the missing entries again from the blocks.
+ * The transaction that appends the first transaction without index entries saves the index watermark in the store. The
+ * missing entries are also kept in memory. A new process computes the missing entries from the blocks.
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -20,8 +20,8 @@ import { heightWithTransactions, transactionsAt, transactionTotal } from '../tab
 import { TransactionLists } from './transaction-lists.ts';
 
 /**
- * Before thousands of blocks are appended, up to this many stored ids are read. Reading these ids takes a fraction of a
- * second.
+ * If the chain has at most this number of transactions, `defer` reads all their ids into a Bloom filter, which takes a
+ * fraction of a second. For a longer chain, no Bloom filter is used.
  */
 const IDS_READ_MAX = 200_000;
 /**
@@ -77,8 +77,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * Announces that thousands of blocks follow. After this call, the indexes lag behind appended blocks until the
-   * backfill.
+   * Announces that thousands of blocks follow. After this call, `flush` no longer writes index entries. Only a backfill
+   * writes them.
    */
   defer(): void {
     this.#isDeferring = true;
@@ -102,8 +102,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * Called at the end of a transaction of the store. The method writes the pending entries or, if indexing is deferred,
-   * the watermark.
+   * Called at the end of a transaction of the store. If indexing is not deferred, the method writes the pending
+   * entries. If indexing is deferred and the indexes had no lag before, the method writes the watermark.
    */
   flush(keys: CountedWriter): void {
     if (this.#lists.pending === 0) return;
@@ -151,8 +151,8 @@ export class DeferredIndexes {
   *#backfillLoaded(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
-      // If a transaction failed between two steps, the transaction has dropped the pending entries. If pending entries
-      // were dropped, the backfill must not end as if all entries were written.
+      // A transaction that fails between two steps drops the pending entries. The backfill must then not end as if all
+      // entries were written.
       assert(this.#isLoaded, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

@@ -1,6 +1,8 @@
 /**
- * Computes the index entries of blocks, transactions and accounts, with one function for each kind of object. The store
- * calls the same function to add and to remove an object, so index and content always agree.
+ * Computes the index entries of blocks, transactions and accounts. For blocks, accounts and the data of transfers, the
+ * store adds and removes the results of the same function, so index and content always agree. The other functions for
+ * transactions give the entries to remove; posting-lists.ts computes the same entries for many new transactions at
+ * once.
  */
 
 import { assert } from '../../primitives/errors.ts';

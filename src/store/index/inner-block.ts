@@ -10,7 +10,10 @@ const SIZE_BYTES = 4;
 export class InnerBlock {
   /** Height above the leaf blocks. The level is 1 for blocks whose children are leaf blocks. */
   readonly level: number;
-  /** Start of the first child when this block was created. This start is the key of the block in the level above. */
+  /**
+   * Start of the first child when this block was created. The parent lists this block under this start, and the key of
+   * this block on the disk contains the start.
+   */
   readonly start: Buffer;
   readonly starts: KeyBlock;
   readonly sizes: number[];

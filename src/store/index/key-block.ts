@@ -16,7 +16,7 @@ export class KeyBlock {
   #bytes: Buffer;
   /** For each key, the position at which the key ends and the next key begins. */
   #ends: number[];
-  /** False while the bytes belong to a value that was read from the store. */
+  /** False while other objects may use the bytes, for example the value that was read from the store. */
   #isOwn = false;
 
   private constructor(bytes: Buffer, ends: number[]) {
@@ -28,7 +28,10 @@ export class KeyBlock {
     return new KeyBlock(EMPTY, []);
   }
 
-  /** @param packed result of `packed`. If these bytes are damaged, the result has the readable keys, in any order */
+  /**
+   * @param packed result of `packed`. If these bytes are damaged, the result has the keys that can be read, in any
+   *   order
+   */
   static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
     const from = COUNT_BYTES + count * LENGTH_BYTES;

@@ -13,7 +13,7 @@ export const INNER_BYTES_MAX = 8000;
 /** Sizes at which leaf blocks and inner blocks are split. Tests use small sizes, which give trees of many levels. */
 export const BLOCK_SIZES: BlockSizes = {
   leafBytesMax: LEAF_BYTES_MAX,
-  // A value of this size and its key together fill a page of the disk.
+  // A value of this size and its key together fit into one page of the disk.
   leafBytesCut: 4000,
   innerBytesMax: INNER_BYTES_MAX,
   innerBytesCut: 3900,
@@ -25,8 +25,8 @@ export const BLOCK_SIZES: BlockSizes = {
 const KEYS_ALONE_MAX = 4;
 
 /**
- * Leaf blocks that were read recently, as they are on the disk. The key of the cache is the start of the block as
- * Latin-1 text.
+ * Leaf blocks that were read or written recently, as they are on the disk. The key of the cache is the start of the
+ * block as Latin-1 text.
  */
 export type CachedLeaves = LruMap<string, KeyBlock>;
 
@@ -36,7 +36,7 @@ interface Leaf {
   readonly keys: KeyBlock;
 }
 
-/** The leaf block of the last change. The next change is often in the same block. */
+/** The leaf block of the last change, which saves a search because the next change is often in the same block. */
 interface Latest {
   readonly leaf: Leaf;
   /** Start of the next leaf block; undefined for the last one. */
@@ -50,7 +50,7 @@ export class LeafBlocks {
   readonly #read: CachedLeaves;
   readonly #tree: OrderStatisticTree;
   readonly #sizes: BlockSizes;
-  /** Leaf blocks that the running transaction changed. */
+  /** Leaf blocks that the running transaction has changed and not written yet. */
   readonly #changed = new Map<string, KeyBlock>();
   #latest: Latest | undefined;
 
@@ -89,7 +89,7 @@ export class LeafBlocks {
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
         leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
-        // The stored number of keys exceeds the number of keys in this leaf block, so the store is damaged.
+        // No further leaf block exists, although the stored numbers promise more keys. The store is then damaged, and
         // `wrongBlock` reports the damage.
         if (leaf === undefined) return;
         keys = this.#keysOf(leaf);
@@ -107,7 +107,11 @@ export class LeafBlocks {
     if (keys.bytes > this.#sizes.leafBytesMax) this.#cut(place, keys);
   }
 
-  /** Adds sorted keys. All keys that belong to the same leaf block are added in one step. @param keys ascending keys */
+  /**
+   * Adds sorted keys. All keys that belong to the same leaf block are added in one step.
+   *
+   * @param keys ascending keys
+   */
   addSorted(keys: KeyBlock): void {
     for (let from = 0; from < keys.size;) {
       const { leaf, end } = this.#leafToChange(keys.key(from));
@@ -145,8 +149,8 @@ export class LeafBlocks {
 
   /**
    * Finds a damaged block. The value of a damaged block is not a block, or its keys contradict the stored number of
-   * keys or the neighbouring blocks. Returns the start of a leaf block or the key of an inner block; undefined if no
-   * block is damaged.
+   * keys or the neighbouring blocks. Returns the start of a leaf block, or the start of an inner block as in
+   * `OrderStatisticTree.wrongBlock`; undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

@@ -21,7 +21,7 @@ export interface BlockSizes {
   readonly innerBytesCut: number;
 }
 
-/** Inner blocks that were read recently, as they are on the disk. */
+/** Inner blocks that were read or written recently, as they are on the disk. */
 export type CachedBlocks = LruMap<string, InnerBlock>;
 
 /** A step on the path to a leaf block: an inner block, and the child through which the path leads. */
@@ -40,7 +40,8 @@ export type LeafPath = readonly Step[];
 export interface LeafPlace {
   readonly path: LeafPath;
   /**
-   * First key, preceded by the number of the table. For the first leaf block of a table, only the number of the table.
+   * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, it begins
+   * with the number of the table. For the first leaf block of a table, only the number of the table.
    */
   readonly start: Buffer;
   readonly size: number;
@@ -82,7 +83,10 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Finds the leaf block that contains the key at a rank, and the position of the key in that block. */
+  /**
+   * Finds the leaf block that contains the key at a rank, from 0, and the position of the key in that block. Undefined
+   * if the table has no key at this rank.
+   */
   at(rank: number): { readonly leaf: LeafPlace; readonly index: number } | undefined {
     const path: Step[] = [];
     let block = this.#root();
@@ -119,7 +123,7 @@ export class OrderStatisticTree {
     const found: Step[] = [{ block: step.block, child: step.child + by }, ...path.slice(at + 1)];
     for (let below = at; below > 0; below -= 1) {
       const [above] = found;
-      assert(above !== undefined, 'a way down begins somewhere');
+      assert(above !== undefined, 'a path has at least one step');
       const block = this.#below(above.block, above.child);
       found.unshift({ block, child: by === 1 ? 0 : block.children - 1 });
     }
@@ -136,15 +140,19 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Inserts leaf blocks that were split off from another leaf block. The number of keys of the split leaf block falls
-   * by the number of keys that were moved.
+   * Inserts leaf blocks that were split off from another leaf block.
+   *
+   * @param leaf the leaf block that was split; its number of keys falls by the keys that moved to `leaves`
    */
   insertBehind(leaf: LeafPlace, leaves: readonly { readonly start: Buffer; readonly size: number }[]): void {
     this.grow(leaf, -leaves.reduce((sum, { size }) => sum + size, 0));
     for (const { start, size } of leaves) this.#insert(this.find(start).path, start, size);
   }
 
-  /** Removes an empty leaf block. The first leaf block of an inner block is not removed, but stays without keys. */
+  /**
+   * Removes an empty leaf block. If the leaf block is the first one below its inner block, it stays, without keys, at
+   * least as long as other leaf blocks of the inner block have keys.
+   */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {
       if (block.sizes[child] !== 0) break;
@@ -167,8 +175,9 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Start of an inner block on the disk that contradicts itself or the blocks below it; undefined if all inner blocks
-   * are consistent.
+   * Checks the inner blocks on the disk. If a block contradicts itself or the blocks below it, the result is the start
+   * of the root. If no other block lists an inner block, the result is the start of that block. Undefined if all inner
+   * blocks are consistent.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

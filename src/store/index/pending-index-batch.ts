@@ -19,7 +19,7 @@ const ROWS_AT_FIRST = 128;
 /** Offsets of the two halves of an id in its key. */
 const [HIGH_AT, LOW_AT] = [1, 5];
 const ID_KEY_BYTES = 9;
-/** Stands for a missing address or a missing list. */
+/** Stands for a missing row, a missing address or a missing list. */
 export const NONE = 0xffff_ffff;
 
 /** Sort orders, each with the function that reads its value from a transaction. */
@@ -29,8 +29,8 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * Values that a double cannot represent exactly, by row. The column has the nearest double instead. The doubles sort
-   * in the same order as the values.
+   * Bigint values below 0 or above 2^53 - 1, by row. The column has the nearest double instead. If the doubles of two
+   * rows differ, the doubles sort like the values.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
@@ -108,7 +108,7 @@ export class PendingIndexBatch {
     return this.#columns.index[row] ?? 0;
   }
 
-  /** The sort value of a row in a sort order. */
+  /** The exact sort value of a row in a sort order. */
   value(sort: TransactionSort, row: number): SortInteger {
     const number = this.#columns.values[sort][row] ?? 0;
     return isExact(number) ? number : (this.#large[sort].get(row) ?? number);
@@ -206,8 +206,11 @@ export interface Groups {
 }
 
 /**
+ * Sorts rows by their group with a counting sort.
+ *
  * @param rows rows in any order
  * @param groupOf the group of each row; a row with `NONE` is left out
+ * @param groups number of groups
  */
 export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number): Groups {
   const starts = new Uint32Array(groups + 1);
@@ -262,8 +265,8 @@ function columnsOf(rows: number, filled?: Columns): Columns {
 }
 
 /**
- * The table has twice as many positions as rows, so that few rows need a position other than the one that their id
- * gives.
+ * The hash table of ids has twice as many positions as rows. Few rows then need a position other than the one that
+ * their id gives.
  */
 function slotsFor(rows: number): Uint32Array {
   return new Uint32Array(rows * 2).fill(NONE);
@@ -286,7 +289,10 @@ function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
   return Object.fromEntries(TRANSACTION_SORTS.map((sort) => [sort, make()])) as Record<TransactionSort, T>;
 }
 
-/** True if the number in a column is the exact value. */
+/**
+ * True if the number in a column is certainly the exact value. For other numbers, `#large` has the exact value if it
+ * was a bigint.
+ */
 function isExact(number: number): boolean {
   return number >= 0 && number <= Number.MAX_SAFE_INTEGER;
 }

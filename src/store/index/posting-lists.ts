@@ -14,7 +14,7 @@ export interface LongLists {
   readonly isLongAddress: (address: Address) => boolean;
 }
 
-/** All lists of one kind: by type, by sender, by recipient, or by sender and recipient. */
+/** All lists of one kind: by type, by sender, by recipient, or by an address that is both sender and recipient. */
 interface Lists {
   /** Prefixes of the keys of the lists, ascending. */
   readonly prefixes: readonly Buffer[];

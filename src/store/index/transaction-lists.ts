@@ -1,12 +1,12 @@
 /**
- * The indexes of transactions. The indexes are the ids, all transactions by amount, fee and timestamp, and the list of
- * each type and address in the order of the chain. New entries wait in a pending batch. Pending entries are written
- * later, sorted and list by list, because writing each key alone takes several times as long. Removals of entries are
- * written immediately.
+ * The indexes of transactions. The indexes are the ids, the data of transfers, all transactions by amount, fee and
+ * timestamp, and the list of each type and address in the order of the chain. New entries wait in a pending batch.
+ * Pending entries are written later, sorted and list by list, because writing each key alone takes several times as
+ * long. Removals of entries are written immediately.
  *
  * Long lists are stored in every sort order that readers can ask for. Short lists are stored in the order of the chain
  * only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
- * transaction. For an address, the number of sent and received transactions decides. The two lists of an address, sent
+ * transaction. For an address, the sum of its sent and received transactions decides. The two lists of an address, sent
  * and received, therefore become long at the same time.
  */
 
@@ -39,8 +39,8 @@ export const ADDRESSES_CACHED_MAX = 65_536;
  */
 const TYPES_CACHED_MAX = 64;
 /**
- * When a list becomes long, the store reads this number of the list's transactions at once. This number of transactions
- * takes some megabytes of memory.
+ * When lists become long, the store reads their transactions in batches of about this number. A batch takes some
+ * megabytes of memory.
  */
 const MEMBERS_AT_ONCE = 20_000;
 /** Maximum number of ids that are written at once. */
@@ -75,8 +75,7 @@ export class TransactionLists {
   /** Keys with the data of the pending transactions. */
   #data: Buffer[] = [];
   /**
-   * Bloom filter with all stored and pending ids, and some removed ids. Undefined while the store looks up only few
-   * ids.
+   * Bloom filter with all stored and pending ids, and some removed ids. Undefined until `fillBloomFilter` is called.
    */
   #filter: IdBloomFilter | undefined;
 
@@ -166,7 +165,7 @@ export class TransactionLists {
    * Removes the highest transaction of the chain from the indexes. The pending batch must be empty before this call.
    */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
-    assert(this.#pending.size === 0, 'nothing leaves before all that joined is written');
+    assert(this.#pending.size === 0, 'the pending batch is written before an entry is removed');
     keys.remove(TABLES.transactionIds.key(transaction.id));
     const { type, senderId } = transaction;
     const recipientId = recipientOf(transaction);

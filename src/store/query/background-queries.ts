@@ -1,7 +1,7 @@
 /**
  * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. Blocks
- * can be applied between two chunks, and other work waits for one chunk at most. The resulting list is stored until the
- * chain changes. The next page of the same list is read from the stored list.
+ * can be applied between two chunks, and other work waits for one chunk at most. The resulting list stays in memory
+ * until the chain changes. The next page of the same list is read from the list in memory.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,11 +10,14 @@ import type { StoredChain } from '../chain/stored-chain.ts';
 /** Lets other waiting work run. */
 export type Pause = () => Promise<void>;
 
-/** Maximum number of waiting queries. One query may take several seconds. */
+/** Maximum number of queries that wait, including the running query. One query may take several seconds. */
 const WAITING_MAX = 16;
 /** Maximum number of lists that are kept. */
 const LISTS_KEPT_MAX = 16;
-/** Maximum number of items in all kept lists together. An item of a list takes about ten bytes. */
+/**
+ * Maximum number of items in all kept lists together. An item takes about ten bytes in a list of transactions, and more
+ * in a list of addresses.
+ */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
 export interface BackgroundQueryOptions {
@@ -25,8 +28,8 @@ export interface BackgroundQueryOptions {
    */
   readonly atOnceMax: number;
   /**
-   * Maximum number of candidates that are sorted. For more candidates, reading an index in its order is faster than
-   * sorting.
+   * Maximum number of candidates that are read and then sorted. For more candidates, reading an index in the requested
+   * order is faster.
    */
   readonly sortedMax: number;
 }
@@ -51,11 +54,11 @@ export class BackgroundQueries {
   }
 
   /**
-   * Reads from a cached list. If the list is not cached, this method makes it first.
+   * Reads from a list in memory. If the list is not in memory, this method makes the list first.
    *
    * @param name the key of the list among the kept lists
    * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
-   * @param read reads the wanted part from the list, and from the snapshot of the store for which the list was made
+   * @param read reads the wanted part from the list, and from the store or snapshot for which the list was made
    * @throws ProtocolError `QUERIES_BUSY` if too many queries are waiting, `STORE_CLOSED` if the store is closed before
    *   the query ends
    */
@@ -67,7 +70,7 @@ export class BackgroundQueries {
     const known = this.#lookUp(name);
     if (known !== undefined) return read(known as readonly T[], this.#store);
     if (this.#waiting >= WAITING_MAX) {
-      const message = 'The node works on as many background queries as it may. Narrow the query, or repeat it later.';
+      const message = 'Too many background queries are waiting. Narrow the query, or repeat it later.';
       throw new ProtocolError('QUERIES_BUSY', { waiting: this.#waiting }, message);
     }
     this.#waiting += 1;

@@ -13,8 +13,9 @@ import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { ListFilter } from './ordered-places.ts';
 
 export interface Candidates {
+  /** Largest possible number of candidates: a transaction from an address to itself may count twice. */
   readonly size: number;
-  /** The places of the candidates, in the order of the chain or of a table. */
+  /** The places of the candidates, each place once, in any order. */
   places(): Iterable<TransactionPlace>;
 }
 
@@ -31,13 +32,13 @@ export function ofBlock(store: StoredChain, height: number): Candidates {
   return { size, places: () => Array.from({ length: size }, (_, index) => ({ height, index })) };
 }
 
-/** Candidates in a range of an index whose keys end with places. */
+/** All transactions in a range of an index whose keys end with places. */
 export function inRange({ tables }: StoredChain, range: Pick<KeyRange, 'gte' | 'lt'>): Candidates {
   if (Buffer.compare(range.gte, range.lt) >= 0) return NOTHING;
   return { size: tables.count(range), places: () => Array.from(tables.keys(range), placeAtEnd) };
 }
 
-/** Candidates of a list. */
+/** All transactions of a list. */
 export function inList(store: StoredChain, filter: ListFilter): Candidates {
   switch (filter.kind) {
     case 'all':
@@ -66,7 +67,7 @@ function ofParty(store: StoredChain, address: string): Candidates {
   return {
     size: sent.size + received.size,
     places: () => {
-      // A transaction from an address to itself is in both lists, but is counted once.
+      // A transaction from an address to itself is in both lists, but the result must contain its place once.
       const places = new Map<string, TransactionPlace>();
       for (const list of [sent, received]) {
         for (const place of list.places()) places.set(`${place.height}.${place.index}`, place);

@@ -1,6 +1,6 @@
 /**
- * Combines the filters of a query for transactions. The results are a predicate, an index, and the shortest list of
- * candidates.
+ * Combines the filters of a query for transactions. The results are a predicate, the list or range of an index that
+ * answers the query, and the smallest set of candidates.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -39,8 +39,8 @@ export function exactListOf(store: StoredChain, query: TransactionQuery): ListFi
 }
 
 /**
- * Bounds for the value by which the query sorts. Undefined if a filter has a range of another value, or if no value can
- * match.
+ * Bounds for the value by which the query sorts. Undefined if a filter has a range of another value, or if keys can
+ * represent no value within a bound.
  */
 export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBounds | undefined {
   const ranges = filtersInUse(store, query).flatMap(({ valueRange }) => valueRange ?? []);
@@ -82,7 +82,10 @@ function inAllRanges(store: StoredChain, order: TransactionSort, ranges: readonl
   });
 }
 
-/** The common part of all ranges, as bytes; undefined if no possible value lies in all ranges. */
+/**
+ * The bounds of all ranges together, as bytes. At most one of the ranges may have a lower bound, and at most one an
+ * upper bound. Undefined if keys can represent no value within a bound.
+ */
 function bytesOfRanges(order: TransactionSort, ranges: readonly ValueRange[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;
   let found: ValueBounds = {};

@@ -30,7 +30,10 @@ export interface OrderedKeysOptions {
   readonly bounds?: ValueBounds;
 }
 
-/** A "tail" is a key without its prefix. A tail has the value and the tie-break. */
+/**
+ * Keys of one or more indexes as one sorted list. A "tail" is a key without the prefix of its index. A tail consists of
+ * the value and the tie-break.
+ */
 export class OrderedKeys {
   readonly #keys: KeyValueReader;
   readonly #parts: readonly Part[];
@@ -62,7 +65,10 @@ export class OrderedKeys {
     return direction === 'asc' ? this.#upFrom(page.offset, page.limit) : this.#down(page);
   }
 
-  /** Number of tails up to `tail`, which is included. No index need contain `tail` itself. */
+  /**
+   * Number of tails that come before `tail` in the given direction, including `tail` itself. No index need contain
+   * `tail`.
+   */
   offsetAfter(tail: Buffer, direction: Direction): number {
     if (direction === 'asc') return this.#through(tail);
     const value = tail.subarray(0, this.#valueEnd(tail, 0));
@@ -115,7 +121,10 @@ export class OrderedKeys {
     return sorted.filter((tail, index) => sorted[index - 1]?.equals(tail) !== true).slice(0, limit);
   }
 
-  /** Finds the tail at a position by repeatedly halving the remaining range of the largest index. */
+  /**
+   * Finds the tail at a position by a binary search over all indexes. Each step halves the remaining range of the index
+   * with the largest range.
+   */
   #at(position: number): Buffer {
     const windows = this.#parts.map((part) => ({ part, low: 0, high: sizeOf(this.#keys, part) }));
     for (;;) {

@@ -1,4 +1,4 @@
-/** Lists transactions in an order that an index has, with pages at any depth, exact totals, and cursors to continue. */
+/** Lists transactions in the order of an index, with pages at any depth, exact totals, and cursors to continue. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Cursor, Direction, PageRequest, TransactionSort } from '../../ports/queries.ts';
@@ -14,7 +14,11 @@ import { OrderedKeys, type ValueBounds } from './ordered-keys.ts';
 export interface OrderedPlaces {
   readonly total: number;
   page(direction: Direction, page: Pick<PageRequest, 'limit' | 'offset'>): readonly TransactionPlace[];
-  /** Number of transactions up to the place of a cursor. @throws ProtocolError `CURSOR_INVALID` */
+  /**
+   * Number of transactions up to the position of a cursor, including the transaction at that position.
+   *
+   * @throws ProtocolError `CURSOR_INVALID`
+   */
   offsetAfter(cursor: Cursor, direction: Direction): number;
 }
 
@@ -154,7 +158,10 @@ class PlacesOfTypes implements OrderedPlaces {
     return direction === 'asc' ? this.#types : [...this.#types].reverse();
   }
 
-  /** Number of entries in a list up to a place. The count is correct because lists are in the order of the chain. */
+  /**
+   * Number of entries in a list up to a place, including the place. Lists are in the order of the chain, so these
+   * entries are one range of keys.
+   */
   #countThrough(list: Buffer, place: TransactionPlace): number {
     return this.#keys.count({ gte: list, lt: afterPrefix(listPlaceKey(list, place)) });
   }

@@ -9,8 +9,9 @@ export type Compare<T> = (a: T, b: T) => number;
 export interface CursorRules<T> {
   cursorOf(item: T): Cursor;
   /**
-   * Returns a function that compares an item with the place of a cursor, in the order of the list. @throws
-   * ProtocolError `CURSOR_INVALID`
+   * Returns a function that compares an item with the position of a cursor, in the order of the list.
+   *
+   * @throws ProtocolError `CURSOR_INVALID`
    */
   compareWith(cursor: Cursor): (item: T) => number;
 }
@@ -49,7 +50,10 @@ export function emptyPage<T>(): Page<T> {
   return { items: [], total: 0 };
 }
 
-/** Reverses the order if the direction is `desc`. The order of tie-breaks is not reversed. */
+/**
+ * Reverses an order if the direction is `desc`. Tie-breaks must stay in ascending order, so callers add them to the
+ * result with `firstOf`.
+ */
 export function directed<T>(compare: Compare<T>, direction: Direction): Compare<T> {
   return direction === 'asc' ? compare : (a, b) => compare(b, a);
 }
@@ -82,7 +86,7 @@ export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | u
   };
 }
 
-/** Compares names by their bytes. Recordings of real nodes of both generations have this order. */
+/** Compares texts by their UTF-8 bytes. Recordings of real nodes of both generations have this order. */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
@@ -105,8 +109,8 @@ export function indexPage(
   if (direction === 'asc') return Array.from(keys.keys({ ...range, limit, offset }));
   const page: Buffer[] = [];
   let [top] = keys.keys({ ...range, reverse: true, offset, limit: 1 });
-  // Number of keys of the first group that come before the page. Groups before the first group of the page are skipped
-  // as a whole.
+  // Number of keys of the first group that come before the page. All groups before the first group of the page are
+  // skipped without reading their keys.
   let skip = 0;
   if (top !== undefined && offset > 0) {
     const group = prefixRange(top.subarray(0, valueEnd(top)));

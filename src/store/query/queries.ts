@@ -1,6 +1,6 @@
 /**
- * Answers queries of a node's readers over a stored chain, in pages. The HTTP interface prescribes the sort orders, the
- * tie-breaks, the order of nulls, and the totals.
+ * Answers queries over a stored chain, in pages. The HTTP interface prescribes the sort orders, the tie-breaks, the
+ * order of nulls, and the totals.
  */
 
 import type { ChainQueries } from '../../ports/queries.ts';

@@ -150,7 +150,7 @@ export class AccountQueries {
     return { account, members: keys.map((key) => this.#accountWithKey(key)).sort(byBalanceThenAddress) };
   }
 
-  /** All matching accounts; undefined if no filter excludes any account. */
+  /** All matching accounts; undefined if `wanted` has no filter. */
   #candidates(wanted: AccountIdentity & { readonly usernamePattern?: string }): Account[] | undefined {
     const publicKey = wanted.publicKey?.toLowerCase();
     const secondPublicKey = wanted.secondPublicKey?.toLowerCase();
@@ -260,7 +260,7 @@ function voterOf(store: StoredChain, entry: Buffer): Account {
   return accountIn(store, TABLES.voters.read(entry)[2]);
 }
 
-/** A page of an index, with the cursor of the page's end. */
+/** A page of tails (see `OrderedKeys`), with the cursor of the last tail if further tails follow. */
 function tailPage(
   keys: OrderedKeys,
   total: number,

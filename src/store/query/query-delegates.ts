@@ -184,8 +184,8 @@ function productivityOf({ producedBlocks, missedBlocks }: Account): number {
 }
 
 /**
- * Percentage with two decimals. If the rest is exactly one half, the percentage is rounded away from zero. The
- * percentage is computed with integers, so that every machine gets the same result.
+ * Percentage with two decimals. A percentage exactly between two such values is rounded away from zero. The percentage
+ * is computed with integers, so that every machine gets the same result.
  */
 function percentOf(part: bigint, whole: bigint): number {
   const size = part < 0n ? -part : part;

@@ -1,7 +1,8 @@
 /**
  * Answers queries for transactions. If an index has the result in the requested order, the page is read from the index.
- * If no index has the result, the shortest list of candidates is used. A short list is filtered and sorted at once. A
- * long list is filtered and sorted in chunks (background-queries.ts).
+ * If no index has the result, the smallest set of candidates is used. A small set is filtered and sorted at once. A
+ * larger set is filtered and sorted in chunks (background-queries.ts). If the set is too large for sorting, an index is
+ * read in the requested order, in chunks, and filtered.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -165,7 +166,7 @@ async function findInPieces(
   return found;
 }
 
-/** The shortest list that contains all matching transactions and is stored in the requested order. */
+/** The shortest list that contains all matching transactions and that an index has in the requested order. */
 function shortestOrder(store: StoredChain, query: TransactionQuery): OrderedPlaces {
   const { field } = query.sort;
   const ordered = listFiltersOf(store, query).flatMap((list) => {

@@ -125,8 +125,8 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
       const key = text.toLowerCase();
       return matchesIf(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
-    // A sender can use only the public key of its account. The list of the account therefore has all transactions with
-    // this key.
+    // All transactions with this key are in the list of the address of the key. An account can use only one public key,
+    // so the list is exact if the account has this key.
     containingList: (text, { store }) => {
       const key = text.toLowerCase();
       if (!PUBLIC_KEY_TEXT.test(key)) return undefined;

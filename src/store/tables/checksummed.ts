@@ -1,6 +1,6 @@
 /**
- * Reads and writes records with a checksum of their key and content. Data have a separate checksum if no other
- * record would reveal damage to the data.
+ * Reads and writes records that end with a checksum of their key and content. A record has such a checksum if no other
+ * data in the store would reveal damage to the record.
  */
 
 import { CHECKSUM_BYTES, checksumOfEntry } from './entry-checksum.ts';

@@ -3,7 +3,7 @@
  * does not reveal forgery.
  */
 
-/** Number of bytes of a checksum, which has two sums of 32 bits. */
+/** Number of bytes of a checksum, which has two halves of 32 bits. */
 export const CHECKSUM_BYTES = 8;
 
 /** Sum of entry hashes as two halves. Each half of the sum is counted modulo 2^32. */

@@ -1,7 +1,7 @@
 /**
  * Defines the parts of keys. A part converts a value into bytes that sort like the value, finds the end of these bytes,
- * and reads the value back. A table names the parts of its keys (`layout.ts`). Only this module and
- * `index/list-entries.ts`, which writes the keys of an import, read or write keys byte by byte.
+ * and reads the value back. A table names the parts of its keys (`layout.ts`). A few other modules write and read keys
+ * byte by byte, because an import writes millions of keys.
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';
@@ -35,8 +35,9 @@ export interface KeyPart<T> {
   /** @returns position after the value */
   write(key: Buffer, value: T, at: number): number;
   /**
-   * Position after the value that begins at `at`. @param rest position at which the parts of fixed size at the end of
-   * the key begin
+   * Position after the value that begins at `at`.
+   *
+   * @param rest position after all parts of variable size. From this position on, the key has only parts of fixed size
    */
   end(key: Buffer, at: number, rest: number): number;
   read(key: Buffer, at: number, end: number): T;
@@ -46,7 +47,10 @@ const U32_BYTES = 4;
 const KEY_BYTES = 32;
 const ADDRESS_BYTES_MAX = 255;
 
-/** Numbers of the tables of lists, which are parts of the keys of long lists. */
+/**
+ * Number of the table `transactionsByType`. The prefix of a list in this table has a fixed size. The prefixes of all
+ * other lists have an address.
+ */
 const TYPE_LIST = 52;
 
 function fixed<T>(

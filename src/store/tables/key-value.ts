@@ -23,9 +23,9 @@ export interface KeyValueEntry {
 export interface KeyValueReader {
   get(key: Uint8Array): Buffer | undefined;
   /**
-   * Calls `work` with the value of a key, which a database need not copy for this call.
+   * Calls `work` with the value of a key. Unlike `get`, the database need not copy the value.
    *
-   * @param work must neither read nor write these keys; its result must not refer to the bytes of the value
+   * @param work must neither read nor write keys of this database; its result must not refer to the bytes of the value
    * @returns the result of `work`; undefined if the key does not exist
    */
   withValue<T>(key: Uint8Array, work: (value: Buffer) => T): T | undefined;
@@ -54,19 +54,19 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
 export interface KeyValueWriter extends KeyValueReader {
   /** @param isNew true if the caller knows that the key does not exist, which saves a lookup */
   put(key: Uint8Array, value: Uint8Array, isNew?: boolean): void;
-  /** @param isThere true if the caller knows that the key exists */
+  /** @param isThere true if the caller knows that the key exists; a database may then omit a lookup */
   remove(key: Uint8Array, isThere?: boolean): void;
 }
 
 export interface KeyValue extends KeyValueReader {
   /**
-   * Runs `work` as one transaction. When the call returns, all writes are on the disk. If the call throws an error,
-   * nothing has changed. Transactions cannot be nested.
+   * Runs `work` as one transaction. When the call returns, all writes are on the disk, except in a temporary database.
+   * If the call throws an error, nothing has changed. Transactions cannot be nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**
-   * A read-only view of the keys at this moment. The view is valid until its own `close` or the `close` of these keys.
-   * While the view is open, freed space cannot be reused. A view should therefore be open for seconds only.
+   * A read-only view of the database at this moment. The view is valid until its own `close` or the `close` of the
+   * database. While the view is open, freed space cannot be reused. A view should therefore be open for seconds only.
    */
   snapshot(): KeyValue;
   close(): Promise<void>;

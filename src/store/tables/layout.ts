@@ -21,8 +21,8 @@ export const TABLES = {
     role: 'local',
     key: ['name'],
     value:
-      'layout, generation and network as text; number of accounts as u64; checksum of the state as two u32 ' +
-      '(`state-checksum.ts`); index watermark as a height (u32) and the checksum of this record (`index-watermark.ts`)',
+      'layout, generation, network and consensus parameters (`params-pin.ts`) as text; number of accounts as u64; ' +
+      'checksum of the state as two u32 (`state-checksum.ts`); index watermark as a height (u32) and the checksum of this record (`index-watermark.ts`)',
   }),
   headers: new Table({
     number: 2,
@@ -150,7 +150,10 @@ export const TABLES = {
 
 export type TableName = keyof typeof TABLES;
 
-/** Tables whose pages can be read at any offset (`index/counted-key-sets.ts`). */
+/**
+ * Tables with counted keys (`index/counted-key-sets.ts`). Counting the keys of a range, or skipping any number of keys
+ * before a page, takes logarithmic time.
+ */
 export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
   (name) => TABLES[name].isCounted,
 );
@@ -158,7 +161,10 @@ export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as Tabl
 /** Numbers of tables in earlier layouts. Retired table numbers are never used again. */
 export const RETIRED_TABLES: readonly number[] = [3];
 
-/** No table has this number. Only the keys of long lists use this number. */
+/**
+ * Stands for the number of a table in the keys of the lists of transactions from an address to itself. No table has
+ * this number.
+ */
 export const SELF_LIST = 56;
 
 export const META_LAYOUT = 'layout';

@@ -1,7 +1,7 @@
 /**
  * Encodes and decodes the stored bytes of accounts, delegates and lists of keys. Each value has exactly one form, so
- * that equal states have equal digests. An unsigned integer has seven bits in each byte, the lowest bits first. An
- * amount is one byte with sign and length, followed by big-endian bytes.
+ * that equal states have equal digests. An unsigned integer is a varint (LEB128): seven bits in each byte, the lowest
+ * bits first. An amount is one byte with sign and length, followed by big-endian bytes.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -293,6 +293,6 @@ export class RecordReader {
   }
 
   end(): void {
-    assert(this.done, 'a record holds nothing behind its members');
+    assert(this.done, 'no bytes follow the last member of a record');
   }
 }

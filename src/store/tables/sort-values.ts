@@ -6,8 +6,8 @@ import { PARTS } from './key-parts.ts';
 import { writeOrderedNumber } from './ordered-bytes.ts';
 
 /**
- * An integer that fits into a double is a number; any other integer is a bigint. Most integers fit into a double, and
- * numbers are written several times as fast as bigints.
+ * A safe integer as a number, or an integer of any size as a bigint. Numbers are written several times as fast as
+ * bigints, and nearly all values are safe integers.
  */
 export type SortInteger = bigint | number;
 

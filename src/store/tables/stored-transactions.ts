@@ -42,7 +42,7 @@ export function transactionsAt(keys: KeyValueReader, codec: Codec, height: numbe
   return transactions;
 }
 
-/** Lowest height above `above`, and up to `last`, whose block has transactions. */
+/** Lowest height above `above`, and up to `last`, whose block has transactions; undefined if there is none. */
 export function heightWithTransactions(keys: KeyValueReader, above: number, last: number): number | undefined {
   const [first] = above < last ? keys.keys({ ...rangeOf(above + 1, last), limit: 1 }) : [];
   return first === undefined ? undefined : placeAtEnd(first).height;
@@ -65,7 +65,7 @@ export function transactionAt(
   );
 }
 
-/** Number of transactions in the chain up to a height. */
+/** Number of transactions in the chain up to a height; 0 if the chain has no block at this height. */
 export function transactionTotal(keys: KeyValueReader, height: number): number {
   const bytes = height < 1 ? undefined : keys.get(TABLES.transactionTotals.key(height));
   return Number(bytes?.readBigUInt64BE() ?? 0n);

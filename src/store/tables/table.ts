@@ -8,9 +8,9 @@ import { PARTS, type KeyPart, type PartName, type PartValue } from './key-parts.
 import { afterPrefix } from './key-value.ts';
 
 /**
- * The role of a table. `state` is consensus state, which is covered by the state digest and by undo records. `chain`
- * has blocks as they were signed. `index` can be rebuilt from `state` and `chain`. `local` has data that belong to this
- * node alone.
+ * The role of a table. `state` is consensus state, which is covered by the state digest, by the checksum of state and
+ * by undo records. `chain` has blocks as they were signed. `index` can be rebuilt from `state` and `chain`. `local` has
+ * data that belong to this node alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
@@ -33,8 +33,8 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly number: number;
   readonly role: TableRole;
   /**
-   * The parts of a key in their order. For at most one part, the bytes do not show where the part ends. This part
-   * extends to the next part.
+   * The parts of a key in their order. The bytes of at most one part do not show where the part ends. All parts after
+   * such a part have a fixed size, so its end follows from the length of the key.
    */
   readonly key: P;
   /** Content of a value, in a sentence; empty if the keys have no values. */
@@ -53,7 +53,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
   readonly start: Buffer;
   readonly all: KeySpan;
   readonly #parts: readonly KeyPart<unknown>[];
-  /** For each part, the number of bytes that follow the part in the key, if all later parts have a fixed size. */
+  /** For each part, the number of bytes that follow the part in the key; NaN if a later part has a variable size. */
   readonly #behind: readonly number[];
 
   constructor({ number, role, key, value, isCounted = false }: TableRow<P>) {

@@ -1,8 +1,8 @@
-/** Computes values of transactions of all types, for readers. */
+/** Reads the data of transfers for the index of data and for queries. */
 
 import type { Transaction } from '../../protocol/types.ts';
 
-/** The data of a transfer as UTF-8 bytes; undefined if the transfer has no data. */
+/** The data of a transfer as UTF-8 bytes; undefined for a transfer without data and for every other transaction. */
 export function dataOf({ payload }: Transaction): Buffer | undefined {
   return payload.kind === 'transfer' && payload.data !== undefined ? Buffer.from(payload.data, 'utf8') : undefined;
 }

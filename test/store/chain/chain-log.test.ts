@@ -89,6 +89,24 @@ test('old records are deleted', (t) => {
   );
 });
 
+test('records from before a change without the log are deleted step by step', (t) => {
+  const disk = new MemoryKeyValue();
+  const openAgain = () => chainStoreOver(disk, { codec: FAKE_CODEC, params: paramsWith() }, 'test');
+  const recordsOf = (store: ReturnType<typeof open>) => store.noteKeys('chain-log/').length;
+  const dice = new Dice(3);
+  const first = openAgain();
+  createChainLog(first, noFinality);
+  appendTo(first, dice, 150);
+  t.is(recordsOf(first), 150);
+  appendTo(openAgain(), dice, 1);
+  const store = openAgain();
+  createChainLog(store, noFinality);
+  appendTo(store, dice, 1);
+  t.is(recordsOf(store), 51, 'one transaction deletes a hundred records');
+  appendTo(store, dice, 1);
+  t.is(recordsOf(store), 2);
+});
+
 test('a change of the chain without the log shows as a number without a record', (t) => {
   const disk = new MemoryKeyValue();
   const openAgain = () => chainStoreOver(disk, { codec: FAKE_CODEC, params: paramsWith() }, 'test');

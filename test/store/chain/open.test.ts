@@ -152,7 +152,7 @@ for (const [what, layout, advice] of [
     FIRST_LAYOUT_READ - 1,
     /bloomery export FILE.*move the folder away.*bloomery import FILE.*snapshot.*download/,
   ],
-  ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that one\.$/],
+  ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that version\.$/],
 ] as const) {
   test(`a store of ${what} layout is refused with both versions and advice, and left unchanged`, async (t) => {
     await inFolder(async (directory) => {

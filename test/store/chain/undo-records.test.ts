@@ -75,8 +75,8 @@ test('a corrupted note of the finalized height is not used, and the store counts
   });
   for (const value of [...flipped, record.subarray(0, -1), Buffer.alloc(0)]) {
     write([{ key, value }]);
-    t.throws(() => store.note('chain/finalized'), { code: 'STORE_DAMAGED', message: /note of the final height/ });
-    t.regex(store.recordDamage() ?? '', /note of the final height/);
+    t.throws(() => store.note('chain/finalized'), { code: 'STORE_DAMAGED', message: /note of the finalized height/ });
+    t.regex(store.recordDamage() ?? '', /note of the finalized height/);
   }
   t.is((await store.damaged).code, 'STORE_DAMAGED');
   // The note in the format of earlier versions, without a checksum.
