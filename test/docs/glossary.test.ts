@@ -77,7 +77,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['temporary path', /\bbeginDraft\b|\bwithDrafts\b|\bnode\/drafts\b/],
   ['response cache', /\bkept (?:HTTP )?answers?\b|\bhttp_kept_answers\w*|\bkeepAnswers\b|\bKeptAnswer\b/],
   ['dialect, strict and extended', /\bjoinedOnly\b|\bjoinedShape\b|\b[Jj]oined dialect\b/],
-  ['BFT state', /\bBftLedger\b|\bBFT ledger\b|\bgen3\/ledger\b/],
+  ['BFT state', /\bBftLedger\b|\bBFT ledger\b|\bgen3\/ledger\b|\b[sS]etLedger\b|\bLEDGER_UNREADABLE\b/],
   ['shared counters', /\b(?:Limit|Connection)Ledger\b|\b(?:limit|connection)-ledger\b/],
   ['consensus', /\b[Cc]onsent\b|\bconsentPercent\b/],
   ['yield', /\bturns? of the event loop\b/],
