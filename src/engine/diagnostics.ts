@@ -70,7 +70,7 @@ export class Diagnostics {
       log: (level, code, message, fields) => {
         if (module !== undefined && RELEVANT[module]?.(level, code) === true) {
           this.#keep(module, code, message, fields);
-          observer.count('node_events_total', 1, { code });
+          observer.count('diagnostics_total', 1, { code });
         }
         if (module === 'forge' && code === 'BLOCK_FORGED') this.#retract(fields?.['slot']);
         observer.log(level, code, message, fields);

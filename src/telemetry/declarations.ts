@@ -57,7 +57,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   delegate_forged_blocks: gauge('Blocks in the chain by a delegate configured here.', ['delegate']),
   delegate_missed_blocks: gauge('Slots that a delegate configured here missed, by the chain.', ['delegate']),
 
-  node_events_total: counter('Diagnostics of the node that `bloomery why` lists, by code.', ['code']),
+  diagnostics_total: counter('Diagnostics of the node that `bloomery why` lists, by code.', ['code']),
 
   notify_delivered_total: counter('Events that a receiver of the operator accepted.', ['channel']),
   notify_failures_total: counter('Deliveries of events that failed and are tried again.', ['channel']),

@@ -42,7 +42,10 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['metric', /\bnpm run figures\b|\bapi\.figures\b|\btellFiguresOf\b|\bFigureSources\b|\btest\/figures\b/],
   ['module', /\brooms\b|\.room\(|\blog\.rooms\b|\blevelsByRoom\b|\bLOG_ROOMS\b|\bRoom \|/],
   ['revert', /\btaken back\b|\btakes? blocks back\b|\btakeBack\w*/],
-  ['diagnostic', /\bnode\/decisions\b|\bDecisionState\b|\bnew Decisions\b|\bengine\/decisions\b|\bDECISION_SHAPE\b/],
+  [
+    'diagnostic',
+    /\bnode\/decisions\b|\bDecisionState\b|\bnew Decisions\b|\bengine\/decisions\b|\bDECISION_SHAPE\b|\bnode_events_total\b/,
+  ],
   ['slot history, outcomes', /\bOwnSlots\b|\bown-slots\b|\bSlotRecords\b|\bslot-records\b/],
   ['serial queue', /\b(?:new )?Lane\b|\bengine\/lane\b/],
   ['block importer', /#decide\b|\bReception\b|\bReceptionDependencies\b|\bengine\/reception\b/],

@@ -26,7 +26,7 @@ export interface RuleCase {
 }
 
 const slots = (result: string): string => `bloomery_own_slots_total{result="${result}"}`;
-const contradictions = 'bloomery_node_events_total{code="BLOCK_DOUBLE_FORGING"}';
+const contradictions = 'bloomery_diagnostics_total{code="BLOCK_DOUBLE_FORGING"}';
 
 export const RULE_CASES: readonly RuleCase[] = [
   { alert: 'BloomeryDown', faulty: { up: '1x3 0x9' }, sound: { up: '1x12' }, atMinutes: 8 },
