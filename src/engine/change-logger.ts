@@ -99,7 +99,7 @@ export class ChangeLogger {
     this.#tipSinceSlot = toSlot;
     if (oldTip === undefined || isOrderCertain(oldTip, toSlot, params)) return;
     const fields = { fromSlot, toSlot, height: oldTip.height + 1 };
-    observer.log('debug', 'ORDER_OLD', 'was before a round that other nodes may have begun', fields);
+    observer.log('debug', 'DELEGATE_ORDER_UNCERTAIN', 'was before a round that other nodes may have begun', fields);
   }
 
   #currentSlot(): number {

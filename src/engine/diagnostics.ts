@@ -23,7 +23,7 @@ const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boole
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
   peers: (level, code) => level === 'warn' || PEER_CODES.has(code),
   forge: (level, code) => level === 'warn' || level === 'error' || code === 'CLOCK_REACHED_TIP',
-  pool: (level, code) => level === 'warn' || level === 'error' || code === 'TRANSACTION_JOURNAL_WORKS',
+  pool: (level, code) => level === 'warn' || level === 'error' || code === 'TRANSACTION_JOURNAL_RECOVERED',
   notify: () => true,
 };
 const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED', 'PEER_CLOCK_OFF']);

@@ -86,7 +86,7 @@ export class DiskWatch {
         });
       }
       this.#failure = undefined;
-      observer.log('info', 'STORE_WRITES_AGAIN', 'writes to the disk succeed again');
+      observer.log('info', 'STORE_RECOVERED', 'writes to the disk succeed again');
     } catch (error) {
       // The method records the error of the trial write and does not throw it. The change before the trial write is on
       // disk, so the caller must not get an error.

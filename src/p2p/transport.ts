@@ -157,7 +157,7 @@ class SocketTransport implements ListeningTransport {
         },
         flooded: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.flooded(detail);
-          this.#observer.log('debug', 'PEER_FLOOD', 'a peer sends far more than it may', { ip, detail });
+          this.#observer.log('debug', 'PEER_FRAME_FLOOD', 'a peer sends far more than it may', { ip, detail });
         },
         overflowed: (ip, detail) => {
           this.#overflowed(ip, detail);
@@ -339,7 +339,10 @@ class SocketTransport implements ListeningTransport {
   }
 
   #overflowed(ip: string, detail: string): void {
-    this.#observer.log('info', 'PEER_FLOOD', 'The line of a peer that sends without end was closed', { ip, detail });
+    this.#observer.log('info', 'PEER_BYTES_OVERFLOW', 'The line of a peer that sends without end was closed', {
+      ip,
+      detail,
+    });
   }
 
   #open(connection: PeerConnection): void {

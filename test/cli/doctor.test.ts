@@ -324,7 +324,7 @@ test.serial('a pause of forging logged within one slot after the recovery of the
     'FORGING_PAUSED',
     { slot: 9_990, reason: 'the disk is full', cause: 'STORE_WRITE_FAILED' },
   ] as const;
-  const recovered = ['chain', 'STORE_WRITES_AGAIN', {}] as const;
+  const recovered = ['chain', 'STORE_RECOVERED', {}] as const;
   const other = ['p2p', 'PEER_DROPPED', {}] as const;
   // Two entries are 10 s apart, which is the length of a slot.
   const within = decidedInTurn([pause, recovered, pause]);

@@ -29,7 +29,8 @@ export interface DoubleForgingGuardDependencies {
 
 /** The reason why a delegate does not sign yet. */
 export interface Waiting {
-  readonly code: 'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
+  readonly code:
+    'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WAITS_FOR_EMPTY_SLOT' | 'FORGING_HAND_OVER';
   readonly reason: string;
   /** Expected end of the wait, in whole seconds of chain time; absent if no end can be computed. */
   readonly untilS?: number;
@@ -54,7 +55,7 @@ interface WatchedRecall {
 }
 
 const SEARCHING: Waiting = {
-  code: 'FORGING_WATCH',
+  code: 'FORGING_WAITS_FOR_EMPTY_SLOT',
   reason: 'the chain is searched for blocks that the delegate signed elsewhere since its last one here',
 };
 
@@ -89,7 +90,7 @@ export class DoubleForgingGuard {
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
     if (waiting !== undefined) {
-      if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WATCH') {
+      if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WAITS_FOR_EMPTY_SLOT') {
         this.#watchedSlots.set(publicKey, slot);
         const recalled = this.#dependencies.journal.recalled(publicKey);
         if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
@@ -152,7 +153,7 @@ export class DoubleForgingGuard {
     const reason =
       `the data folder has no record of the delegate, but the watermark records block ${last.height}: the delegate must ` +
       'leave one slot unused, in case another data folder of this machine signs';
-    return { code: 'FORGING_WATCH', reason, ...(untilS === undefined ? {} : { untilS }) };
+    return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...(untilS === undefined ? {} : { untilS }) };
   }
 
   #isOfThisChain({ last, firstBlockId }: RecalledHeader): boolean {
@@ -213,7 +214,7 @@ export class DoubleForgingGuard {
     if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
       return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
-    return { code: 'FORGING_WATCH', reason, ...until };
+    return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
   }
 
   #handOver(publicKey: PublicKey) {

@@ -75,7 +75,7 @@ export class PeerScoring {
     if (!named().includes(peerId)) this.#deductPoints(peerId, code, detail);
     else if (pointsOf(code) > 0) {
       const fields = { peer: peerId, offence: code, detail };
-      observer.log('warn', 'PEER_FORGIVEN', 'A peer that the operator named broke a rule', fields);
+      observer.log('warn', 'PEER_OFFENCE_EXEMPT', 'A peer that the operator named broke a rule', fields);
     }
   }
 
@@ -117,7 +117,7 @@ export class PeerScoring {
     // If the operator named a peer at the address, the node does not ban the address. The node only disconnects the
     // offending peer.
     if (named().some((each) => ipOf(each) === ip)) {
-      observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
+      observer.log('warn', 'PEER_DISCONNECTED_FOR_OFFENCE', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);
     } else this.ban(ip, `${code}: ${detail}`);
   }
