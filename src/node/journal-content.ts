@@ -25,8 +25,8 @@ export interface JournalContent {
   readonly identity: FileIdentity | undefined;
   /** Checksum of the last line of a delegate. */
   readonly newest: string | undefined;
-  /** True when the line that the marker names is in the journal, or when the marker names no line. */
-  readonly hasMarked: boolean;
+  /** True when the line that the fingerprint names is in the journal, or when the fingerprint names no line. */
+  readonly hasNamedLine: boolean;
   readonly lines: number;
   /** Size of the lines. */
   readonly bytes: number;
@@ -36,9 +36,9 @@ export interface JournalContent {
  * Reads all lines. An incomplete last line is removed. A crash interrupted the write of this line, so the block of this
  * line never left the node.
  */
-export function loadJournal(file: string, marked: string | undefined): JournalContent {
+export function loadJournal(file: string, fingerprint: string | undefined): JournalContent {
   const content = readOrCreate(file);
-  const whole = wholeLines(file, content, marked);
+  const whole = wholeLines(file, content, fingerprint);
   if (whole.bytes < content.length) writeTruncated(file, whole.bytes);
   return whole;
 }
@@ -48,11 +48,11 @@ export function checkJournal(file: string): void {
   wholeLines(file, readBounded(file, { bytesMax: BYTES_MAX }));
 }
 
-function wholeLines(file: string, content: Buffer, marked?: string): JournalContent {
+function wholeLines(file: string, content: Buffer, fingerprint?: string): JournalContent {
   const known = new Map<PublicKey, Known>();
   let identity: FileIdentity | undefined;
   let newest: string | undefined;
-  let hasMarked = marked === undefined;
+  let hasNamedLine = fingerprint === undefined;
   let lines = 0;
   let start = 0;
   while (start < content.length) {
@@ -67,12 +67,12 @@ function wholeLines(file: string, content: Buffer, marked?: string): JournalCont
     else {
       learn(known, entry);
       newest = checksumOfLine(content.subarray(start, end));
-      hasMarked ||= newest === marked;
+      hasNamedLine ||= newest === fingerprint;
     }
     lines += 1;
     start = end + 1;
   }
-  return { known, identity, newest, hasMarked, lines, bytes: start };
+  return { known, identity, newest, hasNamedLine, lines, bytes: start };
 }
 
 function unreadable(file: string, line: number): ProtocolError {

@@ -4,7 +4,7 @@
  * delegate. The first kind holds a signed header. The second kind holds a moment before which the delegate's signatures
  * are unknown. The third kind records that the delegate moved to another node; the next line of the delegate ends the
  * move. A fourth kind of line identifies the file itself. In a copy of the file, this line is wrong, so the node
- * recognises a journal from a backup. If a backup was written into the existing file, the marker beside the journal
+ * recognises a journal from a backup. If a backup was written into the existing file, the fingerprint beside the journal
  * reveals it.
  */
 
@@ -28,7 +28,7 @@ import {
   type FileIdentity,
   type Known,
 } from './journal-lines.ts';
-import { readMarker, renewMarker, type JournalMarker } from './journal-marker.ts';
+import { readFingerprint, renewFingerprint, type JournalFingerprint } from './journal-fingerprint.ts';
 import { ownerOf, takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { systemClock } from './system.ts';
 
@@ -69,8 +69,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
   makeFolder(dirname(file));
   const lock = lockOf(file);
   try {
-    const marker = readMarker(file);
-    return new FileJournal(file, loadJournal(file, marker?.newest), { ...options, lock, marker });
+    const fingerprint = readFingerprint(file);
+    return new FileJournal(file, loadJournal(file, fingerprint?.newest), { ...options, lock, fingerprint });
   } catch (error) {
     lock.release();
     throw error;
@@ -94,7 +94,7 @@ export function examineJournal(file: string): string | undefined {
 
 interface FileJournalOptions extends JournalOptions {
   readonly lock: ProcessLock;
-  readonly marker: JournalMarker | undefined;
+  readonly fingerprint: JournalFingerprint | undefined;
 }
 
 class FileJournal implements JournalFile {
@@ -111,20 +111,20 @@ class FileJournal implements JournalFile {
   #closed = false;
   /** Identity of the file according to the last line that identifies the file. */
   #identity: FileIdentity | undefined;
-  /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
+  /** Checksum of the newest line of any delegate. The fingerprint contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when the identifying line and the marker match this file. Each write then keeps the checksum and the marker up
+   * True when the identifying line and the fingerprint match this file. Each write then keeps the checksum and the fingerprint up
    * to date. False for a copy, and for a file without an identifying line.
    */
   #isIdentityRecorded: boolean;
-  /** True when the marker belongs to this file. */
-  #isMarked: boolean;
+  /** True when the fingerprint belongs to this file. */
+  #hasFingerprint: boolean;
   readonly isCopied: boolean;
 
   constructor(file: string, content: JournalContent, options: FileJournalOptions) {
-    const { known, identity, newest, hasMarked } = content;
-    const { lock, marker, spareLinesMax = SPARE_LINES_MAX } = options;
+    const { known, identity, newest, hasNamedLine } = content;
+    const { lock, fingerprint, spareLinesMax = SPARE_LINES_MAX } = options;
     this.#file = file;
     this.#known = known;
     this.#lines = content.lines;
@@ -139,10 +139,10 @@ class FileJournal implements JournalFile {
     // The file has a hard link in another folder. Two nodes could therefore write to the file without knowing of each
     // other.
     const isShared = nlink > 1;
-    const isOld = marker !== undefined && (!marker.isSameFile || !hasMarked);
+    const isOld = fingerprint !== undefined && (!fingerprint.isSameFile || !hasNamedLine);
     this.isCopied = isOld || isShared || (identity !== undefined && !isSameFile(this.#descriptor, identity));
     this.#isIdentityRecorded = identity !== undefined && !this.isCopied;
-    this.#isMarked = this.#isIdentityRecorded && marker !== undefined;
+    this.#hasFingerprint = this.#isIdentityRecorded && fingerprint !== undefined;
     if (isShared) this.#writing(() => this.#compact());
   }
 
@@ -189,10 +189,10 @@ class FileJournal implements JournalFile {
   }
 
   recordFileIdentity(): void {
-    if (this.#isMarked) return;
+    if (this.#hasFingerprint) return;
     if (!this.#isIdentityRecorded) this.#write(identityOf(this.#descriptor));
     this.#isIdentityRecorded = true;
-    this.#mark();
+    this.#renewFingerprint();
   }
 
   #write(...entries: readonly Entry[]): void {
@@ -216,14 +216,14 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The marker is renewed before the node sends a block. The node has therefore sent no block whose line is newer than
-    // the marker.
-    if (this.#isIdentityRecorded) this.#mark();
+    // The fingerprint is renewed before the node sends a block. The node has therefore sent no block whose line is newer than
+    // the fingerprint.
+    if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 
-  #mark(): void {
-    renewMarker(this.#file, this.#newest);
-    this.#isMarked = true;
+  #renewFingerprint(): void {
+    renewFingerprint(this.#file, this.#newest);
+    this.#hasFingerprint = true;
   }
 
   #writing(write: () => void): void {

@@ -264,7 +264,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a journal that was put back into its file counts as whole',
     file: 'node/journal-file.js',
-    from: 'marker !== void 0 && (!marker.isSameFile || !hasMarked)',
+    from: 'fingerprint !== void 0 && (!fingerprint.isSameFile || !hasNamedLine)',
     to: 'false',
   },
   {

@@ -1,8 +1,8 @@
 /**
- * Reads and writes the marker of a signing journal. The marker is a small file beside the journal. Each new line of the
- * journal leads to a new marker. The marker contains its own file identity and the checksum of the newest line of the
+ * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. Each new line of the
+ * journal leads to a new fingerprint. The fingerprint contains its own file identity and the checksum of the newest line of the
  * journal. Copying a backup over existing files keeps the inodes and birth times of these files, so the restored
- * journal looks genuine. However, the restored marker reveals the backup if the node renewed its marker after the
+ * journal looks genuine. However, the restored fingerprint reveals the backup if the node renewed its fingerprint after the
  * backup.
  */
 
@@ -11,25 +11,25 @@ import { checkedLine, contentOf } from './checked-lines.ts';
 import { isSameFile, identityOf, renewTimeOfChange } from './file-identity.ts';
 import { isFileIdentity, type FileIdentity } from './journal-lines.ts';
 
-/** Content of the marker beside a journal. */
-export interface JournalMarker {
-  /** False when the marker is a copy. */
+/** Content of the fingerprint beside a journal. */
+export interface JournalFingerprint {
+  /** False when the fingerprint is a copy. */
   readonly isSameFile: boolean;
   /** Checksum of the newest line of a delegate; undefined for a journal without such a line. */
   readonly newest: string | undefined;
 }
 
-/** Maximum size of a marker. Every valid marker is smaller. */
+/** Maximum size of a fingerprint. Every valid fingerprint is smaller. */
 const BYTES_MAX = 1024;
 
 /**
- * @returns undefined when there is no readable marker. A marker is written without a flush, so a power cut may leave it
+ * @returns undefined when there is no readable fingerprint. A fingerprint is written without a flush, so a power cut may leave it
  *   empty
  */
-export function readMarker(journalFile: string): JournalMarker | undefined {
+export function readFingerprint(journalFile: string): JournalFingerprint | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(markerOf(journalFile), 'r+');
+    descriptor = openSync(fingerprintFileOf(journalFile), 'r+');
     const text = readFileSync(descriptor, 'utf8');
     const content = text.length > BYTES_MAX ? undefined : contentOf(text.trimEnd());
     if (typeof content !== 'object' || content === null || !isFileIdentity(content)) return undefined;
@@ -44,11 +44,11 @@ export function readMarker(journalFile: string): JournalMarker | undefined {
 }
 
 /**
- * Writes a new marker in place of the old one. The new marker is not flushed to the disk. After a power cut, an old
- * marker is outdated but not wrong. If the new marker cannot be written, the old one stays and no error is reported.
+ * Writes a new fingerprint in place of the old one. The new fingerprint is not flushed to the disk. After a power cut, an old
+ * fingerprint is outdated but not wrong. If the new fingerprint cannot be written, the old one stays and no error is reported.
  */
-export function renewMarker(journalFile: string, newest: string | undefined): void {
-  const file = markerOf(journalFile);
+export function renewFingerprint(journalFile: string, newest: string | undefined): void {
+  const file = fingerprintFileOf(journalFile);
   const draft = `${file}.new`;
   try {
     rmSync(draft, { force: true });
@@ -58,16 +58,17 @@ export function renewMarker(journalFile: string, newest: string | undefined): vo
       writeSync(descriptor, checkedLine(newest === undefined ? identity : { ...identity, newest }));
       renameSync(draft, file);
       renewTimeOfChange(descriptor);
-      // On a file system without stored birth times, every journal could look like a copy, so no marker is kept.
+      // On a file system without stored birth times, every journal could look like a copy, so no fingerprint is kept.
       if (!isSameFile(descriptor, identity)) rmSync(file, { force: true });
     } finally {
       closeSync(descriptor);
     }
   } catch {
-    // After an error, the old marker stays.
+    // After an error, the old fingerprint stays.
   }
 }
 
-function markerOf(journalFile: string): string {
+/** The file keeps the name that earlier versions gave it. */
+function fingerprintFileOf(journalFile: string): string {
   return `${journalFile}.marker`;
 }
