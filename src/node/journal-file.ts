@@ -87,7 +87,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  * @throws ProtocolError `JOURNAL_UNREADABLE` like `openJournal`
  */
 export function examineJournal(file: string): string | undefined {
-  const owner = ownerOf(dirname(file), claimOn(file), systemClock);
+  const owner = ownerOf(dirname(file), lockNameOf(file), systemClock);
   if (owner === undefined) checkJournal(file);
   return owner;
 }
@@ -307,13 +307,13 @@ class FileJournal implements JournalFile {
 }
 
 /** Name of the lock on the journal, in the journal's folder. */
-function claimOn(file: string): string {
+function lockNameOf(file: string): string {
   return `${basename(file)}.in-use`;
 }
 
 function lockOf(file: string): ProcessLock {
   try {
-    return takeLock(dirname(file), claimOn(file), systemClock);
+    return takeLock(dirname(file), lockNameOf(file), systemClock);
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw error;
     throw new ProtocolError(
@@ -330,8 +330,8 @@ function takenOver(file: string): ProtocolError {
   return new ProtocolError(
     'JOURNAL_TAKEN_OVER',
     { file },
-    `${file}: the claim of this process is gone, so the node must not sign: another process took over the folder while this ` +
-      'process was suspended, or a user removed the claim; stop this process, and start it again when no other process uses ' +
+    `${file}: the lock of this process is gone, so the node must not sign: another process took over the folder while this ` +
+      'process was suspended, or a user removed the lock file; stop this process, and start it again when no other process uses ' +
       'the folder',
   );
 }

@@ -90,6 +90,8 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
     'reorg',
     /\b[Bb]ranch[-_ ]?[Cc]hanges?\b|\bbranch_changes_total\b|\bCHAIN_SWITCHED\b|\b[Cc]hanges? of (?:the )?branch\b/,
   ],
+  ['process lock', /\bclaimElsewhere\b|\bclaim of this process\b|\bLOST_CLAIMS\b|\bownClaims\b/],
+  ['signing journal, watermark of signatures', /\bJournalMarker\b|\bjournal-marker\b|\brenewMarker\b/],
   ['use', /\bchargedAbove\b|\bpiledMax\b/],
 ];
 

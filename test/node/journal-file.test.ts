@@ -225,7 +225,7 @@ test('a journal whose lock another process has taken over records no more header
   journal.record(A, header(1));
   for (const name of readdirSync(folder)) if (name.includes('in-use')) rmSync(join(folder, name));
   const error = t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_TAKEN_OVER' });
-  t.regex(error?.message ?? '', /the claim of this process is gone/);
+  t.regex(error?.message ?? '', /the lock of this process is gone/);
   t.deepEqual(journal.last(A), header(1));
   journal.close();
 });

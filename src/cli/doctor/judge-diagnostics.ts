@@ -28,7 +28,7 @@ export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
 /** Codes of write failures, in diagnostics or as their causes. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
-const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
+const TAKEN_OVER: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const STORE_RECOVERED = 'STORE_RECOVERED';
 /**
  * Time in milliseconds for which deliveries must fail before the doctor reports a fault. A receiver that restarts is
@@ -160,7 +160,7 @@ function isUnwritten(diagnostic: DiagnosticState): boolean {
 }
 
 function isTakenOver({ code, fields }: DiagnosticState): boolean {
-  return LOST_CLAIMS.has(code) || LOST_CLAIMS.has(fields['cause']);
+  return TAKEN_OVER.has(code) || TAKEN_OVER.has(fields['cause']);
 }
 
 function isWriteFailure({ code, fields }: DiagnosticState): boolean {
