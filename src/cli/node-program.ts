@@ -52,7 +52,7 @@ export function beginNodeProgram(config: Config): NodeProgram {
   });
   const watchdog = startWatchdog({
     limits: {
-      ceilingBytes: config.memory.ceilingMb * MEGABYTE,
+      memoryLimitBytes: config.memory.limitMb * MEGABYTE,
       blockedMsMax: config.watchdog.blockedMaxS * 1000,
     },
     exitCode: EXIT.unhealthy,

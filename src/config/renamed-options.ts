@@ -6,4 +6,5 @@
 /** New path by old path; a path is `section.key`. */
 export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {
   'log.rooms': 'log.modules',
+  'memory.ceilingMb': 'memory.limitMb',
 };

@@ -248,7 +248,7 @@ export const OPTIONS = {
     ),
   },
   memory: {
-    ceilingMb: integer(
+    limitMb: integer(
       'Limit of the node’s own memory. Above the limit, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
       2048,
       1280,

@@ -66,7 +66,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
     'Time by which the clocks of the peers are ahead of the clock of this node, estimated from their blocks.',
   ),
   memory_own_bytes: gauge('Memory that the process allocated, without mapped pages of the store.'),
-  memory_ceiling_bytes: gauge('Memory above which the node ends itself.'),
+  memory_limit_bytes: gauge('Memory above which the node ends itself.'),
 
   store_size_bytes: gauge('Size of the chain on the disk.'),
   disk_free_bytes: gauge('Free space on the disk of the chain.'),

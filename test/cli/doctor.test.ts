@@ -449,10 +449,10 @@ test('the doctor finds an unreadable secret for alerts, as a start does', async 
 
 test('the doctor finds a memory limit that is too low for the configuration, as a start does', async (t) => {
   const its = await setUpNode(t);
-  writeFileSync(its.config, JSON.stringify({ memory: { ceilingMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));
+  writeFileSync(its.config, JSON.stringify({ memory: { limitMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));
   const [first] = await runChecks(its);
   t.is(first?.code, 'CONFIG_WRONG');
-  t.regex(first?.evidence ?? '', /memory\.ceilingMb must be at least \d+/);
+  t.regex(first?.evidence ?? '', /memory\.limitMb must be at least \d+/);
 });
 
 test('docs/troubleshooting.md lists each fault with its cause and remedy', (t) => {

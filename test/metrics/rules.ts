@@ -86,9 +86,9 @@ export const RULE_CASES: readonly RuleCase[] = [
     atMinutes: 7,
   },
   {
-    alert: 'BloomeryMemoryNearCeiling',
-    faulty: { bloomery_memory_own_bytes: '1800x9', bloomery_memory_ceiling_bytes: '2048x9' },
-    sound: { bloomery_memory_own_bytes: '1500x9', bloomery_memory_ceiling_bytes: '2048x9' },
+    alert: 'BloomeryMemoryNearLimit',
+    faulty: { bloomery_memory_own_bytes: '1800x9', bloomery_memory_limit_bytes: '2048x9' },
+    sound: { bloomery_memory_own_bytes: '1500x9', bloomery_memory_limit_bytes: '2048x9' },
     atMinutes: 7,
   },
   {
