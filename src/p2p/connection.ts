@@ -269,7 +269,7 @@ export class PeerConnection implements Connection {
   #withinBudget(name: string): boolean {
     const verdict = this.#limits.use(name, this.#context.clock.nowMs());
     if (verdict === 'taken') return true;
-    this.#context.observer.count('p2p_dropped_uses_total', 1, { name });
+    this.#context.observer.count('p2p_rate_limited_total', 1, { name });
     if (verdict === 'penalised')
       this.#offence('PROCEDURE_RATE', `${name}: too many uses in ${String(RATE_WINDOW_MS)} ms`);
     return false;

@@ -43,7 +43,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   p2p_disconnections_total: counter('Connections to peers that ended, by close code.', ['code']),
   p2p_refused_total: counter('Connections that were refused in the handshake, by close code.', ['code']),
   p2p_offences_total: counter('Offences of peers on the wire.', ['code']),
-  p2p_dropped_uses_total: counter('Messages and calls of peers dropped above their rate, by name.', ['name']),
+  p2p_rate_limited_total: counter('Messages and calls of peers dropped above their rate, by name.', ['name']),
 
   pool_transactions: gauge('Transactions that wait, by queue.', ['state']),
   pool_refusals_total: counter('Transactions that the pool refused.', ['code']),
