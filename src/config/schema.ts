@@ -270,7 +270,7 @@ export const OPTIONS = {
     format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
     modules: list('Levels for single modules, in place of `level`.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
     file: text('File for the log lines; the default is the standard error output.', '', 'a path', () => true),
-    fileSizeMax: integer('Size at which the file is rotated to `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
+    fileSizeMaxMb: integer('Size at which the file is rotated to `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
     filesKept: integer('Number of rotated files to keep.', 5, 1, 100),
   },
 } as const satisfies Record<string, Record<string, Option<unknown>>>;
