@@ -169,7 +169,7 @@ export const OPTIONS = {
     enabled: flag('Whether this node may forge; if false, no delegate can be enabled.', true),
     force: flag('Whether all listed delegates forge after each start, unlocked with `defaultPassword`.', false),
     delegates: delegateList('Delegates that may forge here, with their encrypted passphrases.'),
-    defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a text', () => true, {
+    defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a string', () => true, {
       secret: true,
     }),
     riskDoubleForging: flag(
@@ -216,7 +216,7 @@ export const OPTIONS = {
     ),
   },
   notify: {
-    name: text("Name of this node in the events; if empty, the machine's host name.", '', 'a text', () => true),
+    name: text("Name of this node in the events; if empty, the machine's host name.", '', 'a string', () => true),
     webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
       secret: true,
     }),
@@ -229,7 +229,7 @@ export const OPTIONS = {
     command: list(
       'Program with its arguments, run without a shell for each event, with the event as JSON on its standard input.',
       [],
-      'texts',
+      'strings',
       (entry) => entry,
     ),
     events: list(

@@ -70,7 +70,7 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
       title: 'Bloomery',
       version,
       description:
-        `The HTTP interface of a node, in the words of generation ${dialect.generation}. Amounts are decimal texts in ` +
+        `The HTTP interface of a node, in the words of generation ${dialect.generation}. Amounts are decimal strings in ` +
         'beddows; timestamps are whole seconds since the epoch of the network unless they say otherwise.\n\n' +
         'No operation takes credentials: a caller is served by its address. `http.accessWhitelist` lists the addresses ' +
         'that may ask at all, and `http.accessPublic` lets everybody ask. Operations that serve fewer callers say so.',

@@ -139,7 +139,7 @@ function readMessage(name: string, data: unknown): IncomingEvent {
   if (!isRecord(data)) return bad('the message is not an object');
   const nonce = own(data, 'nonce');
   if (nonce !== undefined && (typeof nonce !== 'string' || nonce.length !== NONCE_LENGTH)) {
-    return bad('the nonce is not a text of 16 characters');
+    return bad('the nonce is not a string of 16 characters');
   }
   const message = messageOf(name, data);
   return typeof message === 'string' ? bad(message) : { kind: 'message', name, message };
