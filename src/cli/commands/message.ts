@@ -7,7 +7,7 @@ import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { MessageSignFlags, MessageVerifyFlags } from '../flags.ts';
 import { printJson, printLine, printLines } from '../output.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { readPassphrase } from '../wallet/secrets.ts';
 

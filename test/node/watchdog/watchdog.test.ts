@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { EXIT } from '../../../src/cli/problems.ts';
+import { EXIT } from '../../../src/cli/error-lines.ts';
 import { nodeClient, type NodeClient } from '../../../src/cli/node-client.ts';
 import { CLI_ENTRY } from '../../support/cli.ts';
 import { waitFor } from '../../support/devnet.ts';
