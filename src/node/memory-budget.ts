@@ -20,7 +20,7 @@ import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
 import { RECORDS_CACHED_MAX } from '../http/events/log-feed.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
-import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
+import { FRAME_BYTES_MAX } from '../p2p/frame-validation.ts';
 import { readAtOnceBytesMax } from '../p2p/unsolicited-bytes.ts';
 import { unfinishedBytesMax } from '../p2p/unfinished-messages.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';

@@ -23,9 +23,9 @@ import {
 } from '../ports/transport.ts';
 import type { AnswerVerdict, Conversation, Outgoing, WireDialect } from './dialect.ts';
 import type { Link, LinkEvents } from './link.ts';
-import { FRAME_BYTES_MAX } from './packets.ts';
+import { FRAME_BYTES_MAX } from './frame-validation.ts';
 import { PeerCalls } from './peer-calls.ts';
-import { Pacer } from './rate.ts';
+import { Pacer } from './rate-window.ts';
 import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 

@@ -9,7 +9,7 @@ import { CLOSE, type IncomingEvent, type InfoVerdict, type QueryVerdict, type Wi
 import { INFO_MEMBERS, infoOf, isAtLeast, isVersion, STATE } from './info-gen2.ts';
 import { isProtocolCompatible, readQueryInfo } from './info.ts';
 import { ITEMS_MAX, readMemberSignatures } from './call-shapes.ts';
-import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
+import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './frame-validation.ts';
 
 export interface Gen2DialectOptions {
   /** Payload hash of the genesis block, 64 hexadecimal digits. */
