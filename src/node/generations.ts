@@ -1,8 +1,8 @@
 /** Selects the parts of a node that depend on the generation, except the rules: wire dialect and generation profile. */
 
 import type { GenerationProfile } from '../engine/generation-profile.ts';
-import { gen2Dialect } from '../p2p/messages-gen2.ts';
-import { gen3Dialect } from '../p2p/messages-gen3.ts';
+import { gen2Dialect } from '../p2p/dialect-gen2.ts';
+import { gen3Dialect } from '../p2p/dialect-gen3.ts';
 import type { WireDialect } from '../p2p/dialect.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { ChainParams, Generation } from '../protocol/params.ts';

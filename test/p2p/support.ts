@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 
 import { WebSocket } from 'ws';
 
-import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
+import { gen3Dialect } from '../../src/p2p/dialect-gen3.ts';
 import { createTransport, type ListeningTransport, type TransportOptions } from '../../src/p2p/transport.ts';
 import type { Clock, Random } from '../../src/ports/clock.ts';
 import type {
