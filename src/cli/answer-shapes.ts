@@ -20,7 +20,7 @@ function that(expected: string, accepts: (value: unknown) => boolean): Shape {
   return (value) => (accepts(value) ? undefined : ` must be ${expected}`);
 }
 
-export const text = that('a text', (value) => typeof value === 'string');
+export const text = that('a string', (value) => typeof value === 'string');
 const flag = that('true or false', (value) => typeof value === 'boolean');
 export const number = that('a number', Number.isFinite);
 export const uint32 = that('a whole number below 2^32', isUint32);
@@ -29,13 +29,13 @@ const timeMs = that(
   'a time in milliseconds',
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
-const amount = that('a text of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
+const amount = that('a string of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
 /** A public key in full length, because it is used to check signatures. */
 export const publicKey = that(
   '64 hexadecimal digits',
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
 );
-const scalar = that('a text, a number or true or false', (value) =>
+const scalar = that('a string, a number or true or false', (value) =>
   ['string', 'number', 'boolean'].includes(typeof value),
 );
 const anything: Shape = () => undefined;

@@ -8,7 +8,7 @@ import { unescape } from 'node:querystring';
 import { isPortBlocked } from '../primitives/blocked-ports.ts';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import { shapeOf, type Shape } from './answer-shapes.ts';
-import { usageError } from './problems.ts';
+import { usageError } from './error-lines.ts';
 import { printable } from './printable.ts';
 
 export interface NodeAsker {

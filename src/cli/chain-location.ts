@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../config/network.ts';
 import { chainDirectory, type ChainPlace } from '../node/chain-tool.ts';
-import { usageError } from './problems.ts';
+import { usageError } from './error-lines.ts';
 
 export interface LocationFlags {
   readonly network?: string;

@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ProtocolError } from '../primitives/errors.ts';
 import { printText } from './output.ts';
-import { usageError } from './problems.ts';
+import { usageError } from './error-lines.ts';
 import { similarTo } from './similar.ts';
 
 export const EXIT_CODES = `

@@ -11,10 +11,10 @@ export function logOptionsOf({
   format,
   modules,
   file,
-  fileSizeMax,
+  fileSizeMaxMb,
   filesKept,
 }: Config['log']): Omit<ObserverOptions, 'metrics'> {
-  const rotation = { bytesMax: fileSizeMax * MEGABYTE, filesKept };
+  const rotation = { bytesMax: fileSizeMaxMb * MEGABYTE, filesKept };
   return {
     level,
     format,

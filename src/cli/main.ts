@@ -2,7 +2,7 @@
 
 import { CommanderError } from 'commander';
 import { printStderr, writeStderr } from './output.ts';
-import { EXIT, problemOf } from './problems.ts';
+import { EXIT, errorLineOf } from './error-lines.ts';
 import { createProgram } from './program.ts';
 import { nameSourcesInTraces } from './stack-traces.ts';
 
@@ -20,8 +20,8 @@ try {
 function fail(error: unknown): never {
   // Commander ends help and version with an error of exit code 0, after printing them.
   if (error instanceof CommanderError && error.exitCode === 0) process.exit(EXIT.ok);
-  const problem = problemOf(error);
-  printStderr(problem.line);
+  const errorLine = errorLineOf(error);
+  printStderr(errorLine.line);
   if (process.env['BLOOMERY_DEBUG'] === '1' && error instanceof Error) writeStderr(`${error.stack}\n`);
-  process.exit(problem.exitCode);
+  process.exit(errorLine.exitCode);
 }

@@ -6,7 +6,7 @@ import { loadNetwork, NETWORK_NAME, type Network } from '../config/network.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import { makeFolder } from '../store/disk/folder.ts';
 import { ACCOUNTS_FILE } from './genesis/accounts-file.ts';
-import { usageError } from './problems.ts';
+import { usageError } from './error-lines.ts';
 
 /** Files that only the owner can read. */
 const SECRET_FILES: ReadonlySet<string> = new Set(['forgers.json', ACCOUNTS_FILE]);

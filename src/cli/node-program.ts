@@ -9,7 +9,7 @@ import { createObserver } from '../telemetry/logger.ts';
 import { MetricsRegistry } from '../telemetry/metrics.ts';
 import { logOptionsOf, MEGABYTE } from './log-options.ts';
 import { printStderr } from './output.ts';
-import { EXIT, problemOf } from './problems.ts';
+import { EXIT, errorLineOf } from './error-lines.ts';
 import { stopRequest } from './stop-request.ts';
 
 /**
@@ -47,12 +47,12 @@ export function beginNodeProgram(config: Config): NodeProgram {
   const stop = stopRequest((signal) => observer.log('warn', 'NODE_ENDED', 'the node is ended at once', { by: signal }));
   process.on('uncaughtException', (error) => {
     observer.log('error', 'NODE_FAILED', 'the node stops because of an internal error', { stack: error.stack });
-    printStderr(problemOf(error).line);
+    printStderr(errorLineOf(error).line);
     process.exit(EXIT.failed);
   });
   const watchdog = startWatchdog({
     limits: {
-      ceilingBytes: config.memory.ceilingMb * MEGABYTE,
+      memoryLimitBytes: config.memory.limitMb * MEGABYTE,
       blockedMsMax: config.watchdog.blockedMaxS * 1000,
     },
     exitCode: EXIT.unhealthy,

@@ -2,7 +2,7 @@
 
 import { removeTemporaryPaths } from '../node/temporary-paths.ts';
 import { printStderr } from './output.ts';
-import { EXIT, type ExitCode } from './problems.ts';
+import { EXIT, type ExitCode } from './error-lines.ts';
 
 const PARENT_CHECK_MS = 500;
 

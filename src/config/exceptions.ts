@@ -89,7 +89,7 @@ type Wrong = (expected: string) => ProtocolError;
 
 function digits(value: unknown, wrong: Wrong): string {
   if (typeof value === 'string' && /^[0-9]{1,20}$/.test(value)) return value;
-  throw wrong('a text of decimal digits');
+  throw wrong('a string of decimal digits');
 }
 
 function signature(value: unknown, wrong: Wrong): string {

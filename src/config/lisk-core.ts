@@ -205,7 +205,7 @@ function seedPeer(record: RecordReader): object {
 
 function amount(value: unknown, wrong: (expected: string) => ProtocolError): string {
   if (typeof value === 'string' && /^[0-9]{1,19}$/.test(value)) return value;
-  throw wrong('a text of decimal digits');
+  throw wrong('a string of decimal digits');
 }
 
 function section(record: RecordReader, key: string): RecordReader {

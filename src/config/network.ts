@@ -97,7 +97,7 @@ export function loadNetwork(directory: string): Network {
   const distance = rewards.integer('distance', 1);
   rewards.end();
   const delegateListRoundOffset = record.integer('delegateListRoundOffset', 0, generation === 2 ? 0 : 100);
-  const communityIdentifier = record.text('communityIdentifier', 'a text of 1 to 64 characters', (text) =>
+  const communityIdentifier = record.text('communityIdentifier', 'a string of 1 to 64 characters', (text) =>
     /^.{1,64}$/u.test(text),
   );
   const protocolVersion = record.text('protocolVersion', 'two numbers such as 2.0', (text) => /^\d+\.\d+$/.test(text));
@@ -269,7 +269,7 @@ function forgersOf(folder: string): Forgers | undefined {
   const arePublished = record.has('notice');
   if (arePublished) record.text('notice');
   const defaultPassword = record.has('defaultPassword')
-    ? record.text('defaultPassword', 'a text', (text) => text !== '')
+    ? record.text('defaultPassword', 'a string', (text) => text !== '')
     : '';
   const delegates = record.objects('delegates', forgerEntry, 10_000);
   record.end();
@@ -299,5 +299,5 @@ function seedPeer(record: RecordReader): SeedPeer {
 
 function milestone(value: unknown, wrong: (expected: string) => ProtocolError): bigint {
   if (typeof value === 'string' && /^[0-9]{1,19}$/.test(value)) return BigInt(value);
-  throw wrong('a text of decimal digits');
+  throw wrong('a string of decimal digits');
 }

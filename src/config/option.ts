@@ -85,7 +85,7 @@ export function choice<const Value extends string>(
   };
 }
 
-/** Makes an option whose value is a list of texts. In an environment variable, commas separate the entries. */
+/** Makes an option whose value is a list of strings. In an environment variable, commas separate the entries. */
 export function list<T>(
   help: string,
   fallback: readonly string[],

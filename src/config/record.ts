@@ -38,7 +38,7 @@ export class RecordReader {
     return this.#members.get(key);
   }
 
-  text(key: string, expected = 'a text', accepts: (text: string) => boolean = () => true): string {
+  text(key: string, expected = 'a string', accepts: (text: string) => boolean = () => true): string {
     const value = this.raw(key);
     if (typeof value !== 'string' || !accepts(value)) throw this.wrong(key, expected);
     return value;
@@ -55,7 +55,7 @@ export class RecordReader {
 
   /** Reads an amount in beddows, written as decimal text. */
   amount(key: string): bigint {
-    return BigInt(this.text(key, 'a text of decimal digits', (text) => /^[0-9]{1,30}$/.test(text)));
+    return BigInt(this.text(key, 'a string of decimal digits', (text) => /^[0-9]{1,30}$/.test(text)));
   }
 
   /**

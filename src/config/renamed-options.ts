@@ -5,5 +5,7 @@
 
 /** New path by old path; a path is `section.key`. */
 export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {
+  'log.fileSizeMax': 'log.fileSizeMaxMb',
   'log.rooms': 'log.modules',
+  'memory.ceilingMb': 'memory.limitMb',
 };

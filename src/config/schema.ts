@@ -38,7 +38,7 @@ const NOTIFIED_CODES = [
   'CLOCK_REACHED_TIP',
   'ACCEPTED_TRANSACTIONS_DROPPED',
   'TRANSACTION_JOURNAL_FAILED',
-  'TRANSACTION_JOURNAL_WORKS',
+  'TRANSACTION_JOURNAL_RECOVERED',
   'NODE_STARTED',
 ];
 
@@ -169,7 +169,7 @@ export const OPTIONS = {
     enabled: flag('Whether this node may forge; if false, no delegate can be enabled.', true),
     force: flag('Whether all listed delegates forge after each start, unlocked with `defaultPassword`.', false),
     delegates: delegateList('Delegates that may forge here, with their encrypted passphrases.'),
-    defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a text', () => true, {
+    defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a string', () => true, {
       secret: true,
     }),
     riskDoubleForging: flag(
@@ -217,7 +217,7 @@ export const OPTIONS = {
     ),
   },
   notify: {
-    name: text("Name of this node in the events; if empty, the machine's host name.", '', 'a text', () => true),
+    name: text("Name of this node in the events; if empty, the machine's host name.", '', 'a string', () => true),
     webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
       secret: true,
     }),
@@ -230,7 +230,7 @@ export const OPTIONS = {
     command: list(
       'Program with its arguments, run without a shell for each event, with the event as JSON on its standard input.',
       [],
-      'texts',
+      'strings',
       (entry) => entry,
     ),
     events: list(
@@ -249,7 +249,7 @@ export const OPTIONS = {
     ),
   },
   memory: {
-    ceilingMb: integer(
+    limitMb: integer(
       'Limit of the node’s own memory. Above the limit, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
       2048,
       1280,
@@ -271,7 +271,7 @@ export const OPTIONS = {
     format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
     modules: list('Levels for single modules, in place of `level`.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
     file: text('File for the log lines; the default is the standard error output.', '', 'a path', () => true),
-    fileSizeMax: integer('Size at which the file is rotated to `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
+    fileSizeMaxMb: integer('Size at which the file is rotated to `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
     filesKept: integer('Number of rotated files to keep.', 5, 1, 100),
   },
 } as const satisfies Record<string, Record<string, Option<unknown>>>;

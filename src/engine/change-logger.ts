@@ -100,7 +100,7 @@ export class ChangeLogger {
     if (oldTip === undefined || isOrderCertain(oldTip, toSlot, params)) return;
     const fields = { fromSlot, toSlot, height: oldTip.height + 1 };
     const message = 'the order of delegates was uncertain: other nodes may have begun another round';
-    observer.log('debug', 'ORDER_OLD', message, fields);
+    observer.log('debug', 'DELEGATE_ORDER_UNCERTAIN', message, fields);
   }
 
   #currentSlot(): number {

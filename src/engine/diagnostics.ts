@@ -26,7 +26,7 @@ const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boole
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
   peers: (level, code) => level === 'warn' || level === 'error' || PEER_CODES.has(code),
   forge: (level, code) => level === 'warn' || level === 'error' || code === 'CLOCK_REACHED_TIP',
-  pool: (level, code) => level === 'warn' || level === 'error' || code === 'TRANSACTION_JOURNAL_WORKS',
+  pool: (level, code) => level === 'warn' || level === 'error' || code === 'TRANSACTION_JOURNAL_RECOVERED',
   notify: () => true,
 };
 const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED', 'PEER_CLOCK_OFF']);
@@ -73,7 +73,7 @@ export class Diagnostics {
       log: (level, code, message, fields) => {
         if (module !== undefined && RELEVANT[module]?.(level, code) === true) {
           this.#keep(module, code, message, fields);
-          observer.count('node_events_total', 1, { code });
+          observer.count('diagnostics_total', 1, { code });
         }
         if (module === 'forge' && code === 'BLOCK_FORGED') this.#retract(fields?.['slot']);
         observer.log(level, code, message, fields);

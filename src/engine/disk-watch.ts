@@ -87,7 +87,7 @@ export class DiskWatch {
         });
       }
       this.#failure = undefined;
-      observer.log('info', 'STORE_WRITES_AGAIN', 'writes to the disk succeed again');
+      observer.log('info', 'STORE_RECOVERED', 'writes to the disk succeed again');
     } catch (error) {
       // The error of the trial write is recorded and not thrown. The change before the trial write is on disk, so the
       // caller of `watch` must not get an error.

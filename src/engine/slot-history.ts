@@ -32,7 +32,7 @@ const LOOKS_MAX = 500;
 const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
 const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_LEFT = 'BRANCH_LEFT';
-const ORDER_OLD = 'ORDER_OLD';
+const DELEGATE_ORDER_UNCERTAIN = 'DELEGATE_ORDER_UNCERTAIN';
 
 /** The part of a slot report that comes from this history. */
 export type SlotFacts = Omit<SlotReport, 'slots'> & {
@@ -112,7 +112,7 @@ export class SlotHistory {
       this.#branches = [...this.#branches, branch].slice(-BRANCHES_MAX);
       return;
     }
-    if (code === ORDER_OLD) {
+    if (code === DELEGATE_ORDER_UNCERTAIN) {
       const { fromSlot, toSlot, height } = fields;
       const old = { fromSlot: Number(fromSlot), toSlot: Number(toSlot), height: Number(height) };
       this.#oldOrders = [...this.#oldOrders, old].slice(-OLD_ORDERS_MAX);

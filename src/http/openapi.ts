@@ -70,7 +70,7 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
       title: 'Bloomery',
       version,
       description:
-        `The HTTP interface of a node, with the names of generation ${dialect.generation}. Amounts are texts of decimal ` +
+        `The HTTP interface of a node, with the names of generation ${dialect.generation}. Amounts are strings of decimal ` +
         'digits, in beddows. Timestamps are whole seconds since the epoch of the network, unless a description states ' +
         'another unit.\n\n' +
         'No operation uses HTTP authentication: the address of a client decides whether the node serves the client. ' +

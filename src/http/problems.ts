@@ -20,13 +20,13 @@ export class Problem extends Error {
 }
 
 /** Part of a request that contains a parameter. */
-export type Place = 'query' | 'path' | 'body';
+export type ParameterLocation = 'query' | 'path' | 'body';
 
 /** Element of a 400 answer for a parameter or body that does not fit its declaration. */
 export interface ParameterError {
   readonly code: 'INVALID_REQUEST_PARAMETER';
   readonly message: string;
-  readonly in: Place;
+  readonly in: ParameterLocation;
   readonly name: string;
   readonly errors: readonly SchemaError[];
 }
@@ -42,7 +42,7 @@ export interface ContentTypeError {
 export interface MeaningError {
   readonly name: string;
   readonly message: string;
-  readonly in: Place;
+  readonly in: ParameterLocation;
   readonly code: 'UNKNOWN_PARAM' | 'INVALID_PARAM';
 }
 
@@ -50,13 +50,13 @@ export type RequestError = ParameterError | ContentTypeError | MeaningError;
 
 /** @param reason text after the name of the parameter */
 export function parameterError(
-  place: Place,
+  location: ParameterLocation,
   name: string,
   errors: readonly SchemaError[],
   reason = 'Value failed JSON Schema validation',
 ): ParameterError {
   const message = `Invalid parameter (${name}): ${reason}`;
-  return { code: 'INVALID_REQUEST_PARAMETER', message, in: place, name, errors };
+  return { code: 'INVALID_REQUEST_PARAMETER', message, in: location, name, errors };
 }
 
 export function unknownParameter(name: string): MeaningError {

@@ -7,7 +7,7 @@ import { textOfLine } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';
 
 /** A genesis block with the values in a file, which were not verified. */
-export interface ClaimedGenesis {
+export interface UnverifiedGenesis {
   readonly id: string;
   /** The nethash of the network that the genesis block belongs to. */
   readonly payloadHash: string;
@@ -18,7 +18,7 @@ export interface NetworkNames {
   /** Name of the network into whose chain the blocks are imported. */
   readonly own: string;
   /** @returns name of the network that has this genesis block; undefined for an unknown network */
-  nameOf(genesis: ClaimedGenesis): string | undefined;
+  nameOf(genesis: UnverifiedGenesis): string | undefined;
 }
 
 /**
@@ -31,15 +31,15 @@ export interface NetworkNames {
 export function foreignGenesis(
   first: Block | Buffer,
   own: Pick<Block, 'id' | 'payloadHash'>,
-): ClaimedGenesis | undefined {
-  const claimed = Buffer.isBuffer(first) ? claimOf(textOfLine(first)) : first;
-  if (claimed === undefined || claimed.height !== 1) return undefined;
-  const { id, payloadHash } = claimed;
+): UnverifiedGenesis | undefined {
+  const unverified = Buffer.isBuffer(first) ? unverifiedGenesisOf(textOfLine(first)) : first;
+  if (unverified === undefined || unverified.height !== 1) return undefined;
+  const { id, payloadHash } = unverified;
   return id === own.id || payloadHash === own.payloadHash ? undefined : { id, payloadHash };
 }
 
 /** Returns the end of an error message: the network of the file, the network of the import, and the remedy. */
-export function foreignText(genesis: ClaimedGenesis, { own, nameOf }: NetworkNames): string {
+export function foreignText(genesis: UnverifiedGenesis, { own, nameOf }: NetworkNames): string {
   const name = nameOf(genesis);
   return name === undefined
     ? `is the chain of another network, whose genesis block is ${genesis.id}; the network of this import is ${own}: get a file of ` +
@@ -47,9 +47,9 @@ export function foreignText(genesis: ClaimedGenesis, { own, nameOf }: NetworkNam
     : `is a chain of ${name}, and the network of this import is ${own}: get a file of ${own}, or use --network ${name}`;
 }
 
-type Claim = ClaimedGenesis & { readonly height: unknown };
+type UnverifiedFirstBlock = UnverifiedGenesis & { readonly height: unknown };
 
-function claimOf(line: string): Claim | undefined {
+function unverifiedGenesisOf(line: string): UnverifiedFirstBlock | undefined {
   try {
     const { id, payloadHash, height } = JSON.parse(line) as Record<string, unknown>;
     return typeof id === 'string' && typeof payloadHash === 'string' && /^[0-9]{1,20}$/.test(id)

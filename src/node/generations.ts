@@ -4,8 +4,8 @@
  */
 
 import type { GenerationProfile } from '../engine/generation-profile.ts';
-import { gen2Dialect } from '../p2p/messages-gen2.ts';
-import { gen3Dialect } from '../p2p/messages-gen3.ts';
+import { gen2Dialect } from '../p2p/dialect-gen2.ts';
+import { gen3Dialect } from '../p2p/dialect-gen3.ts';
 import type { WireDialect } from '../p2p/dialect.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { ChainParams, Generation } from '../protocol/params.ts';

@@ -114,7 +114,7 @@ class Search {
    * that the transaction already has.
    */
   readonly #bare: Transaction;
-  readonly #unclaimed: Signature[];
+  readonly #unassigned: Signature[];
   readonly #hasSigned: boolean[] = [];
   /** Index of the next signature to try with the key of the present member. */
   #at = 0;
@@ -123,7 +123,7 @@ class Search {
     this.#transaction = transaction;
     this.#group = group;
     this.#bare = { ...transaction, signatures: [] };
-    this.#unclaimed = [...new Set(transaction.signatures)];
+    this.#unassigned = [...new Set(transaction.signatures)];
     this.#skip();
   }
 
@@ -138,13 +138,13 @@ class Search {
   /** Tries the next pair. Called only while `signers` is undefined. */
   step({ rules, state, verify }: GroupSignersParts): void {
     const publicKey = this.#group.members[this.#hasSigned.length];
-    const signature = this.#unclaimed[this.#at];
+    const signature = this.#unassigned[this.#at];
     if (publicKey === undefined || signature === undefined) return;
     const given = { transactionId: this.#transaction.id, publicKey, signature };
     if ('errors' in rules.addMemberSignature(state(), this.#bare, given, verify)) {
       this.#at += 1;
     } else {
-      this.#unclaimed.splice(this.#at, 1);
+      this.#unassigned.splice(this.#at, 1);
       this.#hasSigned.push(true);
       this.#at = 0;
     }
@@ -154,7 +154,7 @@ class Search {
   /** Skips members without a matching signature, and sets the result after the last member. */
   #skip(): void {
     const { min, members } = this.#group;
-    while (this.#hasSigned.length < members.length && this.#at >= this.#unclaimed.length) {
+    while (this.#hasSigned.length < members.length && this.#at >= this.#unassigned.length) {
       this.#hasSigned.push(false);
       this.#at = 0;
     }

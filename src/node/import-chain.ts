@@ -5,7 +5,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Chain } from '../engine/chain.ts';
 import { BranchRejected } from '../engine/commit.ts';
-import { blockOfLine, claimedId, textOfLine, type ReadBlock } from '../protocol/block/block-line.ts';
+import { blockOfLine, unverifiedId, textOfLine, type ReadBlock } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 import { createLineReader, type LineReader } from '../workers/line-reader.ts';
@@ -258,7 +258,7 @@ class ImportRun {
           // blocks are applied first.
           await this.#append(group);
           if (lineNumber === 1) this.#refuseForeign(read);
-          const id = Buffer.isBuffer(read) ? claimedId(textOfLine(read)) : read.id;
+          const id = Buffer.isBuffer(read) ? unverifiedId(textOfLine(read)) : read.id;
           throw this.#refusal({ number: lineNumber, id, height }, error);
         }
       }

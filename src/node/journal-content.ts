@@ -25,8 +25,8 @@ export interface JournalContent {
   readonly identity: FileIdentity | undefined;
   /** Checksum of the newest line of any delegate; undefined when no delegate has a line. */
   readonly newest: string | undefined;
-  /** True when the line that the marker names is in the journal, or when the marker names no line. */
-  readonly hasMarked: boolean;
+  /** True when the line that the fingerprint names is in the journal, or when the fingerprint names no line. */
+  readonly hasNamedLine: boolean;
   readonly lines: number;
   /** Size of all intact lines. */
   readonly bytes: number;
@@ -39,9 +39,9 @@ export interface JournalContent {
  * @param marked checksum in the marker; undefined without a marker
  * @throws ProtocolError `JOURNAL_UNREADABLE` for any other damaged line, or if the file cannot be read
  */
-export function loadJournal(file: string, marked: string | undefined): JournalContent {
+export function loadJournal(file: string, fingerprint: string | undefined): JournalContent {
   const content = readOrCreate(file);
-  const whole = wholeLines(file, content, marked);
+  const whole = wholeLines(file, content, fingerprint);
   if (whole.bytes < content.length) writeTruncated(file, whole.bytes);
   return whole;
 }
@@ -55,11 +55,11 @@ export function checkJournal(file: string): void {
   wholeLines(file, readBounded(file, { bytesMax: BYTES_MAX }));
 }
 
-function wholeLines(file: string, content: Buffer, marked?: string): JournalContent {
+function wholeLines(file: string, content: Buffer, fingerprint?: string): JournalContent {
   const known = new Map<PublicKey, Known>();
   let identity: FileIdentity | undefined;
   let newest: string | undefined;
-  let hasMarked = marked === undefined;
+  let hasNamedLine = fingerprint === undefined;
   let lines = 0;
   let start = 0;
   while (start < content.length) {
@@ -74,12 +74,12 @@ function wholeLines(file: string, content: Buffer, marked?: string): JournalCont
     else {
       learn(known, entry);
       newest = checksumOfLine(content.subarray(start, end));
-      hasMarked ||= newest === marked;
+      hasNamedLine ||= newest === fingerprint;
     }
     lines += 1;
     start = end + 1;
   }
-  return { known, identity, newest, hasMarked, lines, bytes: start };
+  return { known, identity, newest, hasNamedLine, lines, bytes: start };
 }
 
 function unreadable(file: string, line: number): ProtocolError {

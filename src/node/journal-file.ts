@@ -4,7 +4,7 @@
  * delegate. The first kind holds a signed header. The second kind holds a moment before which the delegate's signatures
  * are unknown. The third kind records that the delegate moved to another node; the next line of the delegate ends the
  * move. A fourth kind of line identifies the file itself. A copy of the file does not match this line, so the node
- * recognises a journal from a backup. If a backup was written into the existing file, the marker beside the journal
+ * recognises a journal from a backup. If a backup was written into the existing file, the fingerprint beside the journal
  * reveals the backup.
  */
 
@@ -28,7 +28,7 @@ import {
   type FileIdentity,
   type Known,
 } from './journal-lines.ts';
-import { readMarker, renewMarker, type JournalMarker } from './journal-marker.ts';
+import { readFingerprint, renewFingerprint, type JournalFingerprint } from './journal-fingerprint.ts';
 import { ownerOf, takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { systemClock } from './system.ts';
 
@@ -74,8 +74,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
   makeFolder(dirname(file));
   const lock = lockOf(file);
   try {
-    const marker = readMarker(file);
-    return new FileJournal(file, loadJournal(file, marker?.newest), { ...options, lock, marker });
+    const fingerprint = readFingerprint(file);
+    return new FileJournal(file, loadJournal(file, fingerprint?.newest), { ...options, lock, fingerprint });
   } catch (error) {
     lock.release();
     throw error;
@@ -92,14 +92,14 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  * @throws ProtocolError `JOURNAL_UNREADABLE` like `openJournal`
  */
 export function examineJournal(file: string): string | undefined {
-  const owner = ownerOf(dirname(file), claimOn(file), systemClock);
+  const owner = ownerOf(dirname(file), lockNameOf(file), systemClock);
   if (owner === undefined) checkJournal(file);
   return owner;
 }
 
 interface FileJournalOptions extends JournalOptions {
   readonly lock: ProcessLock;
-  readonly marker: JournalMarker | undefined;
+  readonly fingerprint: JournalFingerprint | undefined;
 }
 
 class FileJournal implements JournalFile {
@@ -116,20 +116,20 @@ class FileJournal implements JournalFile {
   #closed = false;
   /** Identity of the file according to the last line that identifies the file. */
   #identity: FileIdentity | undefined;
-  /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
+  /** Checksum of the newest line of any delegate. The fingerprint contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when the identifying line and the marker match this file. Only then each write renews the marker. False for a
+   * True when the identifying line and the fingerprint match this file. Only then each write renews the fingerprint. False for a
    * copy, and for a file without an identifying line.
    */
   #isIdentityRecorded: boolean;
-  /** True when the marker belongs to this file. */
-  #isMarked: boolean;
+  /** True when the fingerprint belongs to this file. */
+  #hasFingerprint: boolean;
   readonly isCopied: boolean;
 
   constructor(file: string, content: JournalContent, options: FileJournalOptions) {
-    const { known, identity, newest, hasMarked } = content;
-    const { lock, marker, spareLinesMax = SPARE_LINES_MAX } = options;
+    const { known, identity, newest, hasNamedLine } = content;
+    const { lock, fingerprint, spareLinesMax = SPARE_LINES_MAX } = options;
     this.#file = file;
     this.#known = known;
     this.#lines = content.lines;
@@ -143,10 +143,10 @@ class FileJournal implements JournalFile {
     this.#newest = newest;
     // With a second hard link in another folder, two nodes could write to the file without knowing of each other.
     const isShared = nlink > 1;
-    const isOld = marker !== undefined && (!marker.isSameFile || !hasMarked);
+    const isOld = fingerprint !== undefined && (!fingerprint.isSameFile || !hasNamedLine);
     this.isCopied = isOld || isShared || (identity !== undefined && !isSameFile(this.#descriptor, identity));
     this.#isIdentityRecorded = identity !== undefined && !this.isCopied;
-    this.#isMarked = this.#isIdentityRecorded && marker !== undefined;
+    this.#hasFingerprint = this.#isIdentityRecorded && fingerprint !== undefined;
     if (isShared) this.#writing(() => this.#compact());
   }
 
@@ -193,10 +193,10 @@ class FileJournal implements JournalFile {
   }
 
   recordFileIdentity(): void {
-    if (this.#isMarked) return;
+    if (this.#hasFingerprint) return;
     if (!this.#isIdentityRecorded) this.#write(identityOf(this.#descriptor));
     this.#isIdentityRecorded = true;
-    this.#mark();
+    this.#renewFingerprint();
   }
 
   #write(...entries: readonly Entry[]): void {
@@ -220,14 +220,14 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The marker is renewed before the node sends a block. If the marker can be written, it is therefore never older
+    // The fingerprint is renewed before the node sends a block. If the fingerprint can be written, it is therefore never older
     // than the line of the last block that the node sent.
-    if (this.#isIdentityRecorded) this.#mark();
+    if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 
-  #mark(): void {
-    renewMarker(this.#file, this.#newest);
-    this.#isMarked = true;
+  #renewFingerprint(): void {
+    renewFingerprint(this.#file, this.#newest);
+    this.#hasFingerprint = true;
   }
 
   #writing(write: () => void): void {
@@ -311,13 +311,13 @@ class FileJournal implements JournalFile {
 }
 
 /** Returns the name of the lock file of the journal, in the journal's folder. */
-function claimOn(file: string): string {
+function lockNameOf(file: string): string {
   return `${basename(file)}.in-use`;
 }
 
 function lockOf(file: string): ProcessLock {
   try {
-    return takeLock(dirname(file), claimOn(file), systemClock);
+    return takeLock(dirname(file), lockNameOf(file), systemClock);
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw error;
     throw new ProtocolError(
@@ -334,8 +334,8 @@ function takenOver(file: string): ProtocolError {
   return new ProtocolError(
     'JOURNAL_TAKEN_OVER',
     { file },
-    `${file}: the claim of this process is gone, so the node must not sign: another process took over the folder while this ` +
-      'process was suspended, or a user removed the claim; stop this process, and start it again when no other process uses ' +
+    `${file}: the lock of this process is gone, so the node must not sign: another process took over the folder while this ` +
+      'process was suspended, or a user removed the lock file; stop this process, and start it again when no other process uses ' +
       'the folder',
   );
 }

@@ -1,7 +1,7 @@
 /**
  * Adds up the memory of a node. Each queue, cache and buffer that peers or clients can fill has a budget, which is
  * computed from its bound. With the default options, the sum of all budgets and the node's own needs is below the
- * lowest ceiling that can be configured. The default ceiling is higher, to leave room for objects that V8 has not
+ * lowest memory limit that can be configured. The default limit is higher, to leave room for objects that V8 has not
  * collected yet.
  *
  * To add a row: export the bound from the file that defines it, and write the largest size of an entry into
@@ -21,7 +21,7 @@ import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
 import { RECORDS_CACHED_MAX } from '../http/events/log-feed.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
-import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
+import { FRAME_BYTES_MAX } from '../p2p/frame-validation.ts';
 import { readAtOnceBytesMax } from '../p2p/unsolicited-bytes.ts';
 import { unfinishedBytesMax } from '../p2p/unfinished-messages.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
@@ -235,14 +235,14 @@ export function neededBytes(config: Pick<Config, 'http' | 'pool' | 'verifier'>):
 }
 
 /**
- * @throws ProtocolError `CONFIG_INVALID` for a ceiling below the configured budgets
+ * @throws ProtocolError `CONFIG_INVALID` for a memory limit below the configured budgets
  */
-export function checkCeiling(config: Pick<Config, 'http' | 'memory' | 'pool' | 'verifier'>): void {
+export function checkMemoryLimit(config: Pick<Config, 'http' | 'memory' | 'pool' | 'verifier'>): void {
   const leastMb = Math.ceil(neededBytes(config) / MB);
-  if (config.memory.ceilingMb >= leastMb) return;
+  if (config.memory.limitMb >= leastMb) return;
   throw new ProtocolError(
     'CONFIG_INVALID',
-    { key: 'memory.ceilingMb', leastMb },
-    `memory.ceilingMb must be at least ${leastMb} with this http.connectionsMax, pool.transactionsPerQueueMax and verifier.threads`,
+    { key: 'memory.limitMb', leastMb },
+    `memory.limitMb must be at least ${leastMb} with this http.connectionsMax, pool.transactionsPerQueueMax and verifier.threads`,
   );
 }

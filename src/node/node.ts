@@ -263,9 +263,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
-      const ceilingBytes = config.memory.ceilingMb * MEGABYTE;
+      const memoryLimitBytes = config.memory.limitMb * MEGABYTE;
       const endStateMetrics = recordStateMetrics(
-        { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, ceilingBytes },
+        { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, memoryLimitBytes },
         metrics,
       );
       // A devnet closes and restarts nodes within one process, so the metrics of a node must end when the node closes.

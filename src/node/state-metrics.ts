@@ -23,8 +23,8 @@ export interface StateMetricsSources {
   readonly chainDirectory: string;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Value of `memory.ceilingMb` in bytes. */
-  readonly ceilingBytes: number;
+  /** Value of `memory.limitMb` in bytes. */
+  readonly memoryLimitBytes: number;
 }
 
 /** The file of the store that grows with the chain. */
@@ -34,7 +34,7 @@ const STORE_FILE = 'data.mdb';
 export function recordStateMetrics(sources: StateMetricsSources, metrics: MetricsRegistry): () => void {
   const { networkName, version, commit } = sources.api.identity;
   metrics.gauge('build_info', 1, { network: networkName, version, commit });
-  metrics.gauge('memory_ceiling_bytes', sources.ceilingBytes);
+  metrics.gauge('memory_limit_bytes', sources.memoryLimitBytes);
   return metrics.beforeReading(() => {
     recordChain(sources, metrics);
     recordDelegates(sources, metrics);

@@ -352,7 +352,7 @@ function takenOver(file: string): ProtocolError {
   return new ProtocolError(
     'TRANSACTION_JOURNAL_TAKEN_OVER',
     { file },
-    `${file}: the claim of this process is gone, so no transaction may be accepted: another process took over the folder; stop ` +
+    `${file}: the lock of this process is gone, so no transaction may be accepted: another process took over the folder; stop ` +
       'this process, and start it again when no other process uses the folder',
   );
 }

@@ -4,7 +4,7 @@ import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers } from '../ports/transport.ts';
 import type { MemberSignature } from '../protocol/types.ts';
 import type { AnswerVerdict, IncomingCall } from './dialect.ts';
-import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText, own } from './packets.ts';
+import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText, own } from './frame-validation.ts';
 
 /** Name of the event that carries every call. */
 export const CALL = 'rpc-request';

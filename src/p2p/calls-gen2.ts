@@ -18,7 +18,7 @@ import {
   readTransactions,
   resultOf,
 } from './call-shapes.ts';
-import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
+import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './frame-validation.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
 /** Code of the failure if a peer asks for blocks without a valid block id. */

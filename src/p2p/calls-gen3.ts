@@ -28,7 +28,7 @@ import {
   own,
   PEER_LIST_MAX,
   portOf,
-} from './packets.ts';
+} from './frame-validation.ts';
 
 /** Sends a request as one call, and reads the answer. */
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {

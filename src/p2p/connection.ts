@@ -23,9 +23,9 @@ import {
 } from '../ports/transport.ts';
 import type { AnswerVerdict, Conversation, Outgoing, WireDialect } from './dialect.ts';
 import type { Link, LinkEvents } from './link.ts';
-import { FRAME_BYTES_MAX } from './packets.ts';
+import { FRAME_BYTES_MAX } from './frame-validation.ts';
 import { PeerCalls } from './peer-calls.ts';
-import { Pacer } from './rate.ts';
+import { Pacer } from './rate-window.ts';
 import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
@@ -276,7 +276,7 @@ export class PeerConnection implements Connection {
   #withinBudget(name: string): boolean {
     const verdict = this.#limits.use(name, this.#context.clock.nowMs());
     if (verdict === 'taken') return true;
-    this.#context.observer.count('p2p_dropped_uses_total', 1, { name });
+    this.#context.observer.count('p2p_rate_limited_total', 1, { name });
     if (verdict === 'penalised')
       this.#offence('PROCEDURE_RATE', `${name}: too many uses in ${String(RATE_WINDOW_MS)} ms`);
     return false;

@@ -20,8 +20,8 @@ import {
   own,
   parseJson,
   seemsAnswer,
-} from './packets.ts';
-import { RateWindow } from './rate.ts';
+} from './frame-validation.ts';
+import { RateWindow } from './rate-window.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**

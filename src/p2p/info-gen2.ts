@@ -4,7 +4,7 @@ import semver from 'semver';
 
 import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';
-import type { Fields } from './packets.ts';
+import type { Fields } from './frame-validation.ts';
 
 /** Members of an info in the order in which real nodes write them. */
 export const INFO_MEMBERS = [

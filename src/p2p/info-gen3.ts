@@ -2,7 +2,7 @@
 
 import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';
-import { type Fields, own } from './packets.ts';
+import { type Fields, own } from './frame-validation.ts';
 
 /** Members of an info in the order in which real nodes write them. */
 export const INFO_MEMBERS = [

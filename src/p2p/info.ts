@@ -2,7 +2,7 @@
 
 import type { CloseReason, PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { CLOSE } from './dialect.ts';
-import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './packets.ts';
+import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './frame-validation.ts';
 
 /** A `PeerInfo` while it is read. */
 type ReadInfo = { -readonly [Name in keyof PeerInfo]: PeerInfo[Name] };

@@ -8,7 +8,7 @@
 import { LruMap } from '../primitives/bounded.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
-import { RateWindow } from './rate.ts';
+import { RateWindow } from './rate-window.ts';
 
 /** The part of a connection that the limiter uses. */
 export interface Cuttable {

@@ -2,7 +2,7 @@
 
 import { limitsOf, RATE_WINDOW_MS, RATES } from '../ports/rates.ts';
 import type { Generation } from '../protocol/params.ts';
-import { RateWindow } from './rate.ts';
+import { RateWindow } from './rate-window.ts';
 
 interface Limits {
   readonly takenMax: number;

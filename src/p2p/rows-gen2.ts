@@ -4,7 +4,7 @@
  * of rows; the codec does.
  */
 
-import { type Fields, isListOfRecords, isRecord, own } from './packets.ts';
+import { type Fields, isListOfRecords, isRecord, own } from './frame-validation.ts';
 
 /** For each member of a block, its column and the form of its value. */
 const BLOCK_COLUMNS = [

@@ -12,7 +12,7 @@ import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { PreHandshakeLimiter } from './pre-handshake-limiter.ts';
 import { arrivalOf, FrameFilter, type FrameFilterEvents } from './frame-filter.ts';
 import { Link } from './link.ts';
-import { ipv4Of } from './packets.ts';
+import { ipv4Of } from './frame-validation.ts';
 import { ReceivePause } from './receive-pause.ts';
 import { attachServer, type ServerEvents, type ServerSocket } from './socket-cluster.ts';
 import { UnsolicitedBytesBudget, type SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';

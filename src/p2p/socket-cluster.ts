@@ -11,7 +11,7 @@ import socketClusterClient from 'socketcluster-client';
 import socketClusterServer from 'socketcluster-server';
 import { type ClientOptions, type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 
-import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
+import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './frame-validation.ts';
 
 /** Time after which the TCP connection is destroyed if the peer does not answer the close frame. */
 const CLOSE_TIMEOUT_MS = 2_000;

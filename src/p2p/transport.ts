@@ -161,7 +161,7 @@ class SocketTransport implements ListeningTransport {
         },
         flooded: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.flooded(detail);
-          this.#observer.log('debug', 'PEER_FLOOD', 'the connection of a peer that sends far too many frames was cut', {
+          this.#observer.log('debug', 'PEER_FRAME_FLOOD', 'the connection of a peer that sends far too many frames was cut', {
             ip,
             detail,
           });
@@ -346,7 +346,7 @@ class SocketTransport implements ListeningTransport {
   }
 
   #overflowed(ip: string, detail: string): void {
-    this.#observer.log('info', 'PEER_FLOOD', 'the connection of a peer that sends too many bytes was closed', {
+    this.#observer.log('info', 'PEER_BYTES_OVERFLOW', 'the connection of a peer that sends too many bytes was closed', {
       ip,
       detail,
     });

@@ -16,7 +16,7 @@
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
-import { FRAME_BYTES_MAX } from './packets.ts';
+import { FRAME_BYTES_MAX } from './frame-validation.ts';
 
 /** Maximum number of large messages that are received at a time. */
 export const TURNS_MAX = 8;

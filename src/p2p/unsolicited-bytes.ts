@@ -18,8 +18,8 @@
  * collection frees.
  */
 
-import { FRAME_BYTES_MAX } from './packets.ts';
-import { ByteBucket, type ByteRate, RateWindow } from './rate.ts';
+import { FRAME_BYTES_MAX } from './frame-validation.ts';
+import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
 
 /**
  * Maximum weight of a small frame. Small and heavy frames have separate budgets, so that a heavy block does not use up

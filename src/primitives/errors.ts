@@ -27,15 +27,15 @@ export class ProtocolError extends Error {
  * the transaction is rolled back. The node logs the error, or stops if no code catches the error.
  */
 export class AssertionFailed extends Error {
-  constructor(claim: string) {
-    super(`assertion failed: ${claim}`);
+  constructor(invariant: string) {
+    super(`assertion failed: ${invariant}`);
     this.name = 'AssertionFailed';
   }
 }
 
 /** Throws an error if the condition is false. A false condition shows a defect of this program. */
-export function assert(condition: unknown, claim: string): asserts condition {
-  if (!condition) throw new AssertionFailed(claim);
+export function assert(condition: unknown, invariant: string): asserts condition {
+  if (!condition) throw new AssertionFailed(invariant);
 }
 
 /** Returns the message of any thrown value. */

@@ -73,7 +73,7 @@ export interface StateReader {
    * Data that the generation stores from block to block, for example the BFT state of generation 3. All calls return
    * the same object until the data change.
    */
-  ledger(): Uint8Array | undefined;
+  bftState(): Uint8Array | undefined;
   /**
    * A value by its name; the name has at most 100 ASCII characters. Facts are values of a generation that have no other
    * place in the state.
@@ -91,7 +91,7 @@ export interface StateWriter extends StateReader {
   setDelegate(delegate: Delegate): void;
   /** Stores a list under an index; `undefined` removes the list. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
-  setLedger(ledger: Uint8Array): void;
+  setBftState(bftState: Uint8Array): void;
   /** Stores a value under a name. Only a revert removes stored values. */
   setFact(name: string, value: string): void;
 }
@@ -130,8 +130,8 @@ export interface StateChanges {
   readonly accounts: ReadonlyMap<Address, Account>;
   readonly delegates: ReadonlyMap<PublicKey, Delegate>;
   readonly roundLists: ReadonlyMap<number, readonly PublicKey[] | undefined>;
-  /** The new ledger; undefined if the ledger was not written. */
-  readonly ledger: Uint8Array | undefined;
+  /** The new BFT state; undefined if the BFT state was not written. */
+  readonly bftState: Uint8Array | undefined;
   readonly facts: ReadonlyMap<string, string>;
 }
 
@@ -152,7 +152,7 @@ export class StateOverlay implements StateWriter {
   #usernames: Map<string, PublicKey> | undefined;
   #roundLists: Map<number, readonly PublicKey[] | undefined> | undefined;
   #facts: Map<string, string> | undefined;
-  #ledger: Uint8Array | undefined;
+  #bftState: Uint8Array | undefined;
 
   constructor(below: StateReader) {
     this.#below = below;
@@ -183,8 +183,8 @@ export class StateOverlay implements StateWriter {
     return this.#roundLists?.has(index) === true ? this.#roundLists.get(index) : this.#below.roundList(index);
   }
 
-  ledger(): Uint8Array | undefined {
-    return this.#ledger ?? this.#below.ledger();
+  bftState(): Uint8Array | undefined {
+    return this.#bftState ?? this.#below.bftState();
   }
 
   fact(name: string): string | undefined {
@@ -215,8 +215,8 @@ export class StateOverlay implements StateWriter {
     this.#roundLists.set(index, list);
   }
 
-  setLedger(ledger: Uint8Array): void {
-    this.#ledger = ledger;
+  setBftState(bftState: Uint8Array): void {
+    this.#bftState = bftState;
   }
 
   setFact(name: string, value: string): void {
@@ -229,7 +229,7 @@ export class StateOverlay implements StateWriter {
       accounts: this.#accounts,
       delegates: this.#delegates ?? NOTHING,
       roundLists: this.#roundLists ?? NOTHING,
-      ledger: this.#ledger,
+      bftState: this.#bftState,
       facts: this.#facts ?? NOTHING,
     };
   }
@@ -240,6 +240,6 @@ export function writeChanges(changes: StateChanges, to: StateWriter): void {
   for (const account of changes.accounts.values()) to.setAccount(account);
   for (const delegate of changes.delegates.values()) to.setDelegate(delegate);
   for (const [index, list] of changes.roundLists) to.setRoundList(index, list);
-  if (changes.ledger !== undefined) to.setLedger(changes.ledger);
+  if (changes.bftState !== undefined) to.setBftState(changes.bftState);
   for (const [name, value] of changes.facts) to.setFact(name, value);
 }

@@ -73,7 +73,7 @@ function unknownState({ fact }: Pick<StateReader, 'fact'>): StateReader {
     delegateKeyByUsername: () => undefined,
     delegates: () => [],
     roundList: () => undefined,
-    ledger: () => undefined,
+    bftState: () => undefined,
     fact,
     header: () => undefined,
     hasTransaction: () => false,

@@ -26,7 +26,7 @@ interface Undo {
   readonly delegates: readonly (readonly [PublicKey, Delegate | undefined, string])[];
   readonly roundLists: readonly (readonly [number, readonly PublicKey[] | undefined])[];
   readonly facts: readonly (readonly [string, string | undefined])[];
-  readonly ledger: Uint8Array | undefined;
+  readonly bftState: Uint8Array | undefined;
 }
 
 export class ChainState implements Omit<StateWriter, `set${string}`> {
@@ -36,7 +36,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   readonly #roundLists = new Map<number, readonly PublicKey[]>();
   readonly #facts = new Map<string, string>();
   readonly #headers = new Map<number, BlockHeader>();
-  #ledger: Uint8Array | undefined;
+  #bftState: Uint8Array | undefined;
   #tip: BlockHeader | undefined;
   /** Undo records of the blocks above the settled height, ascending. */
   #undo: Undo[] = [];
@@ -65,8 +65,8 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     return this.#roundLists.get(index);
   }
 
-  ledger(): Uint8Array | undefined {
-    return this.#ledger;
+  bftState(): Uint8Array | undefined {
+    return this.#bftState;
   }
 
   fact(name: string): string | undefined {
@@ -111,7 +111,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     }
     for (const [index, before] of undo.roundLists) restore(this.#roundLists, index, before);
     for (const [name, before] of undo.facts) restore(this.#facts, name, before);
-    this.#ledger = undo.ledger;
+    this.#bftState = undo.bftState;
     this.#headers.delete(undo.height);
     this.#tip = this.#headers.get(undo.height - 1);
   }
@@ -137,7 +137,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
       ),
       roundLists: Array.from(changes.roundLists.keys(), (index) => [index, this.#roundLists.get(index)] as const),
       facts: Array.from(changes.facts.keys(), (name) => [name, this.#facts.get(name)] as const),
-      ledger: this.#ledger,
+      bftState: this.#bftState,
     };
   }
 
@@ -149,7 +149,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     }
     for (const [index, list] of changes.roundLists) restore(this.#roundLists, index, list);
     for (const [name, value] of changes.facts) this.#facts.set(name, value);
-    if (changes.ledger !== undefined) this.#ledger = changes.ledger;
+    if (changes.bftState !== undefined) this.#bftState = changes.bftState;
   }
 }
 

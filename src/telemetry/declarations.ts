@@ -47,7 +47,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   p2p_disconnections_total: counter('Connections to peers that ended, by close code.', ['code']),
   p2p_refused_total: counter('Connections that were refused in the handshake, by close code.', ['code']),
   p2p_offences_total: counter('Messages and calls of peers that broke a rule, by code.', ['code']),
-  p2p_dropped_uses_total: counter('Messages and calls of peers dropped above their rate, by name.', ['name']),
+  p2p_rate_limited_total: counter('Messages and calls of peers dropped above their rate, by name.', ['name']),
 
   pool_transactions: gauge('Transactions that wait, by queue.', ['state']),
   pool_refusals_total: counter('Transactions and member signatures that the pool refused, by code.', ['code']),
@@ -65,7 +65,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
     'delegate',
   ]),
 
-  node_events_total: counter('Diagnostics of the node that `bloomery why` lists, by code.', ['code']),
+  diagnostics_total: counter('Diagnostics of the node that `bloomery why` lists, by code.', ['code']),
 
   notify_delivered_total: counter('Events that a receiver of the operator accepted.', ['channel']),
   notify_failures_total: counter('Deliveries of events that failed; the node tries again.', ['channel']),
@@ -74,7 +74,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
     'Time by which the clocks of the peers are ahead of the clock of this node, estimated from their blocks.',
   ),
   memory_own_bytes: gauge('Memory that the process allocated, without mapped pages of the store.'),
-  memory_ceiling_bytes: gauge('Memory above which the node ends itself.'),
+  memory_limit_bytes: gauge('Memory above which the node ends itself.'),
 
   store_size_bytes: gauge('Size of the chain on the disk.'),
   disk_free_bytes: gauge('Free space on the disk of the chain.'),

@@ -87,7 +87,7 @@ function checkInteger(value: number | undefined, most: number, name: string): vo
 }
 
 function checkText(value: unknown, name: string): void {
-  if (typeof value !== 'string') throw new TypeError(`\`${name}\` must be a text`);
+  if (typeof value !== 'string') throw new TypeError(`\`${name}\` must be a string`);
 }
 
 function checkPublicKeys(value: unknown, name: string): void {

@@ -93,7 +93,7 @@ export interface SentTransaction {
 export interface SendOptions {
   /** Number of the node that gets the transaction first; default 0. */
   readonly node?: number;
-  /** Accepts any text as a passphrase, even a text that is neither an account name nor BIP-39. */
+  /** Accepts any string as a passphrase, even a string that is neither an account name nor BIP-39. */
   readonly anyPassphrase?: boolean;
 }
 
@@ -146,7 +146,7 @@ export interface TestDevnet {
    *
    * @param from an account, its name, or a BIP-39 passphrase
    * @param options number of the node, or an object of options
-   * @throws an error with the reason when the node refuses the transaction; an error for a text that names no account;
+   * @throws an error with the reason when the node refuses the transaction; an error for a string that names no account;
    *   an error with the name of the field for an incomplete payload
    */
   send(
@@ -167,7 +167,7 @@ export interface TestDevnet {
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
-   * Delays each message between nodes by a duration: a number of milliseconds, or a text such as `150ms` or `2s`. A
+   * Delays each message between nodes by a duration: a number of milliseconds, or a string such as `150ms` or `2s`. A
    * link has the greater delay of its two nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass
    * blocks to all nodes at once.
    *
@@ -175,14 +175,14 @@ export interface TestDevnet {
    */
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Drops each message between nodes with a probability: a number from 0 to 1, or a text such as `5%`.
+   * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`.
    *
    * @param nodes nodes whose links lose messages; default: all
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Sets the clock of a node ahead of the devnet's clock, by a number of milliseconds or a text such as `+3s`. A
-   * negative number, or a text such as `-3s`, sets the clock behind.
+   * Sets the clock of a node ahead of the devnet's clock, by a number of milliseconds or a string such as `+3s`. A
+   * negative number, or a string such as `-3s`, sets the clock behind.
    */
   skew(node: number, by: string | number): Promise<void>;
   /**

@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import { parseJson } from '../../src/p2p/packets.ts';
+import { parseJson } from '../../src/p2p/frame-validation.ts';
 
 export interface IntruderOptions {
   readonly host: string;

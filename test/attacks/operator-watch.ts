@@ -15,7 +15,7 @@ export const LATE = 'came late';
 export const KEPT = 'memory went from';
 
 /**
- * Ceiling for resident memory: three times the memory of an idle node, and below the lowest ceiling that can be
+ * Limit for resident memory: three times the memory of an idle node, and below the lowest memory limit that can be
  * configured.
  */
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;

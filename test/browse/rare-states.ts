@@ -237,7 +237,7 @@ function diagnostics(): Untyped {
       number,
       time: at(31 - number),
       module: 'peers',
-      code: 'PEER_FORGIVEN',
+      code: 'PEER_OFFENCE_EXEMPT',
       message: 'a peer that the operator named broke a rule',
       fields: { peer: '10.0.0.8:5000', offence: 'PROCEDURE_RATE', detail: 'getTransactions: 5 uses in 10000 ms' },
     })),

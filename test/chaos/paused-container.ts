@@ -1,5 +1,5 @@
 /**
- * Starts two nodes on one folder in separate process namespaces. The first node is paused until its claim on the folder
+ * Starts two nodes on one folder in separate process namespaces. The first node is paused until its lock on the folder
  * expires, the second node starts, and the first node resumes. At the end exactly one node must run and forge. Usage:
  * `node dist/test/chaos/paused-container.js [times]`. Needs the permission to create namespaces.
  */
@@ -40,9 +40,9 @@ async function runOnce(time: number): Promise<string> {
     const first = await start(data, nodes);
     await height(first, 1);
     const pid = innerPid(first);
-    // A node touches its claim every five seconds. Backdating the claim saves a wait of half a minute.
+    // A node touches its lock file every five seconds. Backdating the lock file saves a wait of half a minute.
     process.kill(pid, 'SIGSTOP');
-    ageClaims(join(data, 'devnet'));
+    ageLockFiles(join(data, 'devnet'));
     const second = await start(data, nodes);
     await waitFor(
       'a word of the second node',
@@ -116,7 +116,7 @@ function innerPid({ outer }: Node): number {
   return Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8').trim());
 }
 
-function ageClaims(directory: string): void {
+function ageLockFiles(directory: string): void {
   const old = new Date(Date.now() - 60_000);
   for (const entry of readdirSync(directory, { recursive: true, encoding: 'utf8' }))
     if (/in-use\./.test(entry)) utimesSync(join(directory, entry), old, old);

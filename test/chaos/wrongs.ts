@@ -1,6 +1,6 @@
 /** Metrics that stay at zero between honest nodes. */
 
-const WRONGS = ['p2p_offences_total', 'p2p_dropped_uses_total', 'peers_banned_total'];
+const WRONGS = ['p2p_offences_total', 'p2p_rate_limited_total', 'peers_banned_total'];
 const ANSWER_MS_MAX = 60_000;
 
 /** @returns the metrics that are not zero, by node and name; empty if all is well */

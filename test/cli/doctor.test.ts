@@ -11,7 +11,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 import { chainDirectory } from '../../src/node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
-import { claimElsewhere } from '../support/claim-elsewhere.ts';
+import { lockElsewhere } from '../support/lock-elsewhere.ts';
 import { diskFaults, type DiskFixture } from '../support/disk-faults.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { freePort } from '../support/ports.ts';
@@ -130,20 +130,20 @@ test('the doctor finds nothing on a healthy node, with and without its folder', 
   );
 });
 
-test('the doctor changes no signing record with a claim of a paused container and half a last line', async (t) => {
+test('the doctor changes no signing record with a lock file of a paused container and half a last line', async (t) => {
   const { dataDir = '', ...its } = await setUpNode(t);
   const { dataDirectory } = its.place;
   const file = journalFileOf(dataDirectory);
   openJournal(file).close();
   appendFileSync(file, 'half a li');
-  const claims = [
-    claimElsewhere(dataDirectory, 'forging-journal.in-use', 60_000),
-    claimElsewhere(chainDirectory(its.place), 'in-use', 60_000),
+  const lockFiles = [
+    lockElsewhere(dataDirectory, 'forging-journal.in-use', 60_000),
+    lockElsewhere(chainDirectory(its.place), 'in-use', 60_000),
   ];
   const before = readdirSync(dataDirectory);
   t.deepEqual(await found(t, { ...its, dataDir }), []);
   t.deepEqual(readdirSync(dataDirectory), before);
-  for (const claim of claims) t.true(existsSync(claim));
+  for (const lockFile of lockFiles) t.true(existsSync(lockFile));
   t.is(readFileSync(file, 'utf8'), 'half a li');
 });
 
@@ -324,7 +324,7 @@ test.serial('a pause of forging logged within one slot after the recovery of the
     'FORGING_PAUSED',
     { slot: 9_990, reason: 'the disk is full', cause: 'STORE_WRITE_FAILED' },
   ] as const;
-  const recovered = ['chain', 'STORE_WRITES_AGAIN', {}] as const;
+  const recovered = ['chain', 'STORE_RECOVERED', {}] as const;
   const other = ['p2p', 'PEER_DROPPED', {}] as const;
   // Two entries are 10 s apart, which is the length of a slot.
   const within = decidedInTurn([pause, recovered, pause]);
@@ -449,10 +449,10 @@ test('the doctor finds an unreadable secret for alerts, as a start does', async 
 
 test('the doctor finds a memory limit that is too low for the configuration, as a start does', async (t) => {
   const its = await setUpNode(t);
-  writeFileSync(its.config, JSON.stringify({ memory: { ceilingMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));
+  writeFileSync(its.config, JSON.stringify({ memory: { limitMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));
   const [first] = await runChecks(its);
   t.is(first?.code, 'CONFIG_WRONG');
-  t.regex(first?.evidence ?? '', /memory\.ceilingMb must be at least \d+/);
+  t.regex(first?.evidence ?? '', /memory\.limitMb must be at least \d+/);
 });
 
 test('docs/troubleshooting.md lists each fault with its cause and remedy', (t) => {

@@ -4,7 +4,7 @@ import test from 'ava';
 import Ajv from 'ajv';
 import type { Command } from 'commander';
 import { jsonSchemas } from '../../src/cli/json-schemas.ts';
-import { problemOf } from '../../src/cli/problems.ts';
+import { errorLineOf } from '../../src/cli/error-lines.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 
@@ -45,7 +45,7 @@ for (const { path } of COMMANDS) {
     // A vote against a delegate begins with a hyphen, so this command lacks its argument instead.
     const wrong = path === 'vote' ? [] : ['--no-such-option'];
     const error = await t.throwsAsync(program.parseAsync(['node', 'bloomery', ...path.split(' '), ...wrong]));
-    const { line, exitCode } = problemOf(error);
+    const { line, exitCode } = errorLineOf(error);
     t.is(exitCode, 2, line);
     t.regex(line, new RegExp(`^bloomery: [^\\n]+: see \`bloomery ${path} --help\`$`));
   });

@@ -26,7 +26,7 @@ test('a message that was signed is verified, and an altered one is refused with 
 });
 
 for (const [about, document, fault] of [
-  ['no text', { message: 7 }, /message must be a text/],
+  ['no text', { message: 7 }, /message must be a string/],
   ['a short key', { message: 'm', publicKey: 'ab' }, /publicKey must be 64 hexadecimal digits/],
   ['no signature', { message: 'm', publicKey: 'ab'.repeat(32) }, /signature must be 128 hexadecimal digits/],
   ['two messages', [{}, {}], /must hold one signed message/],

@@ -155,7 +155,7 @@ for (const [network, generation] of [
     const waits = states.flatMap(({ waiting }) => waiting ?? []);
     t.true(waits.length >= ACTIVE_DELEGATES - 5, `${waits.length} wait`);
     for (const { code, reason, until = '' } of waits) {
-      t.is(code, 'FORGING_WATCH');
+      t.is(code, 'FORGING_WAITS_FOR_EMPTY_SLOT');
       t.regex(reason, /one of its slots is watched first/);
       const untilMs = Date.parse(until);
       t.true(untilMs > Date.now() - slotMs && untilMs <= Date.now() + (ACTIVE_DELEGATES + 1) * slotMs, until);

@@ -112,7 +112,7 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
   [
     ['a configuration that is not an object', [], older, 'mine', /^\/f\/config\.json: the content must be an object$/],
     [
-      'a block time as a text',
+      'a block time as a string',
       { app: { genesisConfig: { BLOCK_TIME: '10' } } },
       older,
       'mine',

@@ -95,7 +95,7 @@ test('lists, peers and delegates are read from environment variables', (t) => {
 const wrongFiles: readonly (readonly [what: string, content: string, message: RegExp])[] = [
   ['an unknown section', '{ htpp: {} }', /config\.json5: htpp is not a known key: correct or remove it$/],
   ['an unknown key', '{ http: { prot: 1 } }', /config\.json5: http\.prot is not a known key: correct or remove it$/],
-  ['a port as a text', "{ http: { port: '80' } }", /config\.json5: http\.port must be an integer from 0 to 65535$/],
+  ['a port as a string', "{ http: { port: '80' } }", /config\.json5: http\.port must be an integer from 0 to 65535$/],
   ['an invalid port', '{ p2p: { port: 70000 } }', /p2p\.port must be an integer/],
   ['a section that is not an object', '{ http: [] }', /config\.json5: http must be an object$/],
   ['a host name to listen on', "{ http: { host: 'localhost' } }", /http\.host must be an IPv4 address/],

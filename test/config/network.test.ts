@@ -63,7 +63,7 @@ const refusals: readonly (readonly [what: string, file: string, edit: (json: Unt
       'a milestone as a number',
       'network.json',
       (json) => void (json.rewards.milestones[1] = 4),
-      /rewards\.milestones\[1\] must be a text of decimal digits$/,
+      /rewards\.milestones\[1\] must be a string of decimal digits$/,
     ],
     ['no milestone', 'network.json', (json) => void (json.rewards.milestones = []), /rewards\.milestones must be/],
     [
@@ -113,7 +113,7 @@ const refusals: readonly (readonly [what: string, file: string, edit: (json: Unt
       'an exception id that is a number',
       'exceptions.json',
       () => ({ votes: [1] }),
-      /exceptions\.json: votes\[0\] must be a text of decimal digits$/,
+      /exceptions\.json: votes\[0\] must be a string of decimal digits$/,
     ],
     [
       'an unknown kind of exception',

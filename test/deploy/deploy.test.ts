@@ -143,14 +143,14 @@ test('the systemd unit starts a node with valid flags, in folders that systemd c
 });
 
 test("systemd and Docker allow more memory than the node's limit, and a longer wait than its watchdog", (t) => {
-  const ceilingMb = OPTIONS.memory.ceilingMb.default;
+  const limitMb = OPTIONS.memory.limitMb.default;
   const unit = read('bloomery.service');
   for (const file of ['bloomery.service', 'Dockerfile']) {
-    t.is(Number(/NODE_OPTIONS=--max-old-space-size=(\d+)/.exec(read(file))?.[1]), ceilingMb, file);
+    t.is(Number(/NODE_OPTIONS=--max-old-space-size=(\d+)/.exec(read(file))?.[1]), limitMb, file);
   }
   const roomMb = (form: RegExp, text: string): number => Number(form.exec(text)?.[1]) * 1024;
-  t.true(roomMb(/^MemoryMax=(\d+)G$/m, unit) > 1.25 * ceilingMb);
-  t.true(roomMb(/^ {2}mem_limit: (\d+)g$/m, read('compose.yaml')) > 1.25 * ceilingMb);
+  t.true(roomMb(/^MemoryMax=(\d+)G$/m, unit) > 1.25 * limitMb);
+  t.true(roomMb(/^ {2}mem_limit: (\d+)g$/m, read('compose.yaml')) > 1.25 * limitMb);
   t.true(Number(/^WatchdogSec=(\d+)$/m.exec(unit)?.[1]) >= 2 * OPTIONS.watchdog.blockedMaxS.default);
   t.regex(unit, /^Type=notify$/m);
   t.regex(unit, /^NotifyAccess=all$/m);

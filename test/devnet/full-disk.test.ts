@@ -69,7 +69,7 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   t.is(full.pid(), pid);
   await waitForCommonDigest(devnet.nodes, 150_000);
   await waitFor('a new signature', async () => readFileSync(journal, 'utf8') !== signed, 150_000);
-  t.truthy(await diagnosticOf('chain', 'STORE_WRITES_AGAIN'));
+  t.truthy(await diagnosticOf('chain', 'STORE_RECOVERED'));
   const after = await runChecks({ url: full.url, environment: {} });
   t.deepEqual(
     after.filter(({ code }) => code === 'WRITES_FAIL'),

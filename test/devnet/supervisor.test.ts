@@ -249,6 +249,6 @@ async function startDevnet(
 /** Id of the process that has opened the chain of a node, or 0 without one. */
 function pidOf(data: string, index: number): number {
   const names = readdirSync(join(data, `node-${index}`, 'devnet', 'chain'));
-  const claims = names.map((name) => /^in-use\.(\d+)\./.exec(name));
-  return Number(claims.find((claim) => claim !== null)?.[1] ?? 0);
+  const lockFiles = names.map((name) => /^in-use\.(\d+)\./.exec(name));
+  return Number(lockFiles.find((lockFile) => lockFile !== null)?.[1] ?? 0);
 }

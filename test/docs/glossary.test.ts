@@ -42,7 +42,10 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['metric', /\bnpm run figures\b|\bapi\.figures\b|\btellFiguresOf\b|\bFigureSources\b|\btest\/figures\b/],
   ['module', /\brooms\b|\.room\(|\blog\.rooms\b|\blevelsByRoom\b|\bLOG_ROOMS\b|\bRoom \|/],
   ['revert', /\btaken back\b|\btakes? blocks back\b|\btakeBack\w*/],
-  ['diagnostic', /\bnode\/decisions\b|\bDecisionState\b|\bnew Decisions\b|\bengine\/decisions\b|\bDECISION_SHAPE\b/],
+  [
+    'diagnostic',
+    /\bnode\/decisions\b|\bDecisionState\b|\bnew Decisions\b|\bengine\/decisions\b|\bDECISION_SHAPE\b|\bnode_events_total\b/,
+  ],
   ['slot history, outcomes', /\bOwnSlots\b|\bown-slots\b|\bSlotRecords\b|\bslot-records\b/],
   ['serial queue', /\b(?:new )?Lane\b|\bengine\/lane\b/],
   ['block importer', /#decide\b|\bReception\b|\bReceptionDependencies\b|\bengine\/reception\b/],
@@ -77,7 +80,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['temporary path', /\bbeginDraft\b|\bwithDrafts\b|\bnode\/drafts\b/],
   ['response cache', /\bkept (?:HTTP )?answers?\b|\bhttp_kept_answers\w*|\bkeepAnswers\b|\bKeptAnswer\b/],
   ['dialect, strict and extended', /\bjoinedOnly\b|\bjoinedShape\b|\b[Jj]oined dialect\b/],
-  ['BFT state', /\bBftLedger\b|\bBFT ledger\b|\bgen3\/ledger\b/],
+  ['BFT state', /\bBftLedger\b|\bBFT ledger\b|\bgen3\/ledger\b|\b[sS]etLedger\b|\bLEDGER_UNREADABLE\b/],
   ['shared counters', /\b(?:Limit|Connection)Ledger\b|\b(?:limit|connection)-ledger\b/],
   ['consensus', /\b[Cc]onsent\b|\bconsentPercent\b/],
   ['yield', /\bturns? of the event loop\b/],
@@ -87,6 +90,10 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
     'reorg',
     /\b[Bb]ranch[-_ ]?[Cc]hanges?\b|\bbranch_changes_total\b|\bCHAIN_SWITCHED\b|\b[Cc]hanges? of (?:the )?branch\b/,
   ],
+  ['process lock', /\bclaimElsewhere\b|\bclaim of this process\b|\bLOST_CLAIMS\b|\bownClaims\b/],
+  ['signing journal, watermark of signatures', /\bJournalMarker\b|\bjournal-marker\b|\brenewMarker\b/],
+  ['memory limit', /ceiling/i],
+  ['rate limiter, token bucket', /p2p_dropped_uses/],
   ['use', /\bchargedAbove\b|\bpiledMax\b/],
 ];
 

@@ -67,7 +67,7 @@ test('each log line and metric is passed on unchanged, and each diagnostic is co
     { module: 'chain', level: 'warn', code: 'BLOCK_KNOWN', fields: { height: 7 } },
     { module: '', level: 'info', code: 'NODE_STARTED', fields: undefined },
   ]);
-  t.deepEqual(metrics, ['node_events_total +1', 'blocks +2', 'height 7'], 'and each diagnostic is counted');
+  t.deepEqual(metrics, ['diagnostics_total +1', 'blocks +2', 'height 7'], 'and each diagnostic is counted');
 });
 
 test('a line that is not a diagnostic is dropped', (t) => {

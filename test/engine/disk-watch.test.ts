@@ -66,7 +66,7 @@ test('the advice fits the failure: a folder in use by another process gives no a
     ...SILENT,
     log: (level, code, message) => void logged.push(`${level} ${code}: ${message}`),
   });
-  for (const failure of [full(), new ProtocolError('STORE_TAKEN_OVER', {}, 'the claim is gone')]) {
+  for (const failure of [full(), new ProtocolError('STORE_TAKEN_OVER', {}, 'the lock is gone')]) {
     const change = (): void => {
       throw failure;
     };

@@ -1,6 +1,6 @@
 /** Decoders of blocks and transactions of both generations: JSON from peers, lines of a file, stored bytes. */
 
-import { blockOfLine, claimedId, lineOfBlock } from '../../src/protocol/block/block-line.ts';
+import { blockOfLine, unverifiedId, lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { AssertionFailed, ProtocolError } from '../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS } from '../../src/protocol/params.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
@@ -149,7 +149,7 @@ function targetsOf({ name, maker, blocks, transactions }: World): readonly Targe
       isDeclared: isRefusal,
       run(input) {
         const line = input.toString('utf8').trim();
-        claimedId(line);
+        unverifiedId(line);
         return blockOfLine(line, codec).fault === undefined ? 'whole' : 'contradicts itself';
       },
     },

@@ -6,9 +6,9 @@
 import { connect } from 'node:net';
 import { FrameFilter } from '../../src/p2p/frame-filter.ts';
 import type { WireDialect } from '../../src/p2p/dialect.ts';
-import { gen2Dialect } from '../../src/p2p/messages-gen2.ts';
-import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
-import { isRecord, own } from '../../src/p2p/packets.ts';
+import { gen2Dialect } from '../../src/p2p/dialect-gen2.ts';
+import { gen3Dialect } from '../../src/p2p/dialect-gen3.ts';
+import { isRecord, own } from '../../src/p2p/frame-validation.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { PeerBook } from '../../src/engine/peers/book.ts';
 import type { NodeInfo, PeerRequest } from '../../src/ports/transport.ts';

@@ -51,7 +51,11 @@ function nodeWithAllMembers(generation: 2 | 3) {
   fake.receivedAtMs.set('77', 0);
   fake.forging = fake.forging.map((delegate) => {
     const paused = { reason: 'synchronising', sinceMs: 0 };
-    return { ...delegate, waiting: { code: 'FORGING_WATCH', reason: 'a slot is watched first' }, paused };
+    return {
+      ...delegate,
+      waiting: { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason: 'a slot is watched first' },
+      paused,
+    };
   });
   return fake;
 }

@@ -7,8 +7,8 @@ import type { InteropNode } from './nodes.ts';
 const CHARGES = [
   'PEER_PENALISED',
   'PEER_BANNED',
-  'PEER_FORGIVEN',
-  'PEER_EXPELLED',
+  'PEER_OFFENCE_EXEMPT',
+  'PEER_DISCONNECTED_FOR_OFFENCE',
   'BLOCK_DOUBLE_FORGING',
   'SYNC_FAILED',
 ];

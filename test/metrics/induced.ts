@@ -50,10 +50,10 @@ const HEALTHY_MS = 120_000;
 const FOR = '6s';
 /** Window without a finalized block in the copy of the rules, instead of half an hour. */
 const FINALITY_WINDOW = '1m';
-const CEILING_MB = 1280;
+const LIMIT_MB = 1280;
 /**
  * Size of a buffer that the test allocates in the node. The buffer and the node's own memory together take between 85 %
- * and 100 % of `CEILING_MB`.
+ * and 100 % of `LIMIT_MB`.
  */
 const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
@@ -159,7 +159,7 @@ async function faultsOfOneNode(
       http: { port, host: '127.0.0.1' },
       p2p: { port: ws + NODES, host: '127.0.0.1', fixedPeers: ports.map((_, index) => `127.0.0.1:${ws + index}`) },
       forging: { enabled: false },
-      memory: { ceilingMb: CEILING_MB },
+      memory: { limitMb: LIMIT_MB },
       // Nothing listens on this port.
       notify: { webhook: `http://127.0.0.1:${ws + NODES + 1}/` },
     }),
@@ -172,7 +172,7 @@ async function faultsOfOneNode(
   children.push(troubled);
   writeTargets(directory, [...ports, port]);
   if (!left.has('BloomeryDiskLow')) await alerts.wait('BloomeryDiskLow', NODES);
-  await alerts.wait('BloomeryMemoryNearCeiling', NODES);
+  await alerts.wait('BloomeryMemoryNearLimit', NODES);
   await alerts.wait('BloomeryNotifyFails', NODES);
   troubled.kill();
   await once(troubled, 'exit');

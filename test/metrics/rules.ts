@@ -26,7 +26,7 @@ export interface RuleCase {
 }
 
 const slots = (result: string): string => `bloomery_own_slots_total{result="${result}"}`;
-const contradictions = 'bloomery_node_events_total{code="BLOCK_DOUBLE_FORGING"}';
+const contradictions = 'bloomery_diagnostics_total{code="BLOCK_DOUBLE_FORGING"}';
 
 export const RULE_CASES: readonly RuleCase[] = [
   { alert: 'BloomeryDown', faulty: { up: '1x3 0x9' }, sound: { up: '1x12' }, atMinutes: 8 },
@@ -86,9 +86,9 @@ export const RULE_CASES: readonly RuleCase[] = [
     atMinutes: 7,
   },
   {
-    alert: 'BloomeryMemoryNearCeiling',
-    faulty: { bloomery_memory_own_bytes: '1800x9', bloomery_memory_ceiling_bytes: '2048x9' },
-    sound: { bloomery_memory_own_bytes: '1500x9', bloomery_memory_ceiling_bytes: '2048x9' },
+    alert: 'BloomeryMemoryNearLimit',
+    faulty: { bloomery_memory_own_bytes: '1800x9', bloomery_memory_limit_bytes: '2048x9' },
+    sound: { bloomery_memory_own_bytes: '1500x9', bloomery_memory_limit_bytes: '2048x9' },
     atMinutes: 7,
   },
   {

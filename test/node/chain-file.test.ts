@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openChainFile, type FileLine } from '../../src/node/chain-file.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
-import { blockOfLine, claimedId, lineOfBlock, textOfLine } from '../../src/protocol/block/block-line.ts';
+import { blockOfLine, unverifiedId, lineOfBlock, textOfLine } from '../../src/protocol/block/block-line.ts';
 import { BlockRejected } from '../../src/protocol/verdict.ts';
 import { madeChain } from '../support/chain-folder.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -73,14 +73,14 @@ test('a line that is not a block is refused as malformed or of an invalid versio
 });
 
 test('the id of a line is taken from the block, not from a transaction', (t) => {
-  t.is(claimedId(lineOfBlock(filled, codec)), filled.id);
-  t.is(claimedId('{"transactions":[{"id":"5"}],"height":3}'), undefined);
+  t.is(unverifiedId(lineOfBlock(filled, codec)), filled.id);
+  t.is(unverifiedId('{"transactions":[{"id":"5"}],"height":3}'), undefined);
   // A malformed line must be read in linear time.
   const startedMs = performance.now();
-  t.is(claimedId(`${'['.repeat(500_000)}"id":"7"`), '7');
-  t.is(claimedId(`"id":${' '.repeat(500_000)}`), undefined);
+  t.is(unverifiedId(`${'['.repeat(500_000)}"id":"7"`), '7');
+  t.is(unverifiedId(`"id":${' '.repeat(500_000)}`), undefined);
   t.true(performance.now() - startedMs < 5_000);
-  t.is(claimedId('no block'), undefined);
+  t.is(unverifiedId('no block'), undefined);
 });
 
 test('lines are read plain and compressed, with any line breaks; blank lines are skipped', async (t) => {

@@ -5,7 +5,7 @@ import { chainDirectory, openIndexedSnapshot } from '../../src/node/chain-tool.t
 import { writeIndexWatermark } from '../../src/store/index/index-watermark.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
-import { claimElsewhere } from '../support/claim-elsewhere.ts';
+import { lockElsewhere } from '../support/lock-elsewhere.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 const { network, blocks } = madeChain(10);
@@ -18,13 +18,13 @@ test('a user who waits for the indexes of a store sees which container holds it'
   keys.transact((writer) => writeIndexWatermark(writer, 1));
   await keys.close();
   let asked = 0;
-  let claim = '';
+  let lockFile = '';
   const taken = {
     network: place.network,
     get dataDirectory() {
       asked += 1;
       // On the second access the tool has read the store and is about to write. Another process opens the store first.
-      if (asked === 2) claim = claimElsewhere(directory, 'in-use');
+      if (asked === 2) lockFile = lockElsewhere(directory, 'in-use');
       return place.dataDirectory;
     },
   };
@@ -33,7 +33,7 @@ test('a user who waits for the indexes of a store sees which container holds it'
     error?.message ?? '',
     /can be examined when process \d+ of another container \(.*\) has ended: it imports blocks/,
   );
-  rmSync(claim);
+  rmSync(lockFile);
   const { store } = await openIndexedSnapshot(place);
   t.is(store.indexLag, 0);
   await store.close();

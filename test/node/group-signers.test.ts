@@ -171,7 +171,7 @@ test("two clients that ask with and without the newest signature do not restart 
     answers.map((each) => each?.members.filter(({ hasSigned }) => hasSigned).length),
     [7, 8],
   );
-  // Each member is checked against each signature that no member has claimed yet.
+  // Each member is checked against each signature that is not assigned to a member yet.
   t.true(world.checks - before <= 15 * 7 + 15 * 8, `${world.checks - before} checks`);
 });
 

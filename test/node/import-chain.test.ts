@@ -222,7 +222,7 @@ test('a single failure of blocks and indexes is reported once', async (t) => {
     };
   });
   t.is(error?.code, 'STORE_TAKEN_OVER');
-  t.is(error?.message.match(/the claim of this process is gone/g)?.length, 1);
+  t.is(error?.message.match(/the lock of this process is gone/g)?.length, 1);
 });
 
 test('a missing, repeated or foreign block is refused because it does not follow', async (t) => {

@@ -146,7 +146,7 @@ test('a journal restored alone among the files of a folder is detected as a copy
   restored.close();
 });
 
-test('a journal counts as original after a kill, a change of owner or mode, and with a truncated marker', (t) => {
+test('a journal counts as original after a kill, a change of owner or mode, and with a truncated fingerprint', (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'here', 'journal');
   const isCopied = (): boolean => {
@@ -166,7 +166,7 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
   chmodSync(file, 0o640);
   chmodSync(`${file}.marker`, 0o640);
   t.false(isCopied());
-  // A kill between writing the line and writing the marker. The header of the line was never signed.
+  // A kill between writing the line and writing the fingerprint. The header of the line was never signed.
   const other = openJournal(join(folder, 'other', 'journal'));
   other.record(A, header(9));
   other.close();
@@ -177,7 +177,7 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
   t.false(isCopied());
   rmSync(`${file}.marker`);
   t.false(isCopied());
-  // The state that an earlier version leaves. The next start writes the marker.
+  // The state that an earlier version leaves. The next start writes the fingerprint.
   const started = openJournal(file);
   started.recordFileIdentity();
   started.close();
@@ -225,7 +225,7 @@ test('a journal whose lock another process has taken over records no more header
   journal.record(A, header(1));
   for (const name of readdirSync(folder)) if (name.includes('in-use')) rmSync(join(folder, name));
   const error = t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_TAKEN_OVER' });
-  t.regex(error?.message ?? '', /the claim of this process is gone/);
+  t.regex(error?.message ?? '', /the lock of this process is gone/);
   t.deepEqual(journal.last(A), header(1));
   journal.close();
 });

@@ -3,7 +3,7 @@
 import test from 'ava';
 
 import { arrivalOf, FrameFilter } from '../../src/p2p/frame-filter.ts';
-import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
+import { FRAME_BYTES_MAX } from '../../src/p2p/frame-validation.ts';
 import { UnsolicitedBytesBudget, SharedUnsolicitedBytesBudget } from '../../src/p2p/unsolicited-bytes.ts';
 
 /** JSON of 2.8 MB: 25 assets that no schema defines. */

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { fc } from '../support/fast-check.ts';
 
-import { gen2Dialect } from '../../src/p2p/messages-gen2.ts';
+import { gen2Dialect } from '../../src/p2p/dialect-gen2.ts';
 import { blocksOf, rowsOf } from '../../src/p2p/rows-gen2.ts';
 import type { NodeInfo, PeerRequest } from '../../src/ports/transport.ts';
 import type { Block } from '../../src/protocol/types.ts';

@@ -9,7 +9,7 @@ import test from 'ava';
 
 import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/frame-filter.ts';
 import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rates.ts';
-import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/packets.ts';
+import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/frame-validation.ts';
 import { ARRIVING_OF_PEER } from '../../src/p2p/unsolicited-bytes.ts';
 import { TURNS_MAX } from '../../src/p2p/unfinished-messages.ts';
 import { PeerOffence } from '../../src/ports/transport.ts';

@@ -3,7 +3,7 @@
 import test from 'ava';
 
 import { PeerManager } from '../../src/engine/peers/manager.ts';
-import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
+import { gen3Dialect } from '../../src/p2p/dialect-gen3.ts';
 import { createTransport, type ListeningTransport } from '../../src/p2p/transport.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { NoteStore } from '../../src/ports/store.ts';

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket } from 'ws';
 
-import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/packets.ts';
+import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/frame-validation.ts';
 import {
   attachServer,
   connectClient,

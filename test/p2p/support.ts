@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 
 import { WebSocket } from 'ws';
 
-import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
+import { gen3Dialect } from '../../src/p2p/dialect-gen3.ts';
 import { createTransport, type ListeningTransport, type TransportOptions } from '../../src/p2p/transport.ts';
 import type { Clock, Random } from '../../src/ports/clock.ts';
 import type {
@@ -142,11 +142,15 @@ export async function closeAll(...nodes: readonly TestNode[]): Promise<void> {
 
 const POLL_MS = 5;
 
-/** Polls until `claim` holds. The deadline also counts polls, because a paused machine must not use the deadline up. */
-export async function until(claim: () => boolean, what: string | (() => string), deadlineMs = 150_000): Promise<void> {
+/** Polls until `condition` holds. The deadline also counts polls, because a paused machine must not use the deadline up. */
+export async function until(
+  condition: () => boolean,
+  what: string | (() => string),
+  deadlineMs = 150_000,
+): Promise<void> {
   const endMs = Date.now() + deadlineMs;
   const pollsMin = deadlineMs / POLL_MS / 10;
-  for (let polls = 0; !claim(); polls += 1) {
+  for (let polls = 0; !condition(); polls += 1) {
     if (Date.now() > endMs && polls > pollsMin) {
       throw new Error(`never came true: ${typeof what === 'string' ? what : what()}`);
     }

@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
+import { FRAME_BYTES_MAX } from '../../src/p2p/frame-validation.ts';
 import { BYTES_FREE, TURNS_MAX, unfinishedBytesMax, UnfinishedMessages } from '../../src/p2p/unfinished-messages.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
+import { FRAME_BYTES_MAX } from '../../src/p2p/frame-validation.ts';
 import { arrivalsMax, RATES, SAFETY } from '../../src/ports/rates.ts';
 import {
   ARRIVING_OF_ALL_PEERS,

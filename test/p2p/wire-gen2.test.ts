@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import test from 'ava';
 import { WebSocketServer } from 'ws';
 
-import { gen2Dialect } from '../../src/p2p/messages-gen2.ts';
+import { gen2Dialect } from '../../src/p2p/dialect-gen2.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { limitsOf, rateOf } from '../../src/ports/rates.ts';
 import type { TransportOptions } from '../../src/p2p/transport.ts';

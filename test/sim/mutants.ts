@@ -185,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo does not revert the votes for finality in memory',
     file: 'store/chain/state-tables.js',
-    from: 'this.#ledger = before === void 0 ? void 0 : Buffer.from(before);',
+    from: 'this.#bftState = before === void 0 ? void 0 : Buffer.from(before);',
     to: ';',
   },
   {
@@ -221,8 +221,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo records of a failed commit remain',
     file: 'store/chain/chain-store.js',
-    from: 'this.#state.rollback(ledger);\n            this.#undo.rollback();',
-    to: 'this.#state.rollback(ledger);',
+    from: 'this.#state.rollback(bftState);\n            this.#undo.rollback();',
+    to: 'this.#state.rollback(bftState);',
   },
   // ---- forging, gossip, synchronisation --------------------------------------------------------------------------------
   {
@@ -264,7 +264,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a journal that was put back into its file counts as whole',
     file: 'node/journal-file.js',
-    from: 'marker !== void 0 && (!marker.isSameFile || !hasMarked)',
+    from: 'fingerprint !== void 0 && (!fingerprint.isSameFile || !hasNamedLine)',
     to: 'false',
   },
   {

@@ -167,7 +167,7 @@ export class World {
   }
 
   #isWrong({ node, code, fields }: Omit<SimLine, 'atMs'>): boolean {
-    if (code !== 'PEER_FORGIVEN' && code !== 'PEER_PENALISED') return false;
+    if (code !== 'PEER_OFFENCE_EXEMPT' && code !== 'PEER_PENALISED') return false;
     const charged = this.nodes.find((each) => each.peerId === fields['peer']);
     return charged?.isHonest === true && this.node(node).isHonest;
   }

@@ -12,7 +12,7 @@ export class MemoryState implements StateWriter {
   readonly #blocks: Block[] = [];
   readonly #transactions = new Set<TransactionId>();
   readonly #facts = new Map<string, string>();
-  #ledger: Uint8Array | undefined;
+  #bftState: Uint8Array | undefined;
 
   account(address: Address): Account | undefined {
     return this.#accounts.get(address);
@@ -42,8 +42,8 @@ export class MemoryState implements StateWriter {
     return [...this.#roundLists.keys()].sort((a, b) => a - b);
   }
 
-  ledger(): Uint8Array | undefined {
-    return this.#ledger;
+  bftState(): Uint8Array | undefined {
+    return this.#bftState;
   }
 
   fact(name: string): string | undefined {
@@ -83,8 +83,8 @@ export class MemoryState implements StateWriter {
     else this.#roundLists.set(index, list);
   }
 
-  setLedger(ledger: Uint8Array): void {
-    this.#ledger = ledger;
+  setBftState(bftState: Uint8Array): void {
+    this.#bftState = bftState;
   }
 
   setFact(name: string, value: string): void {

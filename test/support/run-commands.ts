@@ -5,13 +5,13 @@
 
 import { readFileSync } from 'node:fs';
 import { printLine } from '../../src/cli/output.ts';
-import { problemOf } from '../../src/cli/problems.ts';
+import { errorLineOf } from '../../src/cli/error-lines.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 for (const line of readFileSync(0, 'utf8').trim().split('\n')) {
   try {
     await createProgram().parseAsync(['node', 'bloomery', ...(JSON.parse(line) as string[])]);
   } catch (error) {
-    printLine(problemOf(error).line);
+    printLine(errorLineOf(error).line);
   }
 }

@@ -346,9 +346,9 @@ test('operations of a devnet are validated before anything changes', async (t) =
       [{ kind: 'fly' }, /the kind of a payload must be one of transfer, delegate, vote, secondSignature/],
       [{ ...transfer, amount: 5 }, /`amount` must be a bigint of beddows from 0 on/],
       [{ ...transfer, amount: -1n }, /`amount` must be a bigint of beddows from 0 on/],
-      [{ kind: 'transfer', amount: 1n }, /`to` must be a text/],
+      [{ kind: 'transfer', amount: 1n }, /`to` must be a string/],
       [{ ...transfer, recipient: to }, /a payload of the kind transfer has no `recipient`/],
-      [{ kind: 'delegate' }, /`username` must be a text/],
+      [{ kind: 'delegate' }, /`username` must be a string/],
       [{ kind: 'vote', for: 'genesis_1' }, /`for` must be a list of public keys/],
       [{ kind: 'secondSignature', publicKey: 'ab' }, /`publicKey` must have 64 hexadecimal digits/],
     ];

@@ -69,7 +69,7 @@ function matching(pattern: RegExp, expected: string): Shape {
 }
 
 const amount: Shape = (value) =>
-  typeof value === 'string' && /^[0-9]{1,30}$/.test(value) ? undefined : ' must be a text of digits';
+  typeof value === 'string' && /^[0-9]{1,30}$/.test(value) ? undefined : ' must be a string of digits';
 const percent: Shape = (value) => (Number.isFinite(value) ? undefined : ' must be a number');
 const textOrNothing: Shape = (value) => (value === null ? undefined : optional(text)(value));
 

@@ -13,7 +13,7 @@ import type { BlockHeader, Transaction } from '../../protocol/types.ts';
 import { rowLines, typeName, type Row } from '../chain-query/format-rows.ts';
 import type { DecodeFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { describe } from '../wallet/describe.ts';
 
 const KEY_BYTES = 32;

@@ -21,7 +21,7 @@ import { devnetNetworkName } from '../devnet/network.ts';
 import type { SnapshotFacts } from '../devnet/snapshots.ts';
 import type { ControlFlags } from '../flags.ts';
 import { counted, printJson, printLines } from '../output.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 
 /** Maximum wait for the end of a devnet. The devnet kills nodes that have not stopped after ten seconds. */
 const STOP_MS_MAX = 30_000;

@@ -19,7 +19,7 @@ import { runSession, type RunningSession } from '../devnet/session.ts';
 import type { ScenarioFlags } from '../flags.ts';
 import { counted, printStderr, printJson, printLine } from '../output.ts';
 import { checkPortsFree } from '../ports.ts';
-import { EXIT, usageError } from '../problems.ts';
+import { EXIT, usageError } from '../error-lines.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 
 /**

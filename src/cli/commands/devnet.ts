@@ -25,7 +25,7 @@ import { runSession } from '../devnet/session.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
 import { bannerLines } from '../devnet/startup-banner.ts';
-import { EXIT, usageError } from '../problems.ts';
+import { EXIT, usageError } from '../error-lines.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import type { DevnetFlags } from '../flags.ts';
 import { drawOnTerminal, printStderr, outputIsTerminal, printJson, printLine } from '../output.ts';

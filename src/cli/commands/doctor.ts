@@ -3,7 +3,7 @@
 import { runChecks } from '../doctor/run-checks.ts';
 import { addressOfNode } from '../doctor/node-address.ts';
 import type { DoctorFlags } from '../flags.ts';
-import { EXIT } from '../problems.ts';
+import { EXIT } from '../error-lines.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 
 /** @throws ProtocolError `USAGE` for a wrong address */

@@ -9,7 +9,7 @@ import { eventLine } from '../chain-query/format-events.ts';
 import { isStopped, withStoppedNode } from '../chain-query/chain-source.ts';
 import type { EventsFlags } from '../flags.ts';
 import { printStderr, printJson, printLine } from '../output.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { isTransient } from '../sink/node-retry.ts';
 
 /** Pause in milliseconds before the command connects to a lost node again. */

@@ -7,7 +7,7 @@ import { chainDirectory, openSnapshot } from '../../node/chain-tool.ts';
 import { locationOfData, type ChainLocation } from '../chain-location.ts';
 import type { ExportFlags } from '../flags.ts';
 import { checkNotOverwritten } from '../overwrite-check.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { createProgress } from '../progress.ts';
 import { printDocuments, printJson, printLine } from '../output.ts';
 import { withDamageReport } from '../damage-report.ts';

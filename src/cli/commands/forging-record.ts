@@ -32,7 +32,7 @@ import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
 import { locationOfNetwork } from '../chain-location.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { flushOutput, printStderr, printJson, printLine, printText, report } from '../output.ts';
 
 /** Limit for a file in bytes, several times the size of a record with the maximum number of delegates. */

@@ -5,7 +5,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { ForgingStatusFlags, ForgingSwitchFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { durationText } from '../progress.ts';
 import { readSecret } from '../wallet/secrets.ts';

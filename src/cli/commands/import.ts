@@ -6,7 +6,7 @@ import { openChain } from '../../node/chain-tool.ts';
 import { importChain } from '../../node/import-chain.ts';
 import { locationOfNetwork } from '../chain-location.ts';
 import type { ImportFlags } from '../flags.ts';
-import { EXIT } from '../problems.ts';
+import { EXIT } from '../error-lines.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import { createProgress } from '../progress.ts';
 import { printStderr, printJson, printLine, report } from '../output.ts';

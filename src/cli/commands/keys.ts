@@ -8,7 +8,7 @@ import { systemRandom } from '../../node/system.ts';
 import { hexOf, isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import type { KeysCreateFlags, KeysEncryptFlags, KeysShowFlags, PassphraseFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { readPassphrase, readSecret } from '../wallet/secrets.ts';
 import { flushOutput, printStderr, printJson, printLines, printText, report } from '../output.ts';
 

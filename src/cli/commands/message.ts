@@ -7,7 +7,7 @@ import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { MessageSignFlags, MessageVerifyFlags } from '../flags.ts';
 import { printJson, printLine, printLines } from '../output.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { readPassphrase } from '../wallet/secrets.ts';
 
@@ -54,7 +54,7 @@ function signedMessageOf(document: unknown, file: string): SignedMessage {
   const { message, publicKey, signature } = (document ?? {}) as Readonly<Record<string, unknown>>;
   const isHex = (value: unknown, bytes: number): value is string =>
     typeof value === 'string' && isCanonicalHex(value.toLowerCase(), bytes);
-  if (typeof message !== 'string') throw usageError(`${file}: message must be a text`);
+  if (typeof message !== 'string') throw usageError(`${file}: message must be a string`);
   if (!isHex(publicKey, KEY_BYTES)) throw usageError(`${file}: publicKey must be ${2 * KEY_BYTES} hexadecimal digits`);
   if (!isHex(signature, SIGNATURE_BYTES))
     throw usageError(`${file}: signature must be ${2 * SIGNATURE_BYTES} hexadecimal digits`);

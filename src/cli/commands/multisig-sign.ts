@@ -5,7 +5,7 @@ import { keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
 import type { MultisigSignFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { walletNetwork, type WalletNetwork } from '../wallet/network.ts';
 import { heightOfTransaction } from '../wallet/node-accounts.ts';

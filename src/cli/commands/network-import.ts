@@ -9,7 +9,7 @@ import { bloomeryHome, homeNetworkDirectory, packagedNetworkDirectory } from '..
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NetworkImportFlags } from '../flags.ts';
 import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { printJson, printLine } from '../output.ts';
 
 const NETWORK_FILE = 'network.json';

@@ -7,7 +7,7 @@ import { withSnapshot } from '../../sinks/parquet/snapshot.ts';
 import { viewStatements } from '../../sinks/parquet/views.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printText } from '../output.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { embeddedEngine } from '../sink/embedded-engine.ts';
 import { hasSeveralStatements } from '../sink/one-statement.ts';
 

@@ -5,7 +5,7 @@ import type { ChainReader } from '../../ports/store.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { locationOfData, type ChainLocation } from '../chain-location.ts';
 import type { RollbackFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { printStderr, printJson, printLine, report } from '../output.ts';
 import { confirmed } from '../wallet/secrets.ts';
 import { withDamageReport } from '../damage-report.ts';

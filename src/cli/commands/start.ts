@@ -6,7 +6,7 @@ import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '.
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';
-import { checkCeiling } from '../../node/memory-budget.ts';
+import { checkMemoryLimit } from '../../node/memory-budget.ts';
 import { startNode } from '../../node/node.ts';
 import { endLeftoverReaders } from '../../node/readers/leftover-readers.ts';
 import { systemClock } from '../../node/system.ts';
@@ -34,7 +34,7 @@ export async function start(flags: StartFlags): Promise<void> {
     processes: defaultProcesses(),
     ...(flags.config === undefined ? {} : { file: flags.config }),
   });
-  checkCeiling(config);
+  checkMemoryLimit(config);
   webhookSecretOf(config.notify);
   await checkForgingKeys(config.forging);
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);

@@ -5,7 +5,7 @@ import { AMOUNT_MAX, beddowsOfLskText } from '../../primitives/amount.ts';
 import { hexOf, isCanonicalHex } from '../../primitives/bytes.ts';
 import { votePayload } from '../../protocol/sign.ts';
 import type { MultisigRegisterFlags, TransactionFlags, TransferFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { delegateKey } from '../wallet/node-accounts.ts';
 import type { WalletNetwork } from '../wallet/network.ts';
 import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';

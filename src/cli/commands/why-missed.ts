@@ -2,7 +2,7 @@
 
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { WhyMissedFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { printJson, printLine } from '../output.ts';
 

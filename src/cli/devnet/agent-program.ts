@@ -14,7 +14,7 @@ import { systemClock, systemRandom } from '../../node/system.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { beginNodeProgram } from '../node-program.ts';
 import { printStderr, printLine } from '../output.ts';
-import { EXIT, problemOf, usageError } from '../problems.ts';
+import { EXIT, errorLineOf, usageError } from '../error-lines.ts';
 import { nameSourcesInTraces } from '../stack-traces.ts';
 import type { AgentEvent, AgentStart, NumberedAnswer, NumberedRequest } from './messages.ts';
 import { NodeAgent } from './node-agent.ts';
@@ -24,9 +24,9 @@ try {
   await run(process.argv.slice(2));
   process.exit(process.exitCode ?? EXIT.ok);
 } catch (error) {
-  const problem = problemOf(error);
-  printStderr(problem.line);
-  process.exit(problem.exitCode);
+  const errorLine = errorLineOf(error);
+  printStderr(errorLine.line);
+  process.exit(errorLine.exitCode);
 }
 
 async function run([networkDirectory, directory, configFile]: readonly string[]): Promise<void> {

@@ -1,6 +1,6 @@
 /** Intervals between the blocks of a devnet. */
 
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import type { MiningMode } from './mining.ts';
 
 export interface BlockTiming {

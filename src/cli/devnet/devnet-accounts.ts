@@ -8,7 +8,7 @@ import { createSigner } from '../../protocol/sign.ts';
 import type { JsonObject, KeyPair, PublicKey } from '../../protocol/types.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
 import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { substituteKeyOf } from './fork/substitute-key.ts';
 import { readImpersonated, writeImpersonated } from './folder.ts';
 import type { Timekeeper } from './timekeeper.ts';

@@ -1,6 +1,6 @@
 /** Sets the faults of a running devnet. The faults are checked before anything changes, and then sent to the nodes. */
 
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { DELAY_MS_MAX, SKEW_MS_MAX } from './parse-faults.ts';
 import { DevnetFaults, type NodeFaults, type ActiveFaults } from './faults.ts';
 import type { AgentLink } from './messages.ts';

@@ -10,7 +10,7 @@ import { findNetworkDirectory, loadNetwork, packagedNetworkDirectory, type Netwo
 import type { Generation } from '../../protocol/params.ts';
 import { makeNetwork } from '../genesis/make-network.ts';
 import { writeNetworkFolder } from '../network-folder.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 
 export interface NetworkChoice {
   /** Name or folder of a network. */

@@ -1,6 +1,6 @@
 /** The operations of a running devnet by name. `control-server.ts` offers these operations, and commands use them. */
 
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
 import { parseTime } from './parse-time.ts';
 import type { FaultControl } from './fault-control.ts';

@@ -1,6 +1,6 @@
 /** Reads faults in the form in which people type them. */
 
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 /** Maximum delay of a link. Requests time out after ten seconds, so a longer delay has the effect of a cut. */

@@ -1,6 +1,6 @@
 /** Parses a time on the command line: a duration from now, or a date. */
 
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1000,

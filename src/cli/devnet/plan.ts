@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isPortBlocked } from '../../primitives/blocked-ports.ts';
 import type { ForgerEntry, Forgers, Network } from '../../config/network.ts';
 import type { PublicKey } from '../../protocol/types.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { nodeOfDelegate } from './fork/substitute-key.ts';
 import type { ForkShare } from './messages.ts';
 

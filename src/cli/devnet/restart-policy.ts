@@ -3,7 +3,7 @@
  * limited.
  */
 
-import { EXIT } from '../problems.ts';
+import { EXIT } from '../error-lines.ts';
 import type { ProcessEnd } from './node-process.ts';
 
 export const RESTART_MODES = ['always', 'never'] as const;

@@ -8,7 +8,7 @@ import { systemClock } from '../../node/system.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf } from '../../primitives/errors.ts';
 import { checkPortsFree } from '../ports.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import type { LinkOptions } from './agent-link.ts';
 import { removeControlFile, writeControlFile } from './control-file.ts';
 import { startControlServer, type ControlOperation } from './control-server.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { clockSettingOf } from '../../node/movable-clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { makeFolder } from '../../store/disk/folder.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import type { AgentState } from './messages.ts';
 import { MINING_MODES } from './mining.ts';
 import { copyState, restoreState, readPool } from './node-state.ts';

@@ -8,7 +8,7 @@ import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { chainDirectory, openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
 import { examineJournal, journalFileOf } from '../../node/journal-file.ts';
-import { checkCeiling } from '../../node/memory-budget.ts';
+import { checkMemoryLimit } from '../../node/memory-budget.ts';
 import { webhookSecretOf } from '../../node/notify/secret.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -94,7 +94,7 @@ async function checkConfig(
     const network = loadNetwork(findNetworkDirectory(name, bloomeryHome(environment)));
     const flags = new Map<string, unknown>();
     const config = loadConfig({ network, environment, flags, ...(file === undefined ? {} : { file }) });
-    checkCeiling(config);
+    checkMemoryLimit(config);
     webhookSecretOf(config.notify);
     const open = config.http.forgingWhitelist.map(String).find((entry) => /^(0\.0\.0\.0|::)\/0$/.test(entry));
     if (open !== undefined) findings.push(finding('FORGING_OPEN_TO_STRANGERS', `http.forgingWhitelist has ${open}`));

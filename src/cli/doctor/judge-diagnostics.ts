@@ -28,8 +28,8 @@ export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
 /** Codes of write failures, in diagnostics or as their causes. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
-const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
-const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
+const TAKEN_OVER: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
+const STORE_RECOVERED = 'STORE_RECOVERED';
 /**
  * Time in milliseconds for which deliveries must fail before the doctor reports a fault. A receiver that restarts is
  * unreachable for a shorter time.
@@ -50,7 +50,7 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
       findings.push(finding(code, evidenceOf(latest, found.length)));
   };
   addFinding('FOLDER_TAKEN_OVER', of(isTakenOver), 1);
-  const again = recent.find(({ code }) => code === WRITES_AGAIN);
+  const again = recent.find(({ code }) => code === STORE_RECOVERED);
   addFinding(
     'WRITES_FAIL',
     of((diagnostic) => isWriteFailure(diagnostic) && !isBeforeRecovery(diagnostic, again, seen.blockTimeS)),
@@ -160,7 +160,7 @@ function isUnwritten(diagnostic: DiagnosticState): boolean {
 }
 
 function isTakenOver({ code, fields }: DiagnosticState): boolean {
-  return LOST_CLAIMS.has(code) || LOST_CLAIMS.has(fields['cause']);
+  return TAKEN_OVER.has(code) || TAKEN_OVER.has(fields['cause']);
 }
 
 function isWriteFailure({ code, fields }: DiagnosticState): boolean {

@@ -7,7 +7,7 @@ import { addressOf, encryptPassphrase, keyPairOfPassphrase } from '../../crypto/
 import { systemRandom } from '../../node/system.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import type { InitFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { readSecret } from '../wallet/secrets.ts';
 import type { Interview } from './interview.ts';
 

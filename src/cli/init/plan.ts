@@ -3,7 +3,7 @@
 import { join, resolve } from 'node:path';
 import { findNetworkDirectory, loadNetwork, networkNames, type Network } from '../../config/network.ts';
 import type { InitFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { readDelegate, type DelegatePlan } from './delegate.ts';
 import type { Interview } from './interview.ts';
 

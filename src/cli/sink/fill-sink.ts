@@ -10,7 +10,7 @@ import type { ChainSource } from '../../sinks/source.ts';
 import { locationOfData, locationOfNetwork } from '../chain-location.ts';
 import type { SinkFlags } from '../flags.ts';
 import { printStderr, printJson, printLine } from '../output.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { stopRequest } from '../stop-request.ts';
 import { openNodeSource } from './node-source.ts';
 

@@ -8,7 +8,7 @@ import type { SigningNetwork } from '../../protocol/sign.ts';
 import { NODE_CLOCK, NODE_PROTOCOL } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { NetworkChoiceFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 
 export interface WalletNetwork extends SigningNetwork {
   /** Name for people: the name of the network, or the start of its nethash. */

@@ -10,7 +10,7 @@ import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { AnyPassphraseFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 
 export interface SecretSource {
   /** Name of the secret in prompts and errors. */

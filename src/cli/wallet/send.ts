@@ -9,7 +9,7 @@ import { createSigner } from '../../protocol/sign.ts';
 import type { KeyPair, Payload, Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
 import type { SendingFlags, TransactionFlags } from '../flags.ts';
-import { usageError } from '../problems.ts';
+import { usageError } from '../error-lines.ts';
 import { accountFacts, heightOfTransaction } from './node-accounts.ts';
 import { confirmed, misspeltBy, readPassphrase } from './secrets.ts';
 import { describe } from './describe.ts';

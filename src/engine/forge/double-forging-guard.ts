@@ -29,7 +29,8 @@ export interface DoubleForgingGuardDependencies {
 
 /** The reason why a delegate does not sign yet. */
 export interface Waiting {
-  readonly code: 'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
+  readonly code:
+    'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WAITS_FOR_EMPTY_SLOT' | 'FORGING_HAND_OVER';
   readonly reason: string;
   /** Expected end of the wait, in whole seconds of chain time; absent if the node cannot compute the end. */
   readonly untilS?: number;
@@ -56,7 +57,7 @@ interface WatchedRecall {
 }
 
 const SEARCHING: Waiting = {
-  code: 'FORGING_WATCH',
+  code: 'FORGING_WAITS_FOR_EMPTY_SLOT',
   reason: 'this node still searches the chain for blocks that the delegate signed on another node',
 };
 
@@ -91,7 +92,7 @@ export class DoubleForgingGuard {
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
     if (waiting !== undefined) {
-      if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WATCH') {
+      if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WAITS_FOR_EMPTY_SLOT') {
         this.#watchedSlots.set(publicKey, slot);
         const recalled = this.#dependencies.journal.recalled(publicKey);
         if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
@@ -154,7 +155,7 @@ export class DoubleForgingGuard {
     const reason =
       `the data folder has no record of the delegate, but the watermark records block ${last.height}: the delegate must ` +
       'leave one slot unused, in case another data folder of this machine signs';
-    return { code: 'FORGING_WATCH', reason, ...(untilS === undefined ? {} : { untilS }) };
+    return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...(untilS === undefined ? {} : { untilS }) };
   }
 
   #isOfThisChain({ last, firstBlockId }: RecalledHeader): boolean {
@@ -215,7 +216,7 @@ export class DoubleForgingGuard {
     if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
       return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
-    return { code: 'FORGING_WATCH', reason, ...until };
+    return { code: 'FORGING_WAITS_FOR_EMPTY_SLOT', reason, ...until };
   }
 
   #handOver(publicKey: PublicKey) {

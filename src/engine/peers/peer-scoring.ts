@@ -76,7 +76,7 @@ export class PeerScoring {
     if (!named().includes(peerId)) this.#deductPoints(peerId, code, detail);
     else if (pointsOf(code) > 0) {
       const fields = { peer: peerId, offence: code, detail };
-      observer.log('warn', 'PEER_FORGIVEN', 'A peer that the operator named broke a rule', fields);
+      observer.log('warn', 'PEER_OFFENCE_EXEMPT', 'A peer that the operator named broke a rule', fields);
     }
   }
 
@@ -117,7 +117,7 @@ export class PeerScoring {
     const ip = ipOf(peerId);
     // A ban of the address would also hit the named peer.
     if (named().some((each) => ipOf(each) === ip)) {
-      observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
+      observer.log('warn', 'PEER_DISCONNECTED_FOR_OFFENCE', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);
     } else this.ban(ip, `${code}: ${detail}`);
   }

@@ -260,7 +260,7 @@ export class AcceptedTransactions {
     const { sinceMs, refused } = this.#failure;
     this.#failure = undefined;
     const fields = { refused, since: new Date(sinceMs).toISOString() };
-    this.#dependencies.observer.log('info', 'TRANSACTION_JOURNAL_WORKS', 'transactions are accepted again', fields);
+    this.#dependencies.observer.log('info', 'TRANSACTION_JOURNAL_RECOVERED', 'transactions are accepted again', fields);
   }
 
   /**

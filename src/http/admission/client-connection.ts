@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 import type { Buffers, Holder } from './buffers.ts';
-import type { Place } from './connections.ts';
+import type { CountedConnection } from './connections.ts';
 import {
   INPUT_WEIGHT,
   LINGER_BYTES_MAX,
@@ -55,7 +55,7 @@ export interface ConnectionHost {
  */
 type Phase = 'unread' | 'arriving' | 'waiting' | 'answering' | 'reading' | 'idle' | 'lingering';
 
-export class ClientConnection implements Place, Holder {
+export class ClientConnection implements CountedConnection, Holder {
   readonly key: string;
   readonly isTrusted: boolean;
   bufferedBytes = 0;

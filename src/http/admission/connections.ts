@@ -4,7 +4,7 @@ import type { AdmissionLimits } from './limits.ts';
 import { RESERVED_SHARE } from './limits.ts';
 
 /** The part of a connection that this file uses. */
-export interface Place {
+export interface CountedConnection {
   /** Key under which the limits count the client. */
   readonly key: string;
   readonly isTrusted: boolean;
@@ -23,7 +23,7 @@ export function strangersMaxOf(connectionsMax: number): number {
 
 type Limits = Pick<AdmissionLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
 
-export class Connections<T extends Place> {
+export class Connections<T extends CountedConnection> {
   readonly #limits: Limits;
   readonly #strangersMax: number;
   /** Open connections in the order of their arrival. */

@@ -5,7 +5,7 @@ import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
   /** The process is ended when its own memory stays above this number of bytes after a garbage collection. */
-  readonly ceilingBytes: number;
+  readonly memoryLimitBytes: number;
   /**
    * Longest time in milliseconds for which the main thread may be blocked or nearly fully busy with garbage collection;
    * 0 for no limit.
@@ -26,7 +26,7 @@ export type Verdict =
   | { readonly kind: 'collect' }
   | { readonly kind: 'end'; readonly code: EndCode; readonly reason: string };
 
-export type EndCode = 'MEMORY_CEILING_PASSED' | 'HEAP_FULL' | 'GARBAGE_COLLECTION_ALONE' | 'EVENT_LOOP_BLOCKED';
+export type EndCode = 'MEMORY_LIMIT_EXCEEDED' | 'HEAP_FULL' | 'GARBAGE_COLLECTION_ALONE' | 'EVENT_LOOP_BLOCKED';
 
 /** Time in milliseconds between two samples. */
 export const SAMPLE_INTERVAL_MS = 250;
@@ -36,7 +36,7 @@ export const SAMPLE_INTERVAL_MS = 250;
  * gap does not count.
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
-/** Share of the ceiling above which the watchdog asks for a garbage collection, earlier than V8 would start one. */
+/** Share of the memory limit above which the watchdog asks for a garbage collection, earlier than V8 would start one. */
 const COLLECT_SHARE = 0.8;
 /**
  * Shortest time in milliseconds between two garbage collections that the watchdog requests. The time is long, because
@@ -44,11 +44,11 @@ const COLLECT_SHARE = 0.8;
  */
 const COLLECT_INTERVAL_MS = 120_000;
 /**
- * Time in milliseconds after a requested collection at which the process is ended if memory is still above the ceiling.
+ * Time in milliseconds after a requested collection at which the process is ended if memory is still above the memory limit.
  */
 const COLLECT_GRACE_MS = 2000;
 /**
- * Share of the ceiling above which the process is ended at once, because its memory grows faster than collections free
+ * Share of the memory limit above which the process is ended at once, because its memory grows faster than collections free
  * it.
  */
 const FLOOD_SHARE = 1.25;
@@ -116,20 +116,20 @@ export class Health {
   }
 
   #judgeMemory({ ownBytes }: Sample): Verdict | undefined {
-    const { ceilingBytes } = this.#limits;
-    if (ownBytes <= ceilingBytes) {
+    const { memoryLimitBytes } = this.#limits;
+    if (ownBytes <= memoryLimitBytes) {
       this.#aboveSinceMs = undefined;
       const isDue = this.#nowMs - this.#collectedMs >= COLLECT_INTERVAL_MS;
-      return ownBytes > COLLECT_SHARE * ceilingBytes && isDue ? this.#collect() : undefined;
+      return ownBytes > COLLECT_SHARE * memoryLimitBytes && isDue ? this.#collect() : undefined;
     }
-    const isHelpless = ownBytes > FLOOD_SHARE * ceilingBytes || this.#nowMs - this.#beatMs >= UNRESPONSIVE_MS;
+    const isHelpless = ownBytes > FLOOD_SHARE * memoryLimitBytes || this.#nowMs - this.#beatMs >= UNRESPONSIVE_MS;
     if (!isHelpless && this.#aboveSinceMs === undefined) {
       this.#aboveSinceMs = this.#nowMs;
       return this.#collect();
     }
     if (!isHelpless && this.#nowMs - (this.#aboveSinceMs ?? 0) < COLLECT_GRACE_MS) return undefined;
-    const figures = `${megabytes(ownBytes)} MB of memory passed the ceiling of ${megabytes(ceilingBytes)} MB`;
-    return { kind: 'end', code: 'MEMORY_CEILING_PASSED', reason: `${figures} (memory.ceilingMb)` };
+    const figures = `${megabytes(ownBytes)} MB of memory exceeded the limit of ${megabytes(memoryLimitBytes)} MB`;
+    return { kind: 'end', code: 'MEMORY_LIMIT_EXCEEDED', reason: `${figures} (memory.limitMb)` };
   }
 
   #collect(): Verdict {

@@ -49,7 +49,7 @@ export function textOfLine(line: Buffer): string {
  * The id that a line states for its block; undefined if the id cannot be read. Error messages name the block by this
  * id.
  */
-export function claimedId(line: string): string | undefined {
+export function unverifiedId(line: string): string | undefined {
   // The members of the block itself are outside the brackets of its transactions.
   const [from, to] = [line.indexOf('['), line.lastIndexOf(']')];
   const own = from >= 0 && to > from ? line.slice(0, from) + line.slice(to + 1) : line;

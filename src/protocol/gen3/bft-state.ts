@@ -36,7 +36,7 @@ const decoded = new WeakMap<Uint8Array, BftState>();
 
 /** The BFT state that the chain state contains; undefined before the genesis block. */
 export function loadBftState(state: StateReader): BftState | undefined {
-  const bytes = state.ledger();
+  const bytes = state.bftState();
   if (bytes === undefined) return undefined;
   const known = decoded.get(bytes);
   if (known !== undefined) return known;
@@ -48,7 +48,7 @@ export function loadBftState(state: StateReader): BftState | undefined {
 export function saveBftState(state: StateWriter, bftState: BftState): void {
   const bytes = encodeBftState(bftState);
   decoded.set(bytes, bftState);
-  state.setLedger(bytes);
+  state.setBftState(bytes);
 }
 
 /**
@@ -56,7 +56,7 @@ export function saveBftState(state: StateWriter, bftState: BftState): void {
  * before the genesis block.
  */
 export function finalityOf(state: StateReader): { readonly maxPrevoted: number; readonly finalized: number } {
-  const bytes = state.ledger();
+  const bytes = state.bftState();
   if (bytes === undefined) return { maxPrevoted: 0, finalized: 0 };
   const view = viewOf(bytes);
   return { maxPrevoted: view.getUint32(MAX_PREVOTED_AT, true), finalized: view.getUint32(FINALIZED_AT, true) };
@@ -84,21 +84,21 @@ export function encodeBftState(bftState: BftState): Uint8Array {
 
 /**
  * @param headerAt returns a header by height, from the chain of the BFT state
- * @throws ProtocolError `LEDGER_UNREADABLE` if the bytes have another layout, or if a header is missing
+ * @throws ProtocolError `BFT_STATE_UNREADABLE` if the bytes have another layout, or if a header is missing
  */
 export function decodeBftState(bytes: Uint8Array, headerAt: (height: number) => BlockHeader | undefined): BftState {
   const view = viewOf(bytes);
   if (bytes.length < HEAD_BYTES || bytes[0] !== BFT_STATE_VERSION) {
-    throw new ProtocolError('LEDGER_UNREADABLE', { version: bytes[0], bytes: bytes.length });
+    throw new ProtocolError('BFT_STATE_UNREADABLE', { version: bytes[0], bytes: bytes.length });
   }
   const count = view.getUint32(1, true);
   if (bytes.length !== HEAD_BYTES + count * HEADER_BYTES) {
-    throw new ProtocolError('LEDGER_UNREADABLE', { headers: count, bytes: bytes.length });
+    throw new ProtocolError('BFT_STATE_UNREADABLE', { headers: count, bytes: bytes.length });
   }
   const firstHeight = view.getUint32(5, true);
   const headers = Array.from({ length: count }, (_, index) => {
     const header = headerAt(firstHeight + index);
-    if (header === undefined) throw new ProtocolError('LEDGER_UNREADABLE', { headerMissing: firstHeight + index });
+    if (header === undefined) throw new ProtocolError('BFT_STATE_UNREADABLE', { headerMissing: firstHeight + index });
     return header;
   });
   const words = (from: number): Uint32Array =>

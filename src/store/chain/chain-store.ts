@@ -101,8 +101,8 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     return (this.#overlay ?? this.#state).roundList(index);
   }
 
-  ledger(): Uint8Array | undefined {
-    return (this.#overlay ?? this.#state).ledger();
+  bftState(): Uint8Array | undefined {
+    return (this.#overlay ?? this.#state).bftState();
   }
 
   fact(name: string): string | undefined {
@@ -147,7 +147,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
 
   transact<T>(work: (writer: ChainWriter) => T): T {
     const tip = this.#tip;
-    const ledger = this.#state.ledger();
+    const bftState = this.#state.bftState();
     const dropRecords = this.#recorder?.begin();
     try {
       const result = this.#keyValue.transact((plain) => {
@@ -169,7 +169,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
       this.#overlay = undefined;
       this.#tip = tip;
       this.#headers.clear();
-      this.#state.rollback(ledger);
+      this.#state.rollback(bftState);
       this.#undo.rollback();
       this.#blocks.rollback();
       this.#checksum.rollback();
@@ -250,8 +250,8 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.#applied().setRoundList(index, list);
   }
 
-  setLedger(ledger: Uint8Array): void {
-    this.#applied().setLedger(ledger);
+  setBftState(bftState: Uint8Array): void {
+    this.#applied().setBftState(bftState);
   }
 
   setFact(name: string, value: string): void {

@@ -1,6 +1,6 @@
 /**
  * Stores the consensus state in tables, with indexes and a cache of decoded values. During a transaction of the store,
- * changed accounts, delegates and the ledger wait in memory, and all reads look in memory first. `write` writes each of
+ * changed accounts, delegates and the BFT state wait in memory, and all reads look in memory first. `write` writes each of
  * them only once, even if many blocks of the transaction changed it.
  */
 
@@ -48,13 +48,13 @@ export class StateTables implements StateReader {
    */
   readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
-  #ledger: Uint8Array | undefined;
-  #isLedgerSaved = true;
+  #bftState: Uint8Array | undefined;
+  #isBftStateSaved = true;
 
   constructor(keys: KeyValueReader, blocks: StateBlocks) {
     this.#keys = keys;
     this.#blocks = blocks;
-    this.#ledger = keys.get(TABLES.ledger.key());
+    this.#bftState = keys.get(TABLES.bftState.key());
   }
 
   account(address: Address): Account | undefined {
@@ -94,8 +94,8 @@ export class StateTables implements StateReader {
     return list;
   }
 
-  ledger(): Uint8Array | undefined {
-    return this.#ledger;
+  bftState(): Uint8Array | undefined {
+    return this.#bftState;
   }
 
   fact(name: string): string | undefined {
@@ -111,15 +111,15 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Drops the cached values after a failed transaction, and restores the ledger to its value before the transaction.
+   * Drops the cached values after a failed transaction, and restores the BFT state to its value before the transaction.
    */
-  rollback(ledger: Uint8Array | undefined): void {
+  rollback(bftState: Uint8Array | undefined): void {
     this.#accounts.clear();
     this.#delegates.clear();
     this.#roundLists.clear();
     this.#unsavedDelegates.clear();
-    this.#ledger = ledger;
-    this.#isLedgerSaved = true;
+    this.#bftState = bftState;
+    this.#isBftStateSaved = true;
   }
 
   /**
@@ -140,14 +140,14 @@ export class StateTables implements StateReader {
     }
     for (const [name, value] of changes.facts)
       put(keys, TABLES.facts.key(name), Buffer.from(value, 'utf8'), overwritten);
-    const { ledger } = changes;
-    if (ledger !== undefined && ledger !== this.#ledger) {
+    const { bftState } = changes;
+    if (bftState !== undefined && bftState !== this.#bftState) {
       overwritten.push({
-        key: TABLES.ledger.key(),
-        before: this.#ledger === undefined ? undefined : bufferOf(this.#ledger),
+        key: TABLES.bftState.key(),
+        before: this.#bftState === undefined ? undefined : bufferOf(this.#bftState),
       });
-      this.#ledger = ledger;
-      this.#isLedgerSaved = false;
+      this.#bftState = bftState;
+      this.#isBftStateSaved = false;
     }
     return { accounts, delegates, others: overwritten };
   }
@@ -172,8 +172,9 @@ export class StateTables implements StateReader {
       keys.put(TABLES.delegates.key(publicKey), encodeDelegate(delegate));
     }
     this.#unsavedDelegates.clear();
-    if (!this.#isLedgerSaved && this.#ledger !== undefined) keys.put(TABLES.ledger.key(), bufferOf(this.#ledger));
-    this.#isLedgerSaved = true;
+    if (!this.#isBftStateSaved && this.#bftState !== undefined)
+      keys.put(TABLES.bftState.key(), bufferOf(this.#bftState));
+    this.#isBftStateSaved = true;
   }
 
   /** Writes the values of an undo record back, with their index entries. */
@@ -189,7 +190,7 @@ export class StateTables implements StateReader {
     for (const { key, before } of overwritten) {
       if (key[0] === TABLES.delegates.number) this.#restoreDelegate(keys, key, before);
       if (key[0] === TABLES.roundLists.number) this.#roundLists.delete(TABLES.roundLists.read(key)[0]);
-      if (key[0] === TABLES.ledger.number) this.#ledger = before === undefined ? undefined : Buffer.from(before);
+      if (key[0] === TABLES.bftState.number) this.#bftState = before === undefined ? undefined : Buffer.from(before);
       if (before === undefined) keys.remove(key);
       else keys.put(key, before);
     }

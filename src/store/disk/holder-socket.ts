@@ -1,6 +1,6 @@
 /**
  * Finds out whether a process of another container is alive. Each process that holds a lock with a clock listens on a
- * socket beside its claim. The system accepts connections even for a paused process, and refuses them after the process
+ * socket beside its lock file. The system accepts connections even for a paused process, and refuses them after the process
  * has ended. Connecting works even if the containers number their processes independently.
  */
 
@@ -17,7 +17,7 @@ const ANSWER_MS_MAX = 5_000;
 
 /**
  * Program of a child process that connects to a socket. Exit code 3 means that no process listens. Any other exit code
- * counts as a living holder, so that no living holder loses its claim.
+ * counts as a living holder, so that no living holder loses its lock file.
  */
 const CONNECT = `
 const socket = require('node:net').connect(process.argv[1]);
@@ -28,7 +28,7 @@ const NOBODY = 3;
 
 /**
  * Listens on the socket until the process ends or until `close` is called. A file system may support no sockets.
- * Without sockets, no process listens, and only the age of a claim counts.
+ * Without sockets, no process listens, and only the age of a lock file counts.
  *
  * @param name name of the socket in the folder
  */
@@ -46,7 +46,7 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
     server.listen(`/proc/self/fd/${folder}/${name}`);
     server.unref();
   } catch {
-    // The file system supports no sockets, so only the age of the claim counts.
+    // The file system supports no sockets, so only the age of the lock file counts.
   }
   return {
     close: () => {

@@ -216,8 +216,8 @@ function takenOver(directory: string): ProtocolError {
   return new ProtocolError(
     'STORE_TAKEN_OVER',
     { directory },
-    `The chain store in ${directory} is no longer written: the claim of this process is gone. Another process took over the folder ` +
-      'while this process was suspended, or a user removed the claim. Stop this process, and start it again when no other ' +
+    `The chain store in ${directory} is no longer written: the lock of this process is gone. Another process took over the folder ` +
+      'while this process was suspended, or a user removed the lock file. Stop this process, and start it again when no other ' +
       'process uses the folder.',
   );
 }

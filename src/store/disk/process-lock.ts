@@ -1,12 +1,12 @@
 /**
- * Locks a folder, or a named object in it, for one process. A claim is a file that is named after its process and the
- * start time of that process. The claim of a killed process therefore does not block a restart: no running process has
- * the same number and start time. Removing a stale claim never removes a new claim, because their names differ.
+ * Locks a folder, or a named object in it, for one process. A lock file is named after its process and the
+ * start time of that process. The lock file of a killed process therefore does not block a restart: no running process has
+ * the same number and start time. Removing a stale lock file never removes a new lock file, because their names differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
- * A process with a clock therefore updates the time of its claim every few seconds, and listens on a socket beside the
- * claim. A claim of another container is stale if it was not updated for some time and no process listens on its
- * socket. A paused process still listens, so it keeps its claim.
+ * A process with a clock therefore updates the time of its lock file every few seconds, and listens on a socket beside the
+ * lock file. A lock file of another container is stale if it was not updated for some time and no process listens on its
+ * socket. A paused process still listens, so it keeps its lock file.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -28,47 +28,47 @@ export interface ProcessLock {
 
 const TOUCH_MS = 5_000;
 /**
- * Time for which a claim of another container counts after its last update. A busy process may update its claim late.
+ * Time for which a lock file of another container counts after its last update. A busy process may update its lock file late.
  */
 const ELSEWHERE_MS_MAX = 30_000;
 
 /**
- * Pattern of the name of a claim: process number, boot of the machine, clock ticks until the start of the process, and
+ * Pattern of the name of a lock file: process number, boot of the machine, clock ticks until the start of the process, and
  * the namespace of process numbers.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /**
- * Names of the claims of this process. A claim that has the name of this process but is not in this set was left by an
+ * Names of the lock files of this process. A lock file that has the name of this process but is not in this set was left by an
  * earlier process with the same number.
  */
-const ownClaims = new Set<string>();
+const ownLockFiles = new Set<string>();
 
 /**
- * Takes the lock. The function first writes its own claim, and then looks for other claims. If several processes start
+ * Takes the lock. The function first writes its own lock file, and then looks for other lock files. If several processes start
  * at once, the lock may therefore refuse all processes, but never accepts two.
  *
  * @param directory an existing folder
- * @param name name of the lock. Claims are files `<name>.<process number>.<its start>`; with a clock, `-in<namespace of
+ * @param name name of the lock. Lock files are named `<name>.<process number>.<its start>`; with a clock, `-in<namespace of
  *   process numbers>` follows
- * @param clock needed for a lock that other containers can reach; without a clock, a claim of another container counts
+ * @param clock needed for a lock that other containers can reach; without a clock, a lock file of another container counts
  *   as long as its file exists
  * @throws ProtocolError `LOCKED` while a living process holds the lock, with `directory`, `name`, the owner's `pid` and
- *   the owner's name as `owner`; a system error if the claim cannot be written
+ *   the owner's name as `owner`; a system error if the lock file cannot be written
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
   const file = resolve(directory, `${name}.${process.pid}.${startOf(process.pid) ?? 'unknown'}${here}`);
-  if (ownClaims.has(file)) throw locked(directory, name, { pid: process.pid, isElsewhere: false });
+  if (ownLockFiles.has(file)) throw locked(directory, name, { pid: process.pid, isElsewhere: false });
   writeFileSync(file, '');
-  ownClaims.add(file);
+  ownLockFiles.add(file);
   const stopTouching = clock === undefined ? undefined : keepTouching(file, clock);
   const socket = clock === undefined ? undefined : listenAsHolder(resolve(directory), socketOf(file));
   const release = (): void => {
     stopTouching?.();
     socket?.close();
     rmSync(file, { force: true });
-    ownClaims.delete(file);
+    ownLockFiles.delete(file);
   };
   try {
     refuseOthers(directory, name, file, clock);
@@ -76,35 +76,35 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
     release();
     throw error;
   }
-  return { isHeld: () => ownClaims.has(file) && existsSync(file), release };
+  return { isHeld: () => ownLockFiles.has(file) && existsSync(file), release };
 }
 
 /**
- * Returns the name of the owner of a valid claim; undefined if no claim is valid. The function changes no files.
+ * Returns the name of the owner of a valid lock file; undefined if no lock file is valid. The function changes no files.
  *
  * @param clock the same as for `takeLock`
  */
 export function ownerOf(directory: string, name: string, clock: Clock | undefined): string | undefined {
-  return wordsForFirst(claimsIn(directory, name, clock));
+  return wordsForFirst(lockFilesIn(directory, name, clock));
 }
 
 /** Returns the owner like `ownerOf`, but only if the owner is a process of another container. */
 export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
-  return wordsForFirst(claimsIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
+  return wordsForFirst(lockFilesIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
 }
 
-function wordsForFirst(claims: readonly Claim[]): string | undefined {
-  const owner = claims.find(({ isHeld }) => isHeld);
+function wordsForFirst(lockFiles: readonly LockFile[]): string | undefined {
+  const owner = lockFiles.find(({ isHeld }) => isHeld);
   return owner === undefined ? undefined : wordsFor(owner);
 }
 
-/** Throws an error if another process has a valid claim. The function removes stale claims. */
+/** Throws an error if another process has a valid lock file. The function removes stale lock files. */
 function refuseOthers(directory: string, name: string, ownFile: string, clock: Clock | undefined): void {
-  for (const claim of claimsIn(directory, name, clock)) {
-    if (resolve(claim.file) === ownFile) continue;
-    if (claim.isHeld) throw locked(directory, name, claim);
-    rmSync(claim.file, { force: true });
-    rmSync(join(directory, socketOf(claim.file)), { force: true });
+  for (const lockFile of lockFilesIn(directory, name, clock)) {
+    if (resolve(lockFile.file) === ownFile) continue;
+    if (lockFile.isHeld) throw locked(directory, name, lockFile);
+    rmSync(lockFile.file, { force: true });
+    rmSync(join(directory, socketOf(lockFile.file)), { force: true });
   }
 }
 
@@ -113,12 +113,12 @@ interface Owner {
   readonly isElsewhere: boolean;
 }
 
-interface Claim extends Owner {
+interface LockFile extends Owner {
   readonly file: string;
   readonly isHeld: boolean;
 }
 
-function claimsIn(directory: string, name: string, clock: Clock | undefined): readonly Claim[] {
+function lockFilesIn(directory: string, name: string, clock: Clock | undefined): readonly LockFile[] {
   return readdirSync(directory).flatMap((entry) => {
     const match = entry.startsWith(`${name}.`) ? OWNER.exec(entry.slice(name.length + 1)) : null;
     if (match === null) return [];
@@ -147,19 +147,19 @@ function wordsFor({ pid, isElsewhere }: Owner): string {
   return `process ${pid} of another container (a killed process keeps its claim for ${ELSEWHERE_MS_MAX / 1000} s, a paused process until it ends)`;
 }
 
-/** Returns the name of the socket beside a claim. */
-function socketOf(claim: string): string {
-  return `${basename(claim)}.sock`;
+/** Returns the name of the socket beside a lock file. */
+function socketOf(lockFile: string): string {
+  return `${basename(lockFile)}.sock`;
 }
 
-/** Updates the time of the claim every few seconds. @returns a function that ends the updates */
+/** Updates the time of the lock file every few seconds. @returns a function that ends the updates */
 function keepTouching(file: string, clock: Clock): () => void {
   let timer: Timer;
   const touch = (): void => {
     try {
       utimesSync(file, clock.nowMs() / 1000, clock.nowMs() / 1000);
     } catch {
-      // If the claim is gone, `isHeld` reports the loss. If the disk fails, other writes report the failure.
+      // If the lock file is gone, `isHeld` reports the loss. If the disk fails, other writes report the failure.
     }
     timer = clock.after(TOUCH_MS, touch);
   };
@@ -169,8 +169,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    // A claim with a time far in the future counts as stale, like a claim with a time far in the past. A time in the
-    // future means that the clock was set back, and a living owner would have updated its claim since.
+    // A lock file with a time far in the future counts as stale, like a lock file with a time far in the past. A time in the
+    // future means that the clock was set back, and a living owner would have updated its lock file since.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;

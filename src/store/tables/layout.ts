@@ -67,7 +67,7 @@ export const TABLES = {
     key: ['listIndex'],
     value: 'public keys of the delegates, highest rank first',
   }),
-  ledger: new Table({ number: 20, role: 'state', key: [], value: 'bytes whose form the generation defines' }),
+  bftState: new Table({ number: 20, role: 'state', key: [], value: 'bytes whose form the generation defines' }),
   facts: new Table({ number: 21, role: 'state', key: ['name'], value: 'text whose form the generation defines' }),
 
   blockIds: new Table({ number: 32, role: 'index', key: ['id'], value: 'height' }),

@@ -26,7 +26,7 @@ test('on a full disk one block is dropped, nothing more is signed, and forging r
   const paused = logged.find(({ code }) => code === 'FORGING_PAUSED');
   t.is(paused?.fields['reason'], 'The chain store could not be written: full.');
   t.is(paused?.fields['cause'], 'STORE_WRITE_FAILED');
-  t.false(codes.includes('STORE_WRITES_AGAIN'));
+  t.false(codes.includes('STORE_RECOVERED'));
 
   // The log lines of the failed slot and of each later slot contain the time of the first failure.
   const failed = logged.find(({ code, fields }) => code === 'STORE_WRITE_FAILED' && 'slot' in fields);
@@ -39,7 +39,7 @@ test('on a full disk one block is dropped, nothing more is signed, and forging r
   await pass(12);
   await scheduler.stop();
   t.true(chain.tip.header.height > height + 2);
-  t.is(logged.filter(({ code }) => code === 'STORE_WRITES_AGAIN').length, 1);
+  t.is(logged.filter(({ code }) => code === 'STORE_RECOVERED').length, 1);
 });
 
 test('a slot whose signature cannot be recorded reports since when writes fail', async (t) => {

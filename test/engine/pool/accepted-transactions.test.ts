@@ -184,7 +184,7 @@ test('refusals for a full disk are logged at the start, now and then with their 
   await submit();
   isFull = false;
   t.like(await submit(), { accepted: true });
-  t.deepEqual(logged().slice(2), [['TRANSACTION_JOURNAL_WORKS', 52]]);
+  t.deepEqual(logged().slice(2), [['TRANSACTION_JOURNAL_RECOVERED', 52]]);
   life.end();
 });
 

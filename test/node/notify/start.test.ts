@@ -29,7 +29,7 @@ async function started(t: ExecutionContext, notify: object) {
   engine.diagnostics
     .listenIn(SILENT)
     .module('forge')
-    .log('warn', 'FORGING_WATCH', 'a delegate does not sign yet', { a: 1 });
+    .log('warn', 'FORGING_WAITS_FOR_EMPTY_SLOT', 'a delegate does not sign yet', { a: 1 });
   const sources = { network: { name: 'sim' }, directory, observer: SILENT, engine, store, identity };
   const notifier = await startNotifier({ ...sources, config: { notify: { ...NOTIFY, ...notify } } });
   t.teardown(() => notifier?.close());
@@ -56,7 +56,7 @@ for (const name of ['', 'node of the north']) {
     await until(() => bodies.length > 0);
     t.is(bodies[0]?.node, name === '' ? hostname() : name);
     // The notifier also delivers an event from before its own start.
-    t.true(bodies.some(({ code }) => code === 'FORGING_WATCH'));
+    t.true(bodies.some(({ code }) => code === 'FORGING_WAITS_FOR_EMPTY_SLOT'));
   });
 }
 
@@ -65,7 +65,7 @@ test('undelivered events are among the diagnostics of the node', async (t) => {
   const failed = () => engine.diagnostics.latest(100).find(({ code }) => code === 'NOTIFY_FAILED');
   await until(() => failed() !== undefined);
   t.is(failed()?.fields['channel'], 'webhook');
-  t.regex(readFileSync(join(directory, 'notify-webhook'), 'utf8'), /FORGING_WATCH/);
+  t.regex(readFileSync(join(directory, 'notify-webhook'), 'utf8'), /FORGING_WAITS_FOR_EMPTY_SLOT/);
 });
 
 test('an unreadable secret is a configuration error that names its key', async (t) => {

@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { EXIT } from '../../../src/cli/problems.ts';
+import { EXIT } from '../../../src/cli/error-lines.ts';
 import { nodeClient, type NodeClient } from '../../../src/cli/node-client.ts';
 import { CLI_ENTRY } from '../../support/cli.ts';
 import { waitFor } from '../../support/devnet.ts';
@@ -26,8 +26,8 @@ test.serial('a node with a memory leak ends with the documented code and the rea
   const { node, output, inflict } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
   inflict('leak');
   t.deepEqual(await endOf(node), { code: EXIT.unhealthy, signal: null }, output());
-  t.regex(output(), /MEMORY_CEILING_PASSED/);
-  t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory passed the ceiling of 1280 MB/);
+  t.regex(output(), /MEMORY_LIMIT_EXCEEDED/);
+  t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory exceeded the limit of 1280 MB/);
 });
 
 test.serial('a node whose heap fills up without a pause ends by the documented signal and logs why', async (t) => {
@@ -39,9 +39,9 @@ test.serial('a node whose heap fills up without a pause ends by the documented s
   });
   inflict('fill');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
-  t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory passed the ceiling of 1280 MB/);
+  t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory exceeded the limit of 1280 MB/);
   const last = JSON.parse(lastLine(readFileSync(log, 'utf8'))) as { code: string; level: string; module: string };
-  t.like(last, { level: 'error', module: 'watchdog', code: 'MEMORY_CEILING_PASSED' });
+  t.like(last, { level: 'error', module: 'watchdog', code: 'MEMORY_LIMIT_EXCEEDED' });
 });
 
 test.serial('a node whose event loop hangs ends by the documented signal and logs why', async (t) => {
@@ -108,7 +108,7 @@ interface Running {
   inflict(how: 'leak' | 'fill' | 'block'): void;
 }
 
-/** Starts a single node with the smallest ceiling. */
+/** Starts a single node with the smallest memory limit. */
 async function startNode(t: ExecutionContext, variables: Readonly<Record<string, string>> = {}): Promise<Running> {
   t.timeout(3 * END_MS_MAX);
   const { http } = await freePortRanges(1);
@@ -117,7 +117,7 @@ async function startNode(t: ExecutionContext, variables: Readonly<Record<string,
   const node = spawn(process.execPath, [CLI_ENTRY, 'start', '--network', 'devnet', ...flags], {
     env: {
       ...environment({ HARM_FILE: harmFile }),
-      BLOOMERY_MEMORY_CEILING_MB: '1280',
+      BLOOMERY_MEMORY_LIMIT_MB: '1280',
       BLOOMERY_WATCHDOG_BLOCKED_MAX_S: `${BLOCKED_MAX_S}`,
       ...variables,
     },
@@ -136,7 +136,7 @@ async function startNode(t: ExecutionContext, variables: Readonly<Record<string,
 }
 
 /**
- * Environment in which the heap limit of V8 is above the ceiling on every machine, so that the watchdog ends the node.
+ * Environment in which the heap limit of V8 is above the memory limit on every machine, so that the watchdog ends the node.
  */
 function environment(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const options = `--max-old-space-size=6000 --import ${HARMFUL_PART}`;

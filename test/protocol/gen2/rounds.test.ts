@@ -244,6 +244,6 @@ test('only the lists of the current and the previous round are kept', (t) => {
   const maker = new ChainMaker(network);
   maker.growTo(304);
   t.deepEqual(maker.state.roundListIndexes(), [3, 4]);
-  t.is(maker.state.ledger(), undefined);
+  t.is(maker.state.bftState(), undefined);
   t.is(addressOfPair(alice), addressOf(publicKeyOf(alice)));
 });

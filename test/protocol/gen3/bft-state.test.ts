@@ -41,7 +41,7 @@ test('a copy of the bytes is decoded with the headers of the state, once', (t) =
     saveBftState(writer, addHeader(emptyBftState(1), genesis, 1, limits));
   });
   const written = loadBftState(state);
-  state.setLedger(Buffer.from(state.ledger() ?? []));
+  state.setBftState(Buffer.from(state.bftState() ?? []));
   const read = loadBftState(state);
   t.not(read, written);
   t.deepEqual(read, written);
@@ -53,7 +53,7 @@ test('bytes of another layout, truncated or without their headers are refused', 
   const other = Uint8Array.from(bytes);
   other[0] = 9;
   for (const broken of [other, bytes.subarray(0, 20), bytes.subarray(0, 3)]) {
-    t.throws(() => decodeBftState(broken, () => genesis), { code: 'LEDGER_UNREADABLE' });
+    t.throws(() => decodeBftState(broken, () => genesis), { code: 'BFT_STATE_UNREADABLE' });
   }
-  t.throws(() => decodeBftState(bytes, () => undefined), { code: 'LEDGER_UNREADABLE' });
+  t.throws(() => decodeBftState(bytes, () => undefined), { code: 'BFT_STATE_UNREADABLE' });
 });

@@ -109,10 +109,10 @@ test('a BFT state read from its bytes leads to the same chain', (t) => {
   const other = new ChainMaker(network);
   for (let height = 2; height <= 520; height += 1) {
     // Replace the BFT state with a copy of its bytes, because a node has only the bytes after a restart.
-    if (height % 20 === 0) other.state.setLedger(Uint8Array.from(other.state.ledger() ?? []));
+    if (height % 20 === 0) other.state.setBftState(Uint8Array.from(other.state.bftState() ?? []));
     const block = maker.state.block(height);
     if (block !== undefined) other.apply(block);
   }
-  t.deepEqual(other.state.ledger(), maker.state.ledger());
+  t.deepEqual(other.state.bftState(), maker.state.bftState());
   t.deepEqual(other.build(), maker.build());
 });

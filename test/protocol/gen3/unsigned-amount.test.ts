@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { parseJson } from '../../../src/p2p/packets.ts';
+import { parseJson } from '../../../src/p2p/frame-validation.ts';
 import { sha256 } from '../../../src/crypto/hash.ts';
 import { bytesOfHex, hexOf } from '../../../src/primitives/bytes.ts';
 import { blockOfLine, lineOfBlock } from '../../../src/protocol/block/block-line.ts';

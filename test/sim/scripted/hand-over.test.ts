@@ -108,7 +108,9 @@ test('while another folder signs, a folder without a record does not take over i
   t.true(keys.every((keyPair) => world.node(NEW).engine.forging.waiting(publicKeyOf(keyPair)) !== undefined));
   await slots(205);
   t.deepEqual(signedBy(world, NEW, keys), []);
-  t.true((world.counts.get('FORGING_WATCH') ?? 0) + (world.counts.get('FORGING_ELSEWHERE') ?? 0) >= MOVING);
+  t.true(
+    (world.counts.get('FORGING_WAITS_FOR_EMPTY_SLOT') ?? 0) + (world.counts.get('FORGING_ELSEWHERE') ?? 0) >= MOVING,
+  );
   const before = signedBy(world, OLD, keys).length;
   t.true(before >= 3 * MOVING);
   // The old node has stopped, so the new node may continue without waiting for finality.

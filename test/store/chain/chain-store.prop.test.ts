@@ -96,7 +96,7 @@ for (const backend of BACKENDS) {
             const dice = new Dice(seed);
             grow(store, dice, 5);
             const before = dump(store);
-            const ledger = store.ledger();
+            const bftState = store.bftState();
             const tip = store.tip();
             const view = seen(store);
             const failure = t.throws(() =>
@@ -116,7 +116,7 @@ for (const backend of BACKENDS) {
             );
             t.is(failure?.message, 'the block is bad');
             t.deepEqual(dump(store), before);
-            t.is(store.ledger(), ledger);
+            t.is(store.bftState(), bftState);
             t.is(store.tip(), tip);
             t.deepEqual(seen(store), view);
             // The store continues like a store that never failed.

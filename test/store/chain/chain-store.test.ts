@@ -21,7 +21,7 @@ for (const backend of BACKENDS) {
       t.is(store.tip(), undefined);
       t.is(store.undoFloor(), undefined);
       t.is(store.block(1), undefined);
-      t.is(store.ledger(), undefined);
+      t.is(store.bftState(), undefined);
       t.throws(() => store.transact((writer) => writer.revert()), { code: 'GENESIS_NOT_REVERTIBLE' });
     });
   });
@@ -97,21 +97,21 @@ for (const backend of BACKENDS) {
     });
   });
 
-  test(`${backend}: the ledger is the same object until it changes`, async (t) => {
+  test(`${backend}: the BFT state is the same object until it changes`, async (t) => {
     await withStore(backend, (store) => {
       append(store);
-      const ledger = Buffer.from('one');
+      const bftState = Buffer.from('one');
       const next = fakeBlock(store.tip(), []);
-      store.transact((writer) => writer.append(next, (state) => state.setLedger(ledger)));
-      t.is(store.ledger(), ledger);
+      store.transact((writer) => writer.append(next, (state) => state.setBftState(bftState)));
+      t.is(store.bftState(), bftState);
       append(store);
-      t.is(store.ledger(), ledger);
+      t.is(store.bftState(), bftState);
       store.transact((writer) => {
         writer.revert();
-        t.is(writer.ledger(), ledger);
+        t.is(writer.bftState(), bftState);
         writer.revert();
       });
-      t.is(store.ledger(), undefined);
+      t.is(store.bftState(), undefined);
     });
   });
 
@@ -189,7 +189,7 @@ for (const backend of BACKENDS) {
         (state) => state.setDelegate(delegate),
         (state) => state.setDelegate({ ...delegate, voteWeight: 2n }),
         (state) => state.setRoundList(1, [keyOf('d')]),
-        (state) => state.setLedger(Buffer.from('x')),
+        (state) => state.setBftState(Buffer.from('x')),
       ];
       for (const apply of writes) {
         const block = fakeBlock(store.tip(), []);

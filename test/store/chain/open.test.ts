@@ -30,7 +30,7 @@ import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { chainStoreOver, openChainSnapshot, openChainStore } from '../../../src/store/chain/open.ts';
 import { FIRST_LAYOUT_READ } from '../../../src/store/chain/upgrade.ts';
-import { claimElsewhere } from '../../support/claim-elsewhere.ts';
+import { lockElsewhere } from '../../support/lock-elsewhere.ts';
 import { fakeBlock, FAKE_CODEC } from '../../support/fake-codec.ts';
 import { limitFileSize } from '../../support/full-disk.ts';
 import { paramsWith } from '../../support/fixtures.ts';
@@ -61,10 +61,13 @@ test('a reopened store has its data, and continues from there', async (t) => {
       const { block, apply } = nextStep(dice, first.tip());
       first.transact((writer) => writer.append(block, apply));
     }
-    const before = { dump: dump(first), tip: first.tip(), digest: first.stateDigest(), ledger: first.ledger() };
+    const before = { dump: dump(first), tip: first.tip(), digest: first.stateDigest(), bftState: first.bftState() };
     await first.close();
     const again = await openIn(directory);
-    t.deepEqual({ dump: dump(again), tip: again.tip(), digest: again.stateDigest(), ledger: again.ledger() }, before);
+    t.deepEqual(
+      { dump: dump(again), tip: again.tip(), digest: again.stateDigest(), bftState: again.bftState() },
+      before,
+    );
     again.transact((writer) => writer.revert());
     t.is(again.tip()?.height, 19);
     await again.close();
@@ -171,7 +174,7 @@ for (const [what, layout, advice] of [
   });
 }
 
-const STATE_TABLE_NAMES = ['accounts', 'votes', 'delegates', 'roundLists', 'ledger', 'facts'] as const;
+const STATE_TABLE_NAMES = ['accounts', 'votes', 'delegates', 'roundLists', 'bftState', 'facts'] as const;
 for (const table of STATE_TABLE_NAMES) {
   test(`a flipped bit in a value of ${table} is reported with the remedy when the store is opened`, async (t) => {
     await inFolder(async (directory) => {
@@ -390,7 +393,7 @@ test('a store that a node in another container has open can be neither read nor 
   await inFolder(async (directory) => {
     const options = { directory, codec: FAKE_CODEC, params: paramsWith(), clock: systemClock };
     await (await openChainStore(options)).close();
-    const other = claimElsewhere(directory, 'in-use');
+    const other = lockElsewhere(directory, 'in-use');
     const error = await t.throwsAsync(openChainSnapshot(options), { code: 'STORE_IN_USE_ELSEWHERE' });
     t.regex(
       error?.message ?? '',
@@ -423,7 +426,7 @@ test('without write access a store can be read only while nobody has it open', a
   });
 });
 
-test('a store whose claim another process took as stale is not written any more', async (t) => {
+test('a store whose lock another process took as stale is not written any more', async (t) => {
   await inFolder(async (directory) => {
     const keys = openLmdb(directory, true);
     const write = (): void => keys.transact((writer) => writer.put(Buffer.from('key'), Buffer.from('value')));
@@ -431,20 +434,20 @@ test('a store whose claim another process took as stale is not written any more'
     const before = readFileSync(join(directory, 'data.mdb'));
     for (const name of readdirSync(directory)) if (name.startsWith('in-use')) rmSync(join(directory, name));
     const error = t.throws(write, { code: 'STORE_TAKEN_OVER' });
-    t.regex(error?.message ?? '', /the claim of this process is gone/);
+    t.regex(error?.message ?? '', /the lock of this process is gone/);
     t.deepEqual(readFileSync(join(directory, 'data.mdb')), before);
     await keys.close();
   });
 });
 
-test('claims of dead processes, or of another process with the same number, keep no node out', async (t) => {
+test('lock files of dead processes, or of another process with the same number, keep no node out', async (t) => {
   await inFolder(async (directory) => {
-    for (const claim of [
+    for (const lockFile of [
       'in-use.4194399.abcdef01-5',
       `in-use.${process.pid}.abcdef01-5`,
       `in-use.${process.ppid}.unknown`,
     ]) {
-      writeFileSync(join(directory, claim), '');
+      writeFileSync(join(directory, lockFile), '');
     }
     const store = await openIn(directory);
     t.is(readdirSync(directory).filter((name) => name.startsWith('in-use')).length, 1);
@@ -566,7 +569,7 @@ test('two folders that share a store file by a hard link cannot be opened until 
     t.regex(error.message, /shares its file with another folder, .*: cp \S+data\.mdb \S+data\.mdb\.own, then mv/);
     await store.close();
     await t.throwsAsync(openIn(own), { code: 'STORE_SHARED' });
-    t.deepEqual(readdirSync(linked), ['data.mdb', 'lock.mdb'], 'no claim is left behind');
+    t.deepEqual(readdirSync(linked), ['data.mdb', 'lock.mdb'], 'no lock file is left behind');
     // Apply the remedy of the error message.
     copyFileSync(join(linked, 'data.mdb'), join(linked, 'data.mdb.own'));
     renameSync(join(linked, 'data.mdb.own'), join(linked, 'data.mdb'));

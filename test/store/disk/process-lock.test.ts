@@ -12,14 +12,14 @@ import { ownerElsewhere, takeLock } from '../../../src/store/disk/process-lock.t
 import { temporaryFolder } from '../../support/network-folder.ts';
 
 /**
- * File name of a claim by a process of this machine: process id, boot id, start time in ticks, and the number of the
+ * Name of a lock file of a process of this machine: process id, boot id, start time in ticks, and the number of the
  * process namespace.
  */
-const CLAIM = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)-in(\d+)$/;
+const LOCK_FILE = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)-in(\d+)$/;
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));
 
-/** Claim files, without the sockets beside them. */
-function claimsOf(folder: string): readonly string[] {
+/** Lock files, without the sockets beside them. */
+function lockFilesOf(folder: string): readonly string[] {
   return readdirSync(folder).filter((entry) => !entry.endsWith('.sock'));
 }
 
@@ -30,7 +30,7 @@ test('a lock is held once at a time, even within a process, and leaves nothing b
   t.is(error.message, `${join(folder, 'thing')}: in use by process ${process.pid}`);
   lock.release();
   takeLock(folder, 'thing').release();
-  t.deepEqual(claimsOf(folder), []);
+  t.deepEqual(lockFilesOf(folder), []);
 });
 
 test('locks of other names in the same folder have no effect', (t) => {
@@ -39,15 +39,15 @@ test('locks of other names in the same folder have no effect', (t) => {
   writeFileSync(join(folder, 'thing.txt'), 'mine');
   t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
   for (const lock of locks) lock.release();
-  t.deepEqual(claimsOf(folder), ['thing.txt']);
+  t.deepEqual(lockFilesOf(folder), ['thing.txt']);
 });
 
-test('claims of dead processes, of another boot, or of a reused process number are removed', (t) => {
+test('lock files of dead processes, of another boot, or of a reused process number are removed', (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
-  const [claim = ''] = claimsOf(folder);
+  const [lockFile = ''] = lockFilesOf(folder);
   own.release();
-  const [, pid = '', boot = '', ticks = '', here = ''] = CLAIM.exec(claim) ?? [];
+  const [, pid = '', boot = '', ticks = '', here = ''] = LOCK_FILE.exec(lockFile) ?? [];
   t.is(pid, `${process.pid}`);
   const otherBoot = boot === '00000000' ? '00000001' : '00000000';
   for (const stale of [
@@ -62,16 +62,16 @@ test('claims of dead processes, of another boot, or of a reused process number a
     writeFileSync(join(folder, `thing.${stale}`), '');
   }
   const lock = takeLock(folder, 'thing', systemClock);
-  t.deepEqual(claimsOf(folder), [claim]);
+  t.deepEqual(lockFilesOf(folder), [lockFile]);
   lock.release();
 });
 
-test('a claim of another container counts while its file is renewed, whatever its process number', async (t) => {
+test('a lock file of another container counts while its file is renewed, whatever its process number', async (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
-  const [claim = ''] = claimsOf(folder);
+  const [lockFile = ''] = lockFilesOf(folder);
   own.release();
-  const [, pid = '', boot = '', ticks = '', here = ''] = CLAIM.exec(claim) ?? [];
+  const [, pid = '', boot = '', ticks = '', here = ''] = LOCK_FILE.exec(lockFile) ?? [];
   for (const number of ['4194399', pid]) {
     const other = join(folder, `thing.${number}.${boot}-${ticks}-in${Number(here) + 1}`);
     writeFileSync(other, '');
@@ -79,28 +79,28 @@ test('a claim of another container counts while its file is renewed, whatever it
     const error = t.throws(() => takeLock(folder, 'thing', systemClock), { code: 'LOCKED' });
     t.is(error.message, `${join(folder, 'thing')}: in use by ${owner}`);
     t.is(ownerElsewhere(folder, 'thing', systemClock), owner);
-    t.deepEqual(claimsOf(folder), [basename(other)]);
+    t.deepEqual(lockFilesOf(folder), [basename(other)]);
     const longAgo = new Date(Date.now() - 31_000);
     utimesSync(other, longAgo, longAgo);
-    // Without a clock, the function cannot determine the age of the claim.
+    // Without a clock, the function cannot determine the age of the lock file.
     t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
     t.is(ownerElsewhere(folder, 'thing', systemClock), undefined);
     const lock = takeLock(folder, 'thing', systemClock);
-    t.deepEqual(claimsOf(folder), [claim]);
-    // The owner touches its claim regularly, so that the claim stays valid for other containers.
-    utimesSync(join(folder, claim), longAgo, longAgo);
-    while (Date.now() - statSync(join(folder, claim)).mtimeMs > 20_000) await sleep(100);
+    t.deepEqual(lockFilesOf(folder), [lockFile]);
+    // The owner touches its lock file regularly, so that the lock file stays valid for other containers.
+    utimesSync(join(folder, lockFile), longAgo, longAgo);
+    while (Date.now() - statSync(join(folder, lockFile)).mtimeMs > 20_000) await sleep(100);
     lock.release();
   }
 });
 
-test('a claim of another container counts while its process lives, paused or not', async (t) => {
+test('a lock file of another container counts while its process lives, paused or not', async (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
-  const [claim = ''] = claimsOf(folder);
+  const [lockFile = ''] = lockFilesOf(folder);
   own.release();
   t.deepEqual(readdirSync(folder), []);
-  const other = claim.replace(/-in\d+$/, '-in1');
+  const other = lockFile.replace(/-in\d+$/, '-in1');
   const listen = `require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))`;
   const owner = spawn(process.execPath, ['-e', listen, `${other}.sock`], { cwd: folder });
   t.teardown(() => void owner.kill('SIGKILL'));
@@ -110,7 +110,7 @@ test('a claim of another container counts while its process lives, paused or not
   const longAgo = new Date(Date.now() - 3_600_000);
   utimesSync(join(folder, other), longAgo, longAgo);
   t.throws(() => takeLock(folder, 'thing', systemClock), { code: 'LOCKED' });
-  t.deepEqual(claimsOf(folder), [other]);
+  t.deepEqual(lockFilesOf(folder), [other]);
   owner.kill('SIGKILL');
   await once(owner, 'exit');
   takeLock(folder, 'thing', systemClock).release();
@@ -127,12 +127,12 @@ test("the holder of a lock answers on its socket until it releases the lock, how
   t.false(isHolderListening(folder, socket));
 });
 
-test('a claim of another container from before the clock was set back locks out no process', (t) => {
+test('a lock file of another container from before the clock was set back locks out no process', (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
-  const [claim = ''] = claimsOf(folder);
+  const [lockFile = ''] = lockFilesOf(folder);
   own.release();
-  const other = join(folder, claim.replace(/-in\d+$/, '-in1'));
+  const other = join(folder, lockFile.replace(/-in\d+$/, '-in1'));
   for (const [aheadMs, counts] of [
     [20_000, true],
     [3_600_000, false],
@@ -143,10 +143,10 @@ test('a claim of another container from before the clock was set back locks out 
     t.is(ownerElsewhere(folder, 'thing', systemClock) !== undefined, counts);
   }
   takeLock(folder, 'thing', systemClock).release();
-  t.deepEqual(claimsOf(folder), []);
+  t.deepEqual(lockFilesOf(folder), []);
 });
 
-test('when processes start together beside a stale claim, at most one of them gets the lock', async (t) => {
+test('when processes start together beside a stale lock file, at most one of them gets the lock', async (t) => {
   for (let round = 0; round < 4; round += 1) {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'thing.4194399.abcdef01-5'), '');
@@ -157,12 +157,12 @@ test('when processes start together beside a stale claim, at most one of them ge
   }
 });
 
-test('a fresh claim of a living process is never removed', async (t) => {
+test('a fresh lock file of a living process is never removed', async (t) => {
   const folder = temporaryFolder(t);
   const { pid } = await holder(t, [folder]);
   for (let attempt = 0; attempt < 100; attempt += 1) t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
   t.deepEqual(
-    claimsOf(folder).map((name) => Number(name.split('.')[1])),
+    lockFilesOf(folder).map((name) => Number(name.split('.')[1])),
     [pid],
   );
 });

@@ -232,7 +232,7 @@ test('an unreadable block is named when its missing indexes are backfilled', (t)
     code: 'STORE_UNREADABLE',
     message: new RegExp(`block at height ${height}, which indexes lack, cannot`),
   };
-  // Also at the second attempt, the store must not claim that its indexes are complete.
+  // Also at the second attempt, the store must not report that its indexes are complete.
   for (let i = 0; i < 2; i += 1) {
     t.throws(() => other.hasTransaction('1'), refused);
     t.throws(() => [...other.backfill()], refused);

@@ -6,7 +6,7 @@ import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '.
 import { readSnapshotManifest } from '../../../node/backup.ts';
 import { locationOfData } from '../../chain-location.ts';
 import { writeNetworkFolder } from '../../network-folder.ts';
-import { usageError } from '../../problems.ts';
+import { usageError } from '../../error-lines.ts';
 
 export interface ForkSource {
   /** Absolute path of the source. */

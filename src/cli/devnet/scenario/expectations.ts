@@ -26,10 +26,16 @@ export interface Scene {
 const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
 /**
- * Codes of events in which a node penalises, disconnects or bans a peer. `PEER_FORGIVEN` reports an offence of a named
- * peer, which is never banned.
+ * Codes of events in which a node penalises, disconnects or bans a peer. `PEER_OFFENCE_EXEMPT` reports an offence of a
+ * named peer, which is never banned.
  */
-const PENALTY_CODES = ['PEER_PENALISED', 'PEER_FORGIVEN', 'PEER_EXPELLED', 'PEER_WASTEFUL', 'PEER_BANNED'];
+const PENALTY_CODES = [
+  'PEER_PENALISED',
+  'PEER_OFFENCE_EXEMPT',
+  'PEER_DISCONNECTED_FOR_OFFENCE',
+  'PEER_WASTEFUL',
+  'PEER_BANNED',
+];
 const PEERS_MAX = 100;
 
 interface Watched {

@@ -5,9 +5,9 @@ import type { Bounds, Condition, Expected } from './scenario.ts';
 import { lskIn, nodesIn, accountIn } from './values.ts';
 
 /** A function that reads the value of a condition. */
-type ReadClaim = (value: YamlValue) => Condition;
+type ReadCondition = (value: YamlValue) => Condition;
 
-const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
+const CONDITIONS: Readonly<Record<string, ReadCondition>> = {
   heights: (value) => ({ kind: 'heights', bounds: countsIn(value, 'min') }),
   finalized: (value) => ({ kind: 'finalized', bounds: countsIn(value, 'min') }),
   finalityLag: (value) => ({ kind: 'finalityLag', bounds: countsIn(value, 'max') }),

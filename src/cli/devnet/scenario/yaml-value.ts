@@ -61,7 +61,7 @@ export class YamlValue {
       this.#node.items.map(({ key, value }) => {
         const name = isScalar(key) ? String(key.value) : undefined;
         const keyValue = new YamlValue(this.#source, key as Node, this.line);
-        if (name === undefined) throw keyValue.fault('a name must be a text');
+        if (name === undefined) throw keyValue.fault('a name must be a string');
         return [name, new YamlValue(this.#source, value as Node | null, keyValue.line)] as const;
       }),
     );
@@ -91,7 +91,7 @@ export class YamlValue {
     const scalar = isScalar(this.#node) ? this.#node : undefined;
     if (typeof scalar?.value === 'string') return scalar.value;
     if (typeof scalar?.value === 'number') return scalar.source ?? String(scalar.value);
-    throw this.fault(`${what} must be a text`);
+    throw this.fault(`${what} must be a string`);
   }
 
   flag(what: string): boolean {

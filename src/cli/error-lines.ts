@@ -17,7 +17,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-export interface Problem {
+export interface ErrorLine {
   /** One line without control characters. */
   readonly line: string;
   readonly exitCode: ExitCode;
@@ -29,7 +29,7 @@ export function usageError(message: string): ProtocolError {
 }
 
 /** Line and exit code for any thrown value. The line ends with the code of the error, unless the error has no code. */
-export function problemOf(error: unknown): Problem {
+export function errorLineOf(error: unknown): ErrorLine {
   const text = textOf(error)
     .replace(/\s*[\r\n]+\s*/g, ' ')
     .trim();

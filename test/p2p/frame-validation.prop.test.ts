@@ -3,8 +3,8 @@ import { fc } from '../support/fast-check.ts';
 
 import { readAnswer } from '../../src/p2p/calls-gen3.ts';
 import { FrameFilter } from '../../src/p2p/frame-filter.ts';
-import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
-import { containerBytes, frameOf, ipv4Of, parseJson } from '../../src/p2p/packets.ts';
+import { gen3Dialect } from '../../src/p2p/dialect-gen3.ts';
+import { containerBytes, frameOf, ipv4Of, parseJson } from '../../src/p2p/frame-validation.ts';
 import { isIpv4 } from '../../src/primitives/ip.ts';
 import type { PeerInfo, PeerRequest } from '../../src/ports/transport.ts';
 import { clock, NETWORK, nodeInfo } from './support.ts';

@@ -1,8 +1,8 @@
 /**
- * Reads and writes the marker of a signing journal. The marker is a small file beside the journal. The node replaces
- * the marker after each new line of the journal. The marker contains its own file identity and the checksum of the
+ * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. The node replaces
+ * the fingerprint after each new line of the journal. The fingerprint contains its own file identity and the checksum of the
  * newest line of the journal. Copying a backup over existing files keeps the inodes and birth times of these files, so
- * the restored journal looks genuine. However, the restored marker reveals the backup if the node replaced its marker
+ * the restored journal looks genuine. However, the restored fingerprint reveals the backup if the node replaced its fingerprint
  * after the backup.
  */
 
@@ -11,25 +11,25 @@ import { checkedLine, contentOf } from './checked-lines.ts';
 import { isSameFile, identityOf, renewTimeOfChange } from './file-identity.ts';
 import { isFileIdentity, type FileIdentity } from './journal-lines.ts';
 
-/** Content of the marker beside a journal. */
-export interface JournalMarker {
-  /** False when the marker is a copy. */
+/** Content of the fingerprint beside a journal. */
+export interface JournalFingerprint {
+  /** False when the fingerprint is a copy. */
   readonly isSameFile: boolean;
   /** Checksum of the newest line of a delegate; undefined for a journal without such a line. */
   readonly newest: string | undefined;
 }
 
-/** Maximum size of a marker. Every valid marker is smaller. */
+/** Maximum size of a fingerprint. Every valid fingerprint is smaller. */
 const BYTES_MAX = 1024;
 
 /**
- * Returns the content of the marker; undefined when there is no readable marker. A marker is written without a flush,
+ * Returns the content of the marker; undefined when there is no readable fingerprint. A fingerprint is written without a flush,
  * so a power cut may leave it empty.
  */
-export function readMarker(journalFile: string): JournalMarker | undefined {
+export function readFingerprint(journalFile: string): JournalFingerprint | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(markerOf(journalFile), 'r+');
+    descriptor = openSync(fingerprintFileOf(journalFile), 'r+');
     const text = readFileSync(descriptor, 'utf8');
     const content = text.length > BYTES_MAX ? undefined : contentOf(text.trimEnd());
     if (typeof content !== 'object' || content === null || !isFileIdentity(content)) return undefined;
@@ -44,12 +44,12 @@ export function readMarker(journalFile: string): JournalMarker | undefined {
 }
 
 /**
- * Replaces the marker. The new marker is not flushed to the disk. A power cut may bring the old marker back. The old
- * marker names an earlier line of the journal, so it does not make the journal look like a backup. If the new marker
- * cannot be written, the old marker stays and no error is reported.
+ * Replaces the fingerprint. The new fingerprint is not flushed to the disk. A power cut may bring the old fingerprint back. The old
+ * fingerprint names an earlier line of the journal, so it does not make the journal look like a backup. If the new fingerprint
+ * cannot be written, the old fingerprint stays and no error is reported.
  */
-export function renewMarker(journalFile: string, newest: string | undefined): void {
-  const file = markerOf(journalFile);
+export function renewFingerprint(journalFile: string, newest: string | undefined): void {
+  const file = fingerprintFileOf(journalFile);
   const draft = `${file}.new`;
   try {
     rmSync(draft, { force: true });
@@ -60,16 +60,17 @@ export function renewMarker(journalFile: string, newest: string | undefined): vo
       renameSync(draft, file);
       renewTimeOfChange(descriptor);
       // On some file systems, the reported birth time changes when the file changes. Every journal would then look like
-      // a copy, so no marker is kept.
+      // a copy, so no fingerprint is kept.
       if (!isSameFile(descriptor, identity)) rmSync(file, { force: true });
     } finally {
       closeSync(descriptor);
     }
   } catch {
-    // After an error, the old marker stays.
+    // After an error, the old fingerprint stays.
   }
 }
 
-function markerOf(journalFile: string): string {
+/** The file keeps the name that earlier versions gave it. */
+function fingerprintFileOf(journalFile: string): string {
   return `${journalFile}.marker`;
 }

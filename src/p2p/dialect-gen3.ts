@@ -17,7 +17,7 @@ import {
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
 import { isProtocolCompatible, readQueryInfo } from './info.ts';
 import { CALL, ITEMS_MAX, readMemberSignatures, resultOf } from './call-shapes.ts';
-import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
+import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './frame-validation.ts';
 
 export interface Gen3DialectOptions {
   /** Identifier of the network, 64 hexadecimal digits. */

@@ -9,7 +9,7 @@ import { CLOSE, type IncomingEvent, type InfoVerdict, type QueryVerdict, type Wi
 import { INFO_MEMBERS, infoOf, isAtLeast, isVersion, STATE } from './info-gen2.ts';
 import { isProtocolCompatible, readQueryInfo } from './info.ts';
 import { ITEMS_MAX, readMemberSignatures } from './call-shapes.ts';
-import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
+import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './frame-validation.ts';
 
 export interface Gen2DialectOptions {
   /** Payload hash of the genesis block, 64 hexadecimal digits. */
@@ -139,7 +139,7 @@ function readMessage(name: string, data: unknown): IncomingEvent {
   if (!isRecord(data)) return bad('the message is not an object');
   const nonce = own(data, 'nonce');
   if (nonce !== undefined && (typeof nonce !== 'string' || nonce.length !== NONCE_LENGTH)) {
-    return bad('the nonce is not a text of 16 characters');
+    return bad('the nonce is not a string of 16 characters');
   }
   const message = messageOf(name, data);
   return typeof message === 'string' ? bad(message) : { kind: 'message', name, message };

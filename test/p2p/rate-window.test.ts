@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { Pacer, RateWindow } from '../../src/p2p/rate.ts';
+import { Pacer, RateWindow } from '../../src/p2p/rate-window.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
 /** A clock whose timers fire when the test advances the time. Each timer fires slightly early, as real timers may. */
