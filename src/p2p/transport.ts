@@ -161,10 +161,15 @@ class SocketTransport implements ListeningTransport {
         },
         flooded: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.flooded(detail);
-          this.#observer.log('debug', 'PEER_FRAME_FLOOD', 'the connection of a peer that sends far too many frames was cut', {
-            ip,
-            detail,
-          });
+          this.#observer.log(
+            'debug',
+            'PEER_FRAME_FLOOD',
+            'the connection of a peer that sends far too many frames was cut',
+            {
+              ip,
+              detail,
+            },
+          );
         },
         overflowed: (ip, detail) => {
           this.#overflowed(ip, detail);

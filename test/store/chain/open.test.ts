@@ -413,7 +413,9 @@ test('without write access a store can be read only while nobody has it open', a
       throw Object.assign(new Error(`EROFS: read-only file system, access '${path}'`), { code: 'EROFS' });
     };
     const store = await openIn(directory);
-    const error = t.throws(() => openForReading(directory, undefined, { access: readOnly }), { code: 'STORE_IN_USE_ELSEWHERE' });
+    const error = t.throws(() => openForReading(directory, undefined, { access: readOnly }), {
+      code: 'STORE_IN_USE_ELSEWHERE',
+    });
     t.is(
       error.message,
       `The chain store in ${directory} is in use by process ${process.pid}, and its files cannot be written from here, so ` +
