@@ -31,10 +31,10 @@ const IDS_READ_MAX = 200_000;
 const PAGES_PER_TRANSACTION = 3_000;
 /**
  * Maximum number of transactions that are read again from the blocks at once. This number of transactions takes about
- * ten megabytes of memory. The number of transactions is limited, because the watermark may be at the start of a long
+ * forty megabytes of memory. The number of transactions is limited, because the watermark may be at the start of a long
  * chain.
  */
-const TRANSACTIONS_AT_ONCE = 100_000;
+const TRANSACTIONS_AT_ONCE = 400_000;
 
 /** Limits of a backfill. */
 export interface BackfillLimits {
