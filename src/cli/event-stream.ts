@@ -9,11 +9,13 @@ export interface NodeEventJson {
   readonly data: unknown;
 }
 
-/** Maximum size of one event: several times that of the largest event, a block. */
+/** Maximum size of one event, in characters. The largest event is a block, and is several times smaller. */
 const EVENT_CHARACTERS_MAX = 1024 * 1024;
 
 /**
- * @throws ProtocolError `NODE_ANSWER_MALFORMED` for an event that no node sends; errors of reading the body
+ * Reads the events of a server-sent event stream.
+ *
+ * @throws ProtocolError `NODE_ANSWER_MALFORMED` for an event that no node sends; errors of reading `body`
  */
 export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<NodeEventJson> {
   const decoder = new TextDecoder();
@@ -30,7 +32,7 @@ export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<
   }
 }
 
-/** Reads one event; returns undefined for a comment. */
+/** Reads one event. Returns undefined for a text without `event` or `data`, such as a comment. */
 function eventOf(text: string): NodeEventJson | undefined {
   const fields = new Map<string, string>();
   for (const line of text.split('\n')) {
