@@ -17,7 +17,7 @@ export interface DevnetRequest {
   readonly network: Network;
   /** Format of the nodes' log lines; default: for people. */
   readonly logFormat?: 'json';
-  /** Delegates of a forked chain, whose keys are not needed. */
+  /** Delegates of a forked chain, for which the substitute key signs; undefined for a new chain. */
   readonly forkDelegates?: readonly PublicKey[];
 }
 
@@ -159,8 +159,8 @@ export function planFollower(
 }
 
 /**
- * Interval of announcements in milliseconds. It is at most half a block time, so that a transaction is announced before
- * the next block but one.
+ * Interval of announcements in milliseconds. It is at most half a block time, so that a node announces a transaction
+ * before the second block after its arrival.
  */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
