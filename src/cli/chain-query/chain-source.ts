@@ -1,6 +1,6 @@
 /**
- * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the folder of a stopped
- * node.
+ * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the chain on the disk of a
+ * stopped node.
  */
 
 import { createAnswers } from '../../http/answers.ts';

@@ -12,7 +12,10 @@ import { isSet } from './format-rows.ts';
 export interface TransactionCheck {
   /** Reasons why a node would refuse the transaction, as sentences. */
   readonly faults: readonly string[];
-  /** Public keys of group members that have not signed (`of`), and the number of missing signatures (`count`). */
+  /**
+   * Public keys of group members that have not signed (`of`), and the number of missing signatures (`count`); undefined
+   * when no signature is missing.
+   */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
 }
 

@@ -66,7 +66,7 @@ export function descriptionOf({ type, amount, recipientId, asset }: TransactionJ
   }
 }
 
-/** Example: `transfer`. */
+/** Name of a transaction type, for example `transfer`. */
 export function typeName(type: number): string {
   return NAMES[kindOf(type)] ?? `type ${type}`;
 }

@@ -13,7 +13,7 @@ import { usageError } from '../problems.ts';
 import { printJson, printLine } from '../output.ts';
 
 const NETWORK_FILE = 'network.json';
-/** Length of the longest genesis block that a network folder may have. */
+/** Maximum size of an input file, in bytes: the maximum for the genesis block of a network folder. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
