@@ -8,11 +8,11 @@ import { storeDamaged } from '../store/disk/store-refusals.ts';
 import { CommanderError } from 'commander';
 
 /**
- * Calls `work`. An error without a code comes from damaged bytes or from a defect of this program; the new error names
- * both possibilities.
+ * Calls `work`. An error without a code and without a system call comes from damaged bytes or from a defect of this
+ * program; the new error names both possibilities.
  *
  * @param directory folder of an existing store
- * @throws ProtocolError `STORE_DAMAGED`, and errors of `work` that have a code
+ * @throws ProtocolError `STORE_DAMAGED`, and all other errors of `work`
  */
 export async function withDamageReport<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {

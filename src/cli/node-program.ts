@@ -21,7 +21,7 @@ const STOP_MS_MAX = 10_000;
 export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
-  /** Call it when the node runs. The watchdog then ends the process if the main thread is blocked. */
+  /** Must be called when the node runs. From then on, the watchdog ends the process if the main thread is blocked. */
   started(): void;
   /**
    * Waits for a signal, the end of the supervisor, or damage of the store. At the end, the function closes the node and

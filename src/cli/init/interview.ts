@@ -53,7 +53,7 @@ export class Interview {
   }
 
   /**
-   * @throws ProtocolError `CANCELLED` without an answer, or after too many unacceptable answers
+   * @throws ProtocolError `CANCELLED` when the input ends without an answer, or after `TRIES_MAX` invalid answers
    */
   async ask<Value>({ text, preset, isSecret = false, read }: Question<Value>): Promise<Value> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {

@@ -20,7 +20,7 @@ const PACKAGE = 'chdb';
 
 /**
  * Loads the package from one given folder only. A package in the working folder, or in a folder above it, could come
- * from another user and would run with the rights of the present user.
+ * from another user and would run with the rights of the current user.
  *
  * @param folder folder in which the package is installed; undefined for the folder in which the packages of this
  *   program are installed
@@ -35,7 +35,8 @@ export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
 }
 
 function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
-  // The package is loaded by its path. Node.js would look for a package name in all parent folders, too.
+  // In a given folder, the package is loaded by its path, because Node.js would look for a package name in all parent
+  // folders, too.
   const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
   try {
     return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };

@@ -1,6 +1,6 @@
 /**
- * Common work of the commands for sinks: opens the source that the flags name, fills the sink, and closes source and
- * sink.
+ * Common work of the commands for sinks: opens the source that the flags name, fills the sink, and closes the source
+ * and the sink.
  */
 
 import { openStoreSource } from '../../node/sink-source.ts';

@@ -13,8 +13,8 @@ export interface AccountFacts {
 
 const POLL_MS = 500;
 /**
- * Time limit for the confirmation of a transaction. It is longer than any block time, and longer than the wait in a
- * busy pool.
+ * Time limit for the confirmation of a transaction. It is much longer than a slot of the public networks, and longer
+ * than the wait in a busy pool.
  */
 const WAIT_MS_MAX = 300_000;
 
