@@ -36,7 +36,7 @@ const SUMMARY_INTERVAL_MS = 10_000;
  * @throws ProtocolError for wrong flags, a port in use, or a failure of the devnet
  */
 export async function devnet(flags: DevnetFlags): Promise<void> {
-  if (flags.newNetworkId === true && flags.fork === undefined) throw usageError('--new-network-id is for --fork');
+  if (flags.newNetworkId === true && flags.fork === undefined) throw usageError('--new-network-id needs --fork');
   if (flags.fork !== undefined) {
     const fork = await chooseFork(flags, flags.fork);
     return run(flags, fork).finally(() => fork.chosen.dispose());

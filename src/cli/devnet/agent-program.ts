@@ -73,7 +73,10 @@ async function answer(agent: NodeAgent, { number, request }: NumberedRequest): P
   }
 }
 
-/** Sends a message to the supervisor. If the supervisor has ended, sending fails and the node ends. */
+/**
+ * Sends a message to the supervisor. A failure to send is ignored, because the node stops when the supervisor has
+ * ended.
+ */
 function send(message: NumberedAnswer | AgentEvent): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);
 }

@@ -95,7 +95,11 @@ function admitted(request: IncomingMessage, { server, operations, token }: Servi
   }
   // Digests have equal lengths, so the time of the comparison reveals nothing.
   if (!timingSafeEqual(sha256(utf8(authorization)), sha256(utf8(`Bearer ${token}`)))) {
-    throw new ProtocolError('CONTROL_TOKEN_WRONG', {}, 'the token of the devnet is needed: it is in its control.json');
+    throw new ProtocolError(
+      'CONTROL_TOKEN_WRONG',
+      {},
+      'the request needs the token of the devnet, which is in control.json in its folder',
+    );
   }
   const operation = request.method === 'POST' ? operations.get((request.url ?? '').slice(1)) : undefined;
   if (operation === undefined) throw new ProtocolError('CONTROL_UNKNOWN', {}, 'the devnet knows no such operation');

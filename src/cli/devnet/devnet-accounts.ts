@@ -158,7 +158,7 @@ export class DevnetAccounts {
       if (BigInt(account?.balance ?? 0) >= amount + FEES_BEDDOWS_MAX) return substituteKeyOf(publicKey);
     }
     const message =
-      'no account of the chain has so much and has sent something before, so that its public key is known';
+      'no account that the devnet can sign for has so much: the chain must know its public key from an earlier transaction';
     throw new ProtocolError('DEVNET_FUNDS_MISSING', { amount: amount.toString() }, message);
   }
 

@@ -22,7 +22,7 @@ interface DevnetRecord {
 
 const RECORD_FILE = 'devnet.json';
 const FILE_BYTES_MAX = 1024 * 1024;
-/** Folder of the network, for a network that is not in the package. */
+/** Copy of the network folder, for a devnet that does not use the original folder (see `placedNetwork`). */
 export const NETWORK_FOLDER = 'network';
 /** File with the state of the devnet's clock, for the next run in this folder. */
 const CLOCK_FILE = 'clock.json';

@@ -24,7 +24,7 @@ export interface OperationParts {
   readonly add: () => Promise<SupervisedNode>;
   /** Called when a paused node continues and answers. */
   readonly resumed: (node: SupervisedNode) => void;
-  /** Ends the devnet; resolves before the devnet has ended. */
+  /** Starts the end of the devnet, and returns before the devnet has ended. */
   readonly stop: () => void;
   /** Called after each operation that may have moved the clock. */
   readonly clockMoved: () => void;

@@ -37,7 +37,7 @@ export class RestartPolicy {
    * @param ranMs running time of the node when it ended
    */
   ended({ exitCode }: Pick<ProcessEnd, 'exitCode'>, ranMs: number): RestartDecision {
-    if (this.#mode === 'never') return { kind: 'giveUp', reason: 'as --restart never asks' };
+    if (this.#mode === 'never') return { kind: 'giveUp', reason: 'restarts are disabled' };
     // The node refused its configuration. The configuration would be the same after a restart.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
