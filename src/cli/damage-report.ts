@@ -21,7 +21,7 @@ export async function withDamageReport<T>(directory: string, work: () => Promise
     const hasCode = codeOf(error) !== undefined || error instanceof CommanderError;
     const isOfSystem = typeof (error as NodeJS.ErrnoException).syscall === 'string';
     if (hasCode || isOfSystem) throw error;
-    const why = `${messageOf(error)} (should \`bloomery verify\` find nothing wrong, then please report this)`;
+    const why = `${messageOf(error)} (if \`bloomery verify\` finds no damage, please report this error)`;
     throw storeDamaged(directory, why, error);
   }
 }

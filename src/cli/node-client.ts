@@ -16,7 +16,10 @@ export interface NodeState {
    * ahead.
    */
   readonly clockOffsetMs?: number;
-  /** Present when a peer's clock differs much and it is unknown which clock is wrong. */
+  /**
+   * Present when the clock of a peer differs much from the node's clock, and it is unknown which of the two is wrong.
+   * `offsetMs` is positive when the peer's clock is ahead.
+   */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
@@ -67,7 +70,9 @@ export interface NodeClient {
   blockId(height: number): Promise<string | undefined>;
   /** The delegates with the most votes, at most 101. */
   delegates(): Promise<readonly DelegateCounts[]>;
-  /** Generators of the first blocks after the genesis block, at most 100, by height. */
+  /**
+   * Public keys of the forgers of the first `count` blocks after the genesis block, by height. `count` is at most 100.
+   */
   firstForgers(count: number): Promise<readonly string[]>;
   /** The latest diagnostics, newest first. */
   diagnostics(limit: number): Promise<readonly DiagnosticState[]>;

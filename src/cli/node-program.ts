@@ -40,7 +40,7 @@ interface RunningInProgram {
   stopping?(): void;
 }
 
-/** Opens the log and starts the watchdog. Signals are handled from now on. */
+/** Opens the log, and starts the watchdog with its memory limit. Signals are handled from now on. */
 export function beginNodeProgram(config: Config): NodeProgram {
   const metrics = new MetricsRegistry({ isOfProcess: true });
   const observer = createObserver({ metrics, ...logOptionsOf(config.log) });

@@ -1,6 +1,6 @@
 /**
- * Makes text from untrusted sources safe for a terminal. Printable text cannot control the terminal, forge lines, or
- * change the direction of writing.
+ * Makes text from untrusted sources safe for a terminal. Safe text cannot control the terminal, look like another line
+ * of output, or change the direction of writing.
  */
 
 /**

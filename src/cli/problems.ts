@@ -95,7 +95,7 @@ function textOf(error: unknown): string {
   return `${messageOf(error)}`;
 }
 
-/** Lines for errors that lower modules throw with data but without a text. */
+/** Texts for errors that modules outside of `cli/` throw with data but without a text. */
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };

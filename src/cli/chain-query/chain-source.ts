@@ -14,7 +14,7 @@ import { locationOfData } from '../chain-location.ts';
 import type { SourceFlags } from '../flags.ts';
 import { withDamageReport } from '../damage-report.ts';
 
-/** A source answers queries; `base` is its name in messages. */
+/** A source answers queries. Messages name it by `base`. */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**

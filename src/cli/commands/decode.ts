@@ -91,7 +91,9 @@ function generationOfType(type: unknown): Generation {
 
 function signerFor(generation: Generation, network: SigningNetwork | undefined): TransactionSigner {
   if (network !== undefined && network.generation !== generation)
-    throw usageError(`this is of generation ${generation}, and the network of generation ${network.generation}`);
+    throw usageError(
+      `the input is of generation ${generation}, but the network is of generation ${network.generation}: correct --network`,
+    );
   return createSigner({ generation, networkIdentifier: network?.networkIdentifier ?? NO_NETWORK }, defaultEd25519());
 }
 

@@ -12,8 +12,8 @@ import type { NodeAnswers } from './node-answers.ts';
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
 /**
- * Minimum of the period for missed slots, in rounds. A delegate has only one slot in a round, so a node with few
- * delegates needs several rounds.
+ * Minimum length of the period for missed slots, in rounds. A delegate has only one slot in a round, so a node with few
+ * delegates misses few slots in a short period.
  */
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
@@ -22,7 +22,7 @@ const TIMES_MIN_PER_DELEGATE = 2;
  * not count these slots as missed, because it reports the cause as a separate fault.
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
-/** Codes of a delegate that waits, because another node may sign for it. */
+/** Codes for a delegate that does not sign yet, because another node may sign for it. */
 export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** Codes of a download that makes progress. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);

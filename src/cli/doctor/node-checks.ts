@@ -1,4 +1,4 @@
-/** Checks the answers of a running node over HTTP. */
+/** Judges the answers that a running node gave over HTTP. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { PeerVerdictState } from '../node-client.ts';

@@ -66,7 +66,7 @@ export class Interview {
         this.#output.write(`${error.message}\n`);
       }
     }
-    throw cancelled(`no answer to "${text}" will do`);
+    throw cancelled(`no valid answer to "${text}" in ${TRIES_MAX} attempts`);
   }
 
   /** True when the user answers yes. */

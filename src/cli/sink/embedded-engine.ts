@@ -5,7 +5,12 @@ import { join, resolve } from 'node:path';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 export interface EmbeddedEngine {
-  /** Runs one statement. @returns the answer of the statement in a format of ClickHouse */
+  /**
+   * Runs one statement.
+   *
+   * @param format a format of ClickHouse
+   * @returns the answer of the statement in this format
+   */
   run(sql: string, format: string): string;
   /** Removes all tables and files that statements created. */
   close(): void;

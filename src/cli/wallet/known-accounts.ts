@@ -1,6 +1,6 @@
 /**
- * Finds passphrases of devnet accounts by name. The passphrases of devnet accounts are public, so using them reveals
- * nothing.
+ * Finds passphrases of devnet accounts by name. The passphrases of devnet accounts are public, so a command may use
+ * them without asking the user.
  */
 
 import { join } from 'node:path';

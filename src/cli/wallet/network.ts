@@ -85,6 +85,6 @@ function generationOf({ protocolVersion }: Constants, { base }: Pick<NodeAsker, 
   throw new ProtocolError(
     'NETWORK_OTHER',
     { protocolVersion },
-    `the node at ${base} speaks protocol ${protocolVersion}`,
+    `the node at ${base} uses protocol version ${protocolVersion}, which is unknown: name another node with --node`,
   );
 }

@@ -64,7 +64,7 @@ async function waitForBlock(node: NodeAsker, id: string, onPoll: () => void): Pr
   throw new ProtocolError(
     'TRANSACTION_UNCONFIRMED',
     { id },
-    `transaction ${id} was accepted, but no block holds it after ${WAIT_MS_MAX / 1000} s: ask later with ` +
+    `transaction ${id} was accepted, but no block contains it after ${WAIT_MS_MAX / 1000} s: ask later with ` +
       `${node.base}/api/transactions?id=${id}`,
   );
 }

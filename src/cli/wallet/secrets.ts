@@ -53,8 +53,8 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
 
 export interface PassphraseSource extends SecretSource {
   /**
-   * Treatment of a passphrase with a wrong BIP-39 checksum. A misspelt passphrase opens another account, so commands
-   * that spend or register refuse it. An accepted passphrase is used unchanged, including its white space.
+   * Treatment of a text that is not a valid BIP-39 passphrase. A misspelt passphrase belongs to another account, so
+   * commands that spend or register refuse it. With `accept`, the text is used unchanged, including its white space.
    */
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }

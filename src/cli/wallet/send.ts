@@ -115,7 +115,7 @@ async function checkFunds(node: NodeAsker, { senderId, fee, payload }: Transacti
   throw new ProtocolError(
     'FUNDS_MISSING',
     { senderId },
-    `${senderId} has ${lskText(balance)} LSK, and this needs ${lskText(needed)} LSK with its fee of ${lskText(fee)} LSK`,
+    `${senderId} has ${lskText(balance)} LSK, but the transaction needs ${lskText(needed)} LSK, with its fee of ${lskText(fee)} LSK`,
   );
 }
 
