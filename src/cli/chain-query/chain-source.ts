@@ -18,8 +18,8 @@ import { withDamageReport } from '../damage-report.ts';
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
- * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is the chain on the
- * disk, opened for reading; otherwise it is a node.
+ * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is a read-only view of
+ * the chain on the disk; otherwise it is a node.
  *
  * @throws ProtocolError like `locationOfData` and `openStoppedNode`; errors of `work`
  */
