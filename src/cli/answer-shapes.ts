@@ -11,8 +11,8 @@ const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
 /**
- * Maximum distance between two listed slots. The forgers of two rounds have consecutive slots, but slots in between may
- * stay empty.
+ * Maximum distance between the next slots of two listed forgers. The forgers of two rounds have consecutive slots, but
+ * slots in between may stay empty.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 

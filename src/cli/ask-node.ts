@@ -1,7 +1,6 @@
 /**
- * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. `node-client.ts` and
- * `chain-query/chain-source.ts` use this file. The errors distinguish a wrong address, a node that does not answer, and a
- * refused request.
+ * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. The errors distinguish a
+ * wrong address, a node that does not answer, and a refused request.
  */
 
 import { unescape } from 'node:querystring';
@@ -16,7 +15,7 @@ export interface NodeAsker {
   readonly base: string;
   /**
    * @param path path without the prefix `/api/`
-   * @param shape further requirements of the answer, beyond the common shape
+   * @param shape requirements of the command, in addition to the shape in `answer-shapes.ts`
    * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_ANSWER_UNEXPECTED` or, when the answer has the wrong shape,
    *   `NODE_ANSWER_MALFORMED`
    */
@@ -41,7 +40,7 @@ interface Answer {
   readonly data?: unknown;
   /** The message is shortened, because any program may have sent it. */
   readonly message?: string;
-  /** The code that an error of a node has as `reason`. */
+  /** Code in the member `reason` of an error answer, for example `NODE_SILENT`. */
   readonly code?: string;
   readonly reasons: readonly string[];
 }
@@ -58,7 +57,7 @@ const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-
 /** Usual HTTP port of Lisk networks. */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
-/** HTTP status of a node that has waited too long for a request. */
+/** HTTP status of the answer to a request that arrived too slowly. */
 const REQUEST_TIMEOUT = 408;
 /** Environment variable with another time limit in seconds, for a node on a busy machine or far away. */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
@@ -106,7 +105,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });
-      // The node stops waiting for a request that comes late, for example from a process without processor time.
+      // A node answers 408 if a request arrives too slowly, for example from a process that gets no processor time.
       const isLate = answer.response.status === REQUEST_TIMEOUT && init.method === undefined;
       return isLate ? await once() : answer;
     } catch (error) {
@@ -233,8 +232,8 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 /**
- * Runs an exchange with a time limit. `within` does not rely on the signal alone. In a process that was suspended, an
- * open exchange sometimes never ends.
+ * Runs an exchange with a time limit. Aborting the signal is not enough: in a process that was suspended, an exchange
+ * sometimes does not end after the abort. Therefore `within` does not wait for the exchange.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -259,7 +258,7 @@ export function shownAddress(address: string): string {
 
 interface NodeAddress {
   readonly base: string;
-  /** Headers of each request. */
+  /** Header `authorization` for each request; empty if the address has no user. */
   readonly authorization: Readonly<Record<string, string>>;
 }
 
@@ -305,7 +304,10 @@ function isConnectionLost(error: unknown): boolean {
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET';
 }
 
-/** Returns the cause of an error with the message "fetch failed". */
+/**
+ * Returns the reason of a failed exchange. `fetch` reports each network failure as "fetch failed", and puts the reason
+ * into `cause`.
+ */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof AggregateError) return messageOf(cause.errors[0]);

@@ -28,8 +28,8 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
 }
 
 /**
- * The location of an existing chain under a data folder. Without a network in the flags, the data folder must hold only
- * one chain.
+ * The location of an existing chain under a data folder. Without a network in the flags, the data folder must contain
+ * exactly one chain.
  *
  * @throws ProtocolError `USAGE` when the data folder has no chain or several; errors like `loadNetwork`
  */
@@ -53,8 +53,8 @@ export function locationOfData(flags: LocationFlags): ChainLocation {
 }
 
 /**
- * Finds the network of a data folder. A devnet with its own settings has its network folder beside its nodes; other
- * networks are found by name.
+ * Finds the network of a data folder. A devnet with its own settings has its network folder beside the folders of its
+ * nodes; other networks are found by name.
  */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);

@@ -1,4 +1,4 @@
-/** Common parts of all commands: their descriptions, reading numbers, and errors for wrong use. */
+/** Common parts of all commands: definitions, the reading of numbers, and errors for wrong use. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ProtocolError } from '../primitives/errors.ts';
@@ -11,7 +11,7 @@ Exit codes: 0 done; 1 failed; 2 wrong flag, configuration or network folder.
 Every error is one line on the standard error output; its code, for example (NODE_UNREACHABLE), stands at the end. With --json the
 standard output holds data alone.`;
 
-/** Adds a subcommand that reports its errors like the whole program. */
+/** Adds a subcommand. Its errors are reported in one line (see `quiet`). */
 export function command(parent: Command, name: string, description: string): Command {
   return quiet(parent.command(name)).description(description);
 }

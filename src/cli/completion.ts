@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** Values of options whose commands do not list them. */
+/** Values of options for which the definitions of the commands list no values. */
 export interface KnownValues {
   /** Names of networks, for each option `--network`. */
   readonly networks: readonly string[];
@@ -25,7 +25,7 @@ interface Entry {
 }
 
 /**
- * The script with which a shell completes the program's commands and options. In all other places, the script completes
+ * The script with which a shell completes the program's commands and options. For all other words, the script completes
  * file names.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
@@ -62,7 +62,7 @@ function valued(
   );
 }
 
-/** Alternatives of a `case` statement that lead to a subcommand. */
+/** Pattern of a `case` statement that matches the path of each subcommand. */
 function deeper(positions: readonly CommandPosition[]): string {
   return positions.flatMap(({ path }) => (path === '' ? [] : [path])).join('|');
 }

@@ -8,11 +8,11 @@ import { storeDamaged } from '../store/disk/store-refusals.ts';
 import { CommanderError } from 'commander';
 
 /**
- * Calls `work`. An error without a code comes from damaged bytes or from a defect of this program; the new error names
- * both possibilities.
+ * Calls `work`. An error without a code and without a system call comes from damaged bytes or from a defect of this
+ * program; the new error names both possibilities.
  *
  * @param directory folder of an existing store
- * @throws ProtocolError `STORE_DAMAGED`, and errors of `work` that have a code
+ * @throws ProtocolError `STORE_DAMAGED`, and all other errors of `work`
  */
 export async function withDamageReport<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -21,7 +21,7 @@ export async function withDamageReport<T>(directory: string, work: () => Promise
     const hasCode = codeOf(error) !== undefined || error instanceof CommanderError;
     const isOfSystem = typeof (error as NodeJS.ErrnoException).syscall === 'string';
     if (hasCode || isOfSystem) throw error;
-    const why = `${messageOf(error)} (should \`bloomery verify\` find nothing wrong, then please report this)`;
+    const why = `${messageOf(error)} (if \`bloomery verify\` finds no damage, please report this error)`;
     throw storeDamaged(directory, why, error);
   }
 }

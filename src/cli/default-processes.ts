@@ -3,11 +3,14 @@
 import { availableParallelism, totalmem } from 'node:os';
 
 /**
- * Least memory of a machine on which a node has a reading process by default. A reading process needs up to 200 MB in
+ * Minimum memory of a machine on which a node has a reading process by default. A reading process needs up to 200 MB in
  * addition to the node.
  */
 const MEMORY_BYTES_MIN = 1_000_000_000;
-/** With one core, a reading process and forging would share the core, as requests and forging do within the node. */
+/**
+ * Minimum number of cores. On a single core, a reading process would take time from forging, just like requests within
+ * the node.
+ */
 const CORES_MIN = 2;
 
 export interface Machine {
@@ -22,7 +25,7 @@ export function defaultProcesses({ cores, memoryBytes }: Machine = thisMachine()
 }
 
 function thisMachine(): Machine {
-  // 0, or more than the memory of the machine, if nothing constrains the process.
+  // If nothing constrains the process, `constrainedMemory` returns 0 or more than the memory of the machine.
   const constrainedBytes = process.constrainedMemory();
   const memoryBytes = Math.min(totalmem(), constrainedBytes > 0 ? constrainedBytes : Number.POSITIVE_INFINITY);
   return { cores: availableParallelism(), memoryBytes };

@@ -9,7 +9,9 @@ import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/block-timing.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
 import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './flags.ts';
 
-/** Highest number of a node. The limit allows for the planned nodes, and for nodes that are added later. */
+/**
+ * Highest node number that a command accepts. A devnet starts with at most 32 nodes, but further nodes can be added.
+ */
 const NODE_INDEX_MAX = 99;
 
 export function addDevnetCommands(program: Command): void {

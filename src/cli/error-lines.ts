@@ -9,7 +9,7 @@ export const EXIT = {
   ok: 0,
   /** The command was valid, but it failed. */
   failed: 1,
-  /** Wrong flags, configuration or network folder: nothing was started or written. */
+  /** Wrong flags, configuration, network folder or input file: nothing was started or written. */
   usage: 2,
   /** A running node could no longer work and ended itself, so that a supervisor restarts it. */
   unhealthy: 3,
@@ -28,7 +28,10 @@ export function usageError(message: string): ProtocolError {
   return new ProtocolError('USAGE', {}, message);
 }
 
-/** Line and exit code for any thrown value. The line ends with the code of the error, unless the error has no code. */
+/**
+ * Line and exit code for any thrown value. If the error has a code that its text does not contain, the line ends with
+ * the code.
+ */
 export function errorLineOf(error: unknown): ErrorLine {
   const text = textOf(error)
     .replace(/\s*[\r\n]+\s*/g, ' ')
@@ -39,8 +42,8 @@ export function errorLineOf(error: unknown): ErrorLine {
 }
 
 /**
- * Code of an error for its line. The guides name errors by their codes. An error for wrong flags has no code, because
- * its text names the flag.
+ * Code that the line of an error shows, so that users find the error in the guides. Errors for wrong flags (`USAGE`)
+ * show no code, because their text names the flag.
  */
 function shownCode(error: unknown): string | undefined {
   if (error instanceof CommanderError || !(error instanceof Error) || !('code' in error)) return undefined;
@@ -48,7 +51,10 @@ function shownCode(error: unknown): string | undefined {
   return typeof code === 'string' && CODE.test(code) && code !== 'USAGE' ? code : undefined;
 }
 
-/** The code of an error may come from another program, for example from the program at the control port of a devnet. */
+/**
+ * Form of a code. The form is checked, because the code may come from another program, for example from the program at
+ * the control port of a devnet.
+ */
 const CODE = /^[A-Z][A-Z0-9_]{1,59}$/;
 
 const USAGE_CODES: ReadonlySet<string> = new Set([
@@ -89,17 +95,20 @@ function textOf(error: unknown): string {
   return `${messageOf(error)}`;
 }
 
-/** Lines for errors that lower modules throw with data but without a text. */
+/** Texts for errors that modules outside of `cli/` throw with data but without a text. */
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };
 
-/** Matches errors with which the database library itself reports damage. */
+/** Text for errors of the database library itself (`MDB_` and a name), because they are signs of damage. */
 const STORE_DAMAGED =
   'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +
   'download the chain again; check the health of its disk first';
 
-/** The path of an error may come from any option or argument, for example from the folder of a sink. */
+/**
+ * Remedy for an error that names a path. The path may come from any option or argument, for example from the folder of
+ * a sink, so the remedy names more than `--data-dir`.
+ */
 const OTHER_FOLDER = 'choose another folder, for the data of a node with --data-dir';
 const DISK_REMEDIES: Readonly<Record<string, string>> = {
   EACCES: `permission denied: change its owner, or ${OTHER_FOLDER}`,

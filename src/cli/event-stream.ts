@@ -9,11 +9,13 @@ export interface NodeEventJson {
   readonly data: unknown;
 }
 
-/** Maximum size of one event: several times that of the largest event, a block. */
+/** Maximum size of one event, in characters. The largest event is a block, and is several times smaller. */
 const EVENT_CHARACTERS_MAX = 1024 * 1024;
 
 /**
- * @throws ProtocolError `NODE_ANSWER_MALFORMED` for an event that no node sends; errors of reading the body
+ * Reads the events of a server-sent event stream.
+ *
+ * @throws ProtocolError `NODE_ANSWER_MALFORMED` for an event that no node sends; errors of reading `body`
  */
 export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<NodeEventJson> {
   const decoder = new TextDecoder();
@@ -22,7 +24,8 @@ export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<
     text += decoder.decode(bytes, { stream: true });
     const parts = text.split('\n\n');
     text = parts.pop() ?? '';
-    if (text.length > EVENT_CHARACTERS_MAX) throw malformed('an event does not end');
+    if (text.length > EVENT_CHARACTERS_MAX)
+      throw malformed(`an event has more than ${EVENT_CHARACTERS_MAX} characters`);
     for (const part of parts) {
       const event = eventOf(part);
       if (event !== undefined) yield event;
@@ -30,7 +33,7 @@ export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<
   }
 }
 
-/** Reads one event; returns undefined for a comment. */
+/** Reads one event. Returns undefined for a text without `event` or `data`, such as a comment. */
 function eventOf(text: string): NodeEventJson | undefined {
   const fields = new Map<string, string>();
   for (const line of text.split('\n')) {
@@ -40,7 +43,7 @@ function eventOf(text: string): NodeEventJson | undefined {
   const [id, event, data] = [fields.get('id'), fields.get('event'), fields.get('data')];
   if (event === undefined || data === undefined) return undefined;
   if (id !== undefined && !/^[0-9]{1,15}(?::[0-9]{1,15})?\.[0-9]{1,9}$/.test(id))
-    throw malformed(`no event has the id ${id.slice(0, 40)}`);
+    throw malformed(`\`${id.slice(0, 40)}\` is not the id of an event`);
   try {
     return { ...(id === undefined ? {} : { id }), event, data: JSON.parse(data) as unknown };
   } catch {
@@ -49,6 +52,6 @@ function eventOf(text: string): NodeEventJson | undefined {
 }
 
 function malformed(what: string): ProtocolError {
-  const message = `this is not a stream of events of a node: ${what}; name the address of a node with --node`;
+  const message = `the answer is not an event stream of a node: ${what}; name the address of a node with --node`;
   return new ProtocolError('NODE_ANSWER_MALFORMED', {}, message);
 }

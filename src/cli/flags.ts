@@ -66,7 +66,10 @@ export interface InitFlags {
   readonly passphraseFile?: string;
   readonly passwordFile?: string;
   readonly iterations: number;
-  /** True for the usual path, false with `--no-unit`, undefined to ask. */
+  /**
+   * Path of the systemd unit; true for the default path, false with `--no-unit`. Without these flags undefined: the
+   * command then asks, except with `--yes`.
+   */
   readonly unit?: string | boolean;
   readonly yes?: true;
   readonly json?: true;

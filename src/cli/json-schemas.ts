@@ -68,7 +68,7 @@ function shapes(): Readonly<Record<string, Schema>> {
   };
 }
 
-/** Patterns for formats that validators do not know. An empty text is allowed for a missing key, id or address. */
+/** Patterns for formats that validators do not know. An empty text stands for a missing value. */
 const PATTERNS: Readonly<Partial<Record<Format, string>>> = {
   address: '^([0-9]{1,20}L)?$',
   id: '^([0-9]{1,20})?$',

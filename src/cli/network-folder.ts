@@ -1,4 +1,4 @@
-/** Writes the folder of a network: completely or not at all, and only if it can be read again. */
+/** Writes the folder of a network: completely or not at all, and only if a node can load it. */
 
 import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,7 +21,7 @@ export function checkNetworkName(name: string): void {
 
 /**
  * @param remedy advice for a folder that is not empty
- * @throws ProtocolError `OUT_NOT_EMPTY`
+ * @throws ProtocolError `OUT_NOT_EMPTY` for a folder that is not empty, and for a file
  */
 export function checkEmpty(directory: string, remedy: string): void {
   if (!existsSync(directory)) return;
@@ -30,12 +30,11 @@ export function checkEmpty(directory: string, remedy: string): void {
 }
 
 /**
- * Writes the files into a temporary folder beside their place, reads them as a node would, and moves them to their
- * place.
+ * Writes the files into a temporary folder beside `out`, loads that folder like a node, and then replaces `out` by it.
  *
  * @param files texts by file name
- * @param sourceOf source of a file's content, for errors
- * @throws ProtocolError the error of `loadNetwork`; then no files are left
+ * @param sourceOf name of the file that errors show in place of the temporary file
+ * @throws ProtocolError the error of `loadNetwork`; `out` is then unchanged
  */
 export function writeNetworkFolder(
   out: string,

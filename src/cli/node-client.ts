@@ -1,4 +1,4 @@
-/** The typed queries that commands of operators and devnets send to a running node, by `ask-node.ts`. */
+/** The typed queries that commands of operators and devnets send to a running node through `ask-node.ts`. */
 
 import type { Diagnostic, PeerVerdict } from '../ports/node-api.ts';
 import { FULL_STATUS, NODE_IDENTITY } from './answer-shapes.ts';
@@ -11,9 +11,15 @@ export interface NodeState {
   readonly consensus: number;
   readonly syncing: boolean;
   readonly transactions: { readonly confirmed: number; readonly total: number };
-  /** Offset of the peers' clocks from the node's clock, present when it is large. */
+  /**
+   * Offset of the peers' clocks from the node's clock, present when it is large; positive when the peers' clocks are
+   * ahead.
+   */
   readonly clockOffsetMs?: number;
-  /** Present when a peer's clock differs much and it is unknown which clock is wrong. */
+  /**
+   * Present when the clock of a peer differs much from the node's clock, and it is unknown which of the two is wrong.
+   * `offsetMs` is positive when the peer's clock is ahead.
+   */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
@@ -39,7 +45,7 @@ export interface DiagnosticState extends Omit<Diagnostic, 'timeMs'> {
   readonly time: string;
 }
 
-/** The node's state of a peer address. Times are ISO 8601. */
+/** State of a peer address, as the node reports it. Times are ISO 8601. */
 export interface PeerVerdictState extends Omit<PeerVerdict, 'sinceMs' | 'untilMs' | 'roles'> {
   readonly since?: string;
   readonly until?: string;
@@ -62,9 +68,11 @@ export interface NodeClient {
   connectedPeers(): Promise<number>;
   /** Undefined when the node has no block at that height. */
   blockId(height: number): Promise<string | undefined>;
-  /** The best delegates, at most 101. */
+  /** The delegates with the most votes, at most 101. */
   delegates(): Promise<readonly DelegateCounts[]>;
-  /** Generators of the first blocks after the genesis block, at most 100, by height. */
+  /**
+   * Public keys of the forgers of the first `count` blocks after the genesis block, by height. `count` is at most 100.
+   */
   firstForgers(count: number): Promise<readonly string[]>;
   /** The latest diagnostics, newest first. */
   diagnostics(limit: number): Promise<readonly DiagnosticState[]>;
@@ -77,8 +85,8 @@ export interface NodeClient {
 /**
  * @param url base address, with or without `/api`
  * @param timeoutMs time limit for an answer
- * @throws ProtocolError `USAGE` for anything but an http(s) address. The queries throw `NODE_UNREACHABLE` or
- *   `NODE_ANSWER_UNEXPECTED`
+ * @throws ProtocolError `USAGE` for anything but an http(s) address, and for an invalid `BLOOMERY_NODE_TIMEOUT_S`. The
+ *   queries throw like `NodeAsker.ask`
  */
 export function nodeClient(url: string, timeoutMs?: number): NodeClient {
   const { ask } = nodeAsker(url, { isOwnKind: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) });

@@ -21,7 +21,7 @@ const STOP_MS_MAX = 10_000;
 export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
-  /** Call it when the node runs. The watchdog then ends the process if the main thread is blocked. */
+  /** Must be called when the node runs. From then on, the watchdog ends the process if the main thread is blocked. */
   started(): void;
   /**
    * Waits for a signal, the end of the supervisor, or damage of the store. At the end, the function closes the node and
@@ -40,7 +40,7 @@ interface RunningInProgram {
   stopping?(): void;
 }
 
-/** Opens the log and starts the watchdog. Signals are handled from now on. */
+/** Opens the log, and starts the watchdog with its memory limit. Signals are handled from now on. */
 export function beginNodeProgram(config: Config): NodeProgram {
   const metrics = new MetricsRegistry({ isOfProcess: true });
   const observer = createObserver({ metrics, ...logOptionsOf(config.log) });

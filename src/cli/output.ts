@@ -1,6 +1,6 @@
 /**
  * All output of commands. Lines and data go to standard output, notes to standard error output. Writing is synchronous:
- * when a function here returns, the system has all bytes, so a command may rely on that.
+ * when a function of this file returns, the operating system has all bytes of the text.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * Prints one line. Control characters and line breaks in it are replaced by `?`, because parts of the line may come
  * from untrusted sources.
  *
- * @throws ProtocolError `OUTPUT_UNWRITABLE`, like all printing functions here
+ * @throws ProtocolError `OUTPUT_UNWRITABLE`, like all functions of this file that print to the standard output
  */
 export function printLine(line: string): void {
   print(`${printable(line)}\n`);
@@ -50,7 +50,8 @@ export function printDocuments(text: string): void {
 }
 
 /**
- * Redraws a part of the terminal. Only this function writes control sequences, so the text must come from this program.
+ * Redraws a part of the terminal. The function does not replace control sequences, so the text must come from this
+ * program.
  */
 export function drawOnTerminal(text: string): void {
   print(text);
@@ -60,7 +61,7 @@ export function drawOnTerminal(text: string): void {
  * Reports a finished action. If the report cannot be written, the error names the finished action. Without that
  * message, the user could repeat the action, or lose the only copy of a result.
  *
- * @param done a clause, for example `the blocks were taken over`
+ * @param done a clause, for example `the backup was made`
  */
 export function report(done: string, write: () => void): void {
   try {
@@ -98,7 +99,10 @@ export function printStderrLines(lines: readonly string[]): void {
   writeStderr(lines.map((line) => `${printable(line)}\n`).join(''));
 }
 
-/** Writes text of the program itself, control sequences included, to the standard error output. */
+/**
+ * Writes text to the standard error output, with its control sequences. Therefore the text must come from this program.
+ * A failure to write is ignored.
+ */
 export function writeStderr(text: string): void {
   try {
     writeAll(STANDARD_ERROR, text);

@@ -5,7 +5,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 
 export interface Endpoint {
   readonly host: string;
-  /** Port 0 is always free. */
+  /** Port 0 is not checked, because the system then chooses a free port. */
   readonly port: number;
 }
 

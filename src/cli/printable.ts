@@ -1,11 +1,11 @@
 /**
- * Makes text from untrusted sources safe for a terminal. Printable text cannot control the terminal, forge lines, or
- * change the direction of writing.
+ * Makes text from untrusted sources safe for a terminal. Safe text cannot control the terminal, look like another line
+ * of output, or change the direction of writing.
  */
 
 /**
- * Control characters (C0, DEL, C1), format characters (direction, invisible ones), unpaired surrogates, and the two
- * line separators.
+ * Control characters (C0, DEL, C1), format characters (change of direction, invisible characters), unpaired surrogates,
+ * and the two line separators.
  */
 const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const STEERING_BUT_BREAKS_AND_TABS = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;

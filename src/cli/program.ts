@@ -47,7 +47,10 @@ Data lies in a folder for each network under --data-dir, else BLOOMERY_HOME, els
 const WHICH_CHAIN = `
 Without --network the folder must hold one chain, as a node of a known network leaves it.`;
 
-/** All commands. Parsing throws `CommanderError`, and does not end the process. */
+/**
+ * Creates the program with all commands. In place of ending the process, parsing throws `CommanderError`, also after
+ * `--help` and `--version`.
+ */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))
     .description('Run a DPoS blockchain node, query it, and manage keys, transactions and test networks.')

@@ -15,7 +15,7 @@ export interface Progress {
    * @param fraction finished part of the whole, 0 to 1; undefined when it is unknown
    */
   show(height: number, fraction: number | undefined): void;
-  /** Leaves the line. */
+  /** Removes the progress line from a terminal. */
   end(): void;
 }
 
@@ -23,18 +23,18 @@ export interface Progress {
 export interface StepProgress {
   /** @param fraction finished part of the step, 0 to 1; undefined when it is unknown */
   show(step: string, fraction?: number): void;
-  /** Leaves the line. */
+  /** Removes the progress line from a terminal. */
   end(): void;
 }
 
 const TERMINAL_INTERVAL_MS = 100;
 const BLOCKS_LINE_INTERVAL_MS = 10_000;
 const STEP_LINE_INTERVAL_MS = 5_000;
-/** A step that ends before this time shows no progress, only its result. */
+/** On a terminal, a step that ends before this time shows no progress, only its result. */
 const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;
 
-/** Where progress shows. */
+/** Stream to which the progress is written. */
 interface ProgressOutput {
   readonly isTTY: boolean;
   write(text: string): unknown;
@@ -104,7 +104,10 @@ function createLine({
   firstShownMs,
 }: LineOptions & {
   readonly lineIntervalMs: number;
-  /** Time after the start at which a terminal shows the line for the first time. */
+  /**
+   * Time after the start at which a terminal shows the line for the first time. Other outputs get the first line after
+   * `lineIntervalMs`.
+   */
   readonly firstShownMs: number;
 }) {
   const startedMs = clock.nowMs();

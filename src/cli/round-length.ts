@@ -3,8 +3,8 @@
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 
 /**
- * Members of `node/constants` that concern rounds. The number of delegates is present only when it is not the usual
- * number.
+ * Members of `node/constants` that concern rounds. `activeDelegates` is present only if it differs from
+ * `ACTIVE_DELEGATES`.
  */
 export interface RoundConstants {
   readonly activeDelegates?: number;

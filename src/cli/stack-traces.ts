@@ -1,6 +1,6 @@
 /**
- * Makes stack traces name source files. The programs are bundled into a few files, and a position in a bundle does not
- * help to find a fault.
+ * Replaces positions in bundles by positions in source files in stack traces. The programs are bundled into a few
+ * files, and a position in a bundle does not help to find a fault.
  *
  * Node can read source maps itself. But Node reads the map of each file that it loads, which takes a tenth of the start
  * time. This file reads a map only when the `stack` of an error is read, and only for the positions in that trace.
@@ -18,13 +18,16 @@ interface SourcePosition {
   readonly column: number;
 }
 
-/** Maximum number of cached lines of traces. The same fault always leaves the same trace. */
+/**
+ * Maximum number of cached lines of traces. An error that occurs again has the same trace, so the cache saves a second
+ * lookup.
+ */
 const TRACE_LINES_MAX = 1000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const CONTINUES = 0b100000;
 
 /**
- * After this call, the `stack` of an error has positions in source files, if the program file has a source map beside
+ * After this call, the `stack` of an error names positions in source files, if the program file has a source map beside
  * it.
  */
 export function nameSourcesInTraces(): void {
@@ -43,9 +46,9 @@ export function nameSourcesInTraces(): void {
 }
 
 /**
- * The constructors of some libraries' error classes read the trace of a nameless error each time. These traces are
- * hardly ever shown. SocketCluster makes such an error for each dial without an answer. Reading the source map for the
- * errors of libraries took a sixth of the start of a devnet node.
+ * True when the trace is read in the constructor of an error without a message. The error classes of some libraries
+ * read each trace in the constructor, and hardly ever show it. For example, SocketCluster creates such an error for
+ * each failed dial. Reading source maps for these errors took a sixth of the start time of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;
@@ -56,7 +59,10 @@ interface SourceMap {
   readonly sources: readonly string[];
 }
 
-/** The source maps that were read so far, by the URL of the file; undefined for a file without a map. */
+/**
+ * The source maps that one trace has needed so far, by the URL of the compiled file; undefined for a file without a
+ * map.
+ */
 type Maps = Map<string, SourceMap | undefined>;
 
 function withSource(line: string, known: LruMap<string, string>, maps: Maps): string {
@@ -90,7 +96,7 @@ function readMap(url: string): SourceMap | undefined {
  * the line that begins at or before the given column.
  *
  * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
- *   are differences in base 64
+ *   are Base64 VLQ numbers, which are differences to the fields of the previous mapping
  */
 export function originalPosition(
   mappings: string,

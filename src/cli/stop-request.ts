@@ -10,9 +10,9 @@ const PARENT_CHECK_MS = 500;
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
 
 /**
- * Other signals that end a process by default. The signals in this list are not meant for stopping a node. After a
- * signal in this list, the node stops in order with the exit code of a failure, so that a supervisor restarts it.
- * SIGALRM is not in this list, because the watchdog uses it to end a process whose main thread is blocked.
+ * Other signals that end a process by default. These signals are not requests to stop a node. If one arrives, the node
+ * closes its data and ends with the exit code of a failure, so that a supervisor restarts it. SIGALRM is not in this
+ * list, because the watchdog uses it to end a process whose main thread is blocked.
  */
 const OTHER_ENDING_SIGNALS = [
   'SIGUSR2',
@@ -31,9 +31,9 @@ export interface StopRequest {
 }
 
 /**
- * Resolves at the first signal that asks the process to end, or when the supervisor that started it has ended. A second
- * signal ends the process at once. Under a supervisor, SIGINT, SIGQUIT and SIGHUP are ignored, because a terminal sends
- * them to all processes and the supervisor decides.
+ * Resolves at the first signal that asks the process to end, or when the supervisor that started the process has ended.
+ * A second signal ends the process at once. Under a supervisor, SIGINT, SIGQUIT and SIGHUP are ignored, because a
+ * terminal sends them to all processes and the supervisor decides.
  *
  * @param onSecond called before the process is ended at once
  */
@@ -73,8 +73,8 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
 }
 
 /**
- * For commands with temporary files. At a signal, the function removes the temporary files, reports the removal, and
- * ends the process.
+ * For commands with temporary files. At a signal, the process removes its temporary files, reports whether there were
+ * any, and ends.
  */
 export function removeTemporaryFilesAtStop(): void {
   for (const signal of STOP_SIGNALS) {

@@ -1,6 +1,6 @@
 /**
- * Notifies systemd that the node runs, and repeats the message at intervals. systemd listens on a datagram socket. Node cannot
- * use datagram sockets, so the program `systemd-notify` sends the messages.
+ * Notifies systemd that the node runs, and then sends keep-alive messages. systemd listens on a Unix datagram socket.
+ * Node.js cannot use such sockets, so the program `systemd-notify` sends the messages.
  */
 
 import { execFile } from 'node:child_process';
@@ -10,19 +10,25 @@ import type { Observer } from '../ports/observer.ts';
 const PROGRAM = 'systemd-notify';
 /** Time limit for sending a message. */
 const SEND_MS_MAX = 10_000;
-/** Number of messages within the time after which systemd considers the node dead. Two messages may be lost or late. */
+/** Number of messages within the time limit of systemd (`WATCHDOG_USEC`). Two messages may be lost or late. */
 const MESSAGES_PER_TIMEOUT = 3;
 
 export interface SystemdNotifier {
-  /** Call it when the node runs. After this call, systemd gets regular messages as long as the event loop works. */
+  /**
+   * Must be called when the node runs. If the service has a watchdog (`WatchdogSec`), systemd then gets regular
+   * messages as long as the event loop works.
+   */
   ready(): void;
-  /** Call it when the node begins to stop. */
+  /** Must be called when the node begins to stop. */
   stopping(): void;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Creates a notifier; it does nothing if systemd does not want messages. */
+/**
+ * Creates a notifier. It does nothing without `NOTIFY_SOCKET` in the environment, because systemd then expects no
+ * messages.
+ */
 export function systemdNotifier(environment: Environment, observer: Observer, ownPid = process.pid): SystemdNotifier {
   if (environment['NOTIFY_SOCKET'] === undefined) return { ready: () => undefined, stopping: () => undefined };
   let isFailureLogged = false;
@@ -50,7 +56,7 @@ export function systemdNotifier(environment: Environment, observer: Observer, ow
   };
 }
 
-/** Time between two messages to systemd; undefined if systemd expects none from this process. */
+/** Time between two keep-alive messages, in milliseconds; undefined if systemd expects none from this process. */
 export function watchdogIntervalMs(environment: Environment, ownPid: number): number | undefined {
   const { WATCHDOG_USEC: timeoutUs, WATCHDOG_PID: pid } = environment;
   if (pid !== undefined && Number(pid) !== ownPid) return undefined;

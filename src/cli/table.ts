@@ -7,7 +7,7 @@ export interface Column<T> {
   readonly isNumber?: true;
 }
 
-/** Returns a line with the headings, and then one line for each row. The last column is not padded. */
+/** Returns a line with the headings, and then one line for each row. No line ends with spaces. */
 export function tableLines<T>(columns: readonly Column<T>[], rows: readonly T[]): readonly string[] {
   const cells = [columns.map(({ heading }) => heading), ...rows.map((row) => columns.map(({ of }) => of(row)))];
   const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));

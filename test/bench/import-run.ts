@@ -49,7 +49,7 @@ export async function runImport({ network, dataDir, file }: ImportJob): Promise<
   }, 100);
   const [code] = (await once(child, 'close')) as [number | null];
   clearInterval(timer);
-  const found = /: ([0-9]+) blocks and ([0-9]+) transactions taken over/.exec(output);
+  const found = /: ([0-9]+) blocks and ([0-9]+) transactions imported/.exec(output);
   if (code !== 0 || found === null) throw new Error(`the import ended with code ${code}: ${output}`);
   return {
     seconds: (performance.now() - startedMs) / 1000,

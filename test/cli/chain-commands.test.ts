@@ -98,7 +98,7 @@ test.serial('a chain is imported, verified, exported, rolled back and imported a
   t.is(imported.stderr, '');
   t.is(imported.code, 0);
   const tip = `height ${HEIGHT}, block ${blocks.at(-1)?.id}`;
-  t.is(imported.stdout, `${NETWORK_NAME}: ${HEIGHT - 1} blocks and 63 transactions taken over; ${tip}\n`);
+  t.is(imported.stdout, `${NETWORK_NAME}: ${HEIGHT - 1} blocks and 63 transactions imported; ${tip}\n`);
 
   const verified = await run('verify');
   t.is(verified.stderr, '');
@@ -130,7 +130,7 @@ test.serial('a chain is imported, verified, exported, rolled back and imported a
   const back = await run('rollback', '--to', '190', '--yes');
   t.is(back.stdout, `${NETWORK_NAME}: 10 blocks removed; height 190, block ${blocks[189]?.id}\n`);
   t.regex((await run('verify')).stdout, /^made: 190 blocks /);
-  t.regex((await run('import', file)).stdout, /: 10 blocks and 3 transactions taken over; height 200, /);
+  t.regex((await run('import', file)).stdout, /: 10 blocks and 3 transactions imported; height 200, /);
   t.is((await run('verify')).stdout, verified.stdout);
 });
 

@@ -116,7 +116,7 @@ test.serial('tx verify names each fault of a transaction, and the members withou
   t.is(code, 1);
   t.is(stderr, 'bloomery: 4 transactions would not be accepted as it is (TRANSACTION_NOT_VALID)\n');
   const { transactions } = JSON.parse(stdout) as { transactions: { faults: string[]; missing: unknown }[] };
-  t.deepEqual(transactions[0]?.faults, ['the block at height 3 holds it']);
+  t.deepEqual(transactions[0]?.faults, ['the block at height 3 already contains it']);
   t.regex(transactions[1]?.faults.join('; ') ?? '', /no second passphrase; .* has 0 LSK, .*; it is dated [0-9]+ s in/);
   t.deepEqual(transactions[2]?.missing, { count: 1, of: [member] });
   t.is(transactions[3]?.missing, null);

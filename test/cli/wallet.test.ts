@@ -329,7 +329,7 @@ test.serial(
       (await send('1', ['--yes'], { BLOOMERY_SECOND_PASSPHRASE: 'x' })).stderr,
       /is not the second passphrase of/,
     );
-    t.regex((await send('10', ['--yes'], second)).stderr, /has 10 LSK, and this needs 10\.1 LSK/);
+    t.regex((await send('10', ['--yes'], second)).stderr, /has 10 LSK, but the transaction needs 10\.1 LSK/);
     t.regex((await send('1', ['--yes', '--network', 'devnet-gen2'], second)).stderr, /is of another network/);
     t.deepEqual(posted, []);
     t.is((await send('1', ['--yes'], second)).code, 0);

@@ -251,7 +251,7 @@ test('an impossible fork is refused with its reason', async (t) => {
   t.regex(await refused('--fork', dataDir, ...place, '--delegates', '5'), /delegates of its chain/);
   t.regex(await refused('--fork', dataDir, ...place, '--block-time', '30'), /cannot become longer/);
   t.regex(await refused('--fork', dataDir, ...place, '--new-network-id'), /generation 2 name no network/);
-  t.regex(await refused('--new-network-id'), /is for --fork/);
+  t.regex(await refused('--new-network-id'), /needs --fork/);
   t.regex(
     await refused('--fork', dataDir, '--network', 'devnet', '--data-dir', join(folder, 'fork')),
     /no chain of devnet/,

@@ -1,6 +1,6 @@
 /**
- * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the folder of a stopped
- * node.
+ * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the chain on the disk of a
+ * stopped node.
  */
 
 import { createAnswers } from '../../http/answers.ts';
@@ -14,12 +14,12 @@ import { locationOfData } from '../chain-location.ts';
 import type { SourceFlags } from '../flags.ts';
 import { withDamageReport } from '../damage-report.ts';
 
-/** A source answers queries; `base` is its name in messages. */
+/** A source answers queries. Messages name it by `base`. */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
- * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is the chain on the
- * disk, opened for reading; otherwise it is a node.
+ * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is a read-only view of
+ * the chain on the disk; otherwise it is a node.
  *
  * @throws ProtocolError like `locationOfData` and `openStoppedNode`; errors of `work`
  */

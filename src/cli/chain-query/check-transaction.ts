@@ -12,7 +12,10 @@ import { isSet } from './format-rows.ts';
 export interface TransactionCheck {
   /** Reasons why a node would refuse the transaction, as sentences. */
   readonly faults: readonly string[];
-  /** Public keys of group members that have not signed (`of`), and the number of missing signatures (`count`). */
+  /**
+   * Public keys of group members that have not signed (`of`), and the number of missing signatures (`count`); undefined
+   * when no signature is missing.
+   */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
 }
 
@@ -42,11 +45,11 @@ export async function checkTransaction(
       ...signer.faultsOf(transaction),
       ...secondSignatureFaults(transaction, sender, signer),
       ...(group === undefined && transaction.signatures.length > 0
-        ? ['it has signatures of members, and no group']
+        ? ['it has signatures of members, but its sender has no group']
         : []),
       ...fundsFaults(transaction, sender),
       ...(timestamp > secondsSinceEpoch ? [`it is dated ${timestamp - secondsSinceEpoch} s in the future`] : []),
-      ...(confirmed === undefined ? [] : [`the block at height ${confirmed.height} holds it`]),
+      ...(confirmed === undefined ? [] : [`the block at height ${confirmed.height} already contains it`]),
     ],
     missing: group === undefined ? undefined : missingOf(transaction, group, signer),
   };
@@ -80,8 +83,8 @@ function secondSignatureFaults(
 ): readonly string[] {
   const key = sender?.secondPublicKey;
   const isSigned = transaction.signSignature !== undefined;
-  if (!isSet(key)) return isSigned ? ['it has a second signature, and its sender no second passphrase'] : [];
-  if (!isSigned) return ['its sender has a second passphrase, and it no second signature'];
+  if (!isSet(key)) return isSigned ? ['it has a second signature, but its sender has no second passphrase'] : [];
+  if (!isSigned) return ['its sender has a second passphrase, but it has no second signature'];
   return signer.isSignedBySecond(transaction, key)
     ? []
     : ["the second signature is not that of the sender's second key"];
@@ -90,5 +93,7 @@ function secondSignatureFaults(
 function fundsFaults({ fee, payload, senderId }: Transaction, sender: AccountJson | undefined): readonly string[] {
   const balance = BigInt(sender?.balance ?? '0');
   const needed = fee + (payload.kind === 'transfer' ? payload.amount : 0n);
-  return balance >= needed ? [] : [`${senderId} has ${lskText(balance)} LSK, and it needs ${lskText(needed)} LSK`];
+  return balance >= needed
+    ? []
+    : [`${senderId} has ${lskText(balance)} LSK, but the transaction needs ${lskText(needed)} LSK`];
 }

@@ -29,13 +29,20 @@ export function isSet(text: string | null | undefined): text is string {
 }
 
 /**
+ * Formats an amount in LSK, for example `12.5 LSK`.
+ *
  * @param digits amount in beddows, as decimal digits from a node
  */
 export function lsk(digits: string): string {
   return `${lskText(amountOfDigits(digits) ?? 0n)} LSK`;
 }
 
-/** Date and time in UTC. @param epochMs epoch of the network */
+/**
+ * Date and time in UTC.
+ *
+ * @param timestampS whole seconds since the epoch
+ * @param epochMs epoch of the network, as Unix time
+ */
 export function timeText(timestampS: number, epochMs: number): string {
   const date = new Date(epochMs + timestampS * 1000);
   if (Number.isNaN(date.valueOf())) return `${timestampS} s after the epoch of the network`;
@@ -66,7 +73,7 @@ export function descriptionOf({ type, amount, recipientId, asset }: TransactionJ
   }
 }
 
-/** Example: `transfer`. */
+/** Name of a transaction type, for example `transfer`. */
 export function typeName(type: number): string {
   return NAMES[kindOf(type)] ?? `type ${type}`;
 }

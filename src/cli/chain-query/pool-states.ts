@@ -3,7 +3,7 @@ export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'receiv
 
 export type PoolStateName = (typeof POOL_STATES)[number];
 
-/** Reason why the transactions of a queue are not in a block yet, by queue. */
+/** What the transactions of each queue wait for. */
 export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
   ready: 'for a block',
   verified: 'for a block',

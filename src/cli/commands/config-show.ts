@@ -8,7 +8,7 @@ import type { ConfigShowFlags } from '../flags.ts';
 import { printJson, printLine } from '../output.ts';
 
 /**
- * @throws ProtocolError for the same reasons as a start with the same flags
+ * @throws ProtocolError for a wrong network folder or configuration, with the same message as `bloomery start`
  */
 export function configShow(flags: ConfigShowFlags): void {
   const network = loadNetwork(findNetworkDirectory(flags.network, bloomeryHome(process.env)));

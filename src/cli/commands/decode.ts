@@ -20,7 +20,10 @@ const KEY_BYTES = 32;
 /** Limit for the input in bytes, several times the length of the longest transaction or header. */
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
-/** Network identifier that replaces an unknown one. Only the check of a signature needs the identifier. */
+/**
+ * Network identifier for the case that no network is given. The identifier only affects the check of the signature,
+ * which is then skipped in generation 3.
+ */
 const NO_NETWORK = '0'.repeat(64);
 
 interface Decoded {
@@ -88,7 +91,9 @@ function generationOfType(type: unknown): Generation {
 
 function signerFor(generation: Generation, network: SigningNetwork | undefined): TransactionSigner {
   if (network !== undefined && network.generation !== generation)
-    throw usageError(`this is of generation ${generation}, and the network of generation ${network.generation}`);
+    throw usageError(
+      `the input is of generation ${generation}, but the network is of generation ${network.generation}: correct --network`,
+    );
   return createSigner({ generation, networkIdentifier: network?.networkIdentifier ?? NO_NETWORK }, defaultEd25519());
 }
 
@@ -126,8 +131,8 @@ function decodedTransaction(
 }
 
 /**
- * Reads a block header. Three of the first four bytes of a header are 0, because these four bytes hold a small version
- * number.
+ * Reads a block header. The first four bytes of a header are its version, a small number. The result is undefined for
+ * bytes that are not a header.
  */
 function headerIn(bytes: Buffer): BlockHeader | undefined {
   if (bytes.length < 4 || bytes.readUInt32LE(0) > 2) return undefined;

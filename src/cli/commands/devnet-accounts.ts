@@ -7,7 +7,7 @@ import type { AccountsFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
 /**
- * @throws ProtocolError when the file cannot be read
+ * @throws ProtocolError like `findNetworkDirectory` and `readAccounts`
  */
 export function devnetAccounts(flags: AccountsFlags): void {
   const directory =

@@ -84,8 +84,8 @@ export class DevnetControl {
     try {
       skewMs = skewMsOfText(skew);
     } catch (error) {
-      // If both the node and the clock offset are wrong, the error names the node. With a valid clock offset, the
-      // command would still fail.
+      // If both the node and the clock offset are wrong, the error names the node, because the command would fail even
+      // with a valid clock offset.
       await this.#refuseMissing(node);
       throw error;
     }

@@ -64,7 +64,12 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   if (!hasPassed) process.exitCode = EXIT.failed;
 }
 
-/** @throws ProtocolError `USAGE` before the run, so that the results of a long run are not lost */
+/**
+ * Checks before the run that the results can be written, because a failure at the end would lose the results of a long
+ * run.
+ *
+ * @throws ProtocolError `USAGE`
+ */
 function checkWritable(file: string): void {
   try {
     closeSync(openSync(file, 'a'));

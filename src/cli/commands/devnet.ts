@@ -36,7 +36,7 @@ const SUMMARY_INTERVAL_MS = 10_000;
  * @throws ProtocolError for wrong flags, a port in use, or a failure of the devnet
  */
 export async function devnet(flags: DevnetFlags): Promise<void> {
-  if (flags.newNetworkId === true && flags.fork === undefined) throw usageError('--new-network-id is for --fork');
+  if (flags.newNetworkId === true && flags.fork === undefined) throw usageError('--new-network-id needs --fork');
   if (flags.fork !== undefined) {
     const fork = await chooseFork(flags, flags.fork);
     return run(flags, fork).finally(() => fork.chosen.dispose());
@@ -106,7 +106,7 @@ async function run(flags: DevnetFlags, { chosen, blockTiming, source }: Choice):
     const nodes = fork === undefined ? planned : plan(fork);
     writeDevnetFolder(directory, nodes, chosen.network, network);
     const blockTimeS = (blockTiming.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
-    // With machine-readable output, only the first welcome line is shown.
+    // With `--json`, only the first line of the banner is shown, on the standard error output.
     const lines = bannerLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
     for (const line of flags.json === true ? lines.slice(0, 1) : lines) print(line);
     const { untilHeight } = flags;
@@ -135,7 +135,7 @@ async function run(flags: DevnetFlags, { chosen, blockTiming, source }: Choice):
   }
 }
 
-/** Refuses a source inside the folder that `--fresh` empties. */
+/** Refuses a source inside the folder of the devnet, because the command may remove the files in this folder. */
 function refuseSourceInside(directory: string, { path, chain }: ForkSource): void {
   const place = chain.kind === 'folder' ? chain.dataDirectory : chain.file;
   const folder = existsSync(directory) ? realpathSync(directory) : directory;

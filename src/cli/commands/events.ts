@@ -60,7 +60,7 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
       }
       printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
-      // The command connects again after a lost connection, and after the answer of a busy node or of a balancer
+      // The command connects again after a lost connection, and after the answer of a busy node or of a load balancer
       // without a node. A malformed or unreadable answer ends the command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
@@ -71,7 +71,10 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
   }
 }
 
-/** Event id at which a list begins: the oldest event by default. */
+/**
+ * Id of the event after which the list begins. Undefined if `--from-height` sets the beginning; by default before the
+ * oldest event.
+ */
 function beginningOf({ since, fromHeight }: EventsFlags): string | undefined {
   return since ?? (fromHeight === undefined ? BEGINNING : undefined);
 }

@@ -40,7 +40,7 @@ const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Writes the record first, and then ends signing on this machine. If the command fails between these two steps, the
- * record may be in both places. Until the written record is imported, only this node can sign.
+ * record is in the file and in this node. Until the file is imported, only this node can sign.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
  */
@@ -53,7 +53,7 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   withJournal(journalFile, (journal) => {
     const exportedAtS = Math.floor(Date.now() / 1000);
     const isKept = flags.keep === true;
-    // A journal in a copied or restored folder may lack signatures that the node made after the copy.
+    // If this journal was copied or restored, it may lack signatures that the original node made after the copy.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
@@ -86,7 +86,8 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
  * copy, and this machine stores where the record was imported. A copy can be imported, too. After the import of a copy,
  * the node waits before it signs, to make sure that no other node signs.
  *
- * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; after an error nothing was changed
+ * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`, or
+ *   `JOURNAL_IN_USE` while the node runs; after these errors nothing was changed
  */
 export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { network, dataDirectory } = locationOfNetwork(flags);
@@ -127,10 +128,10 @@ interface Import {
 }
 
 /**
- * Marks the record as imported, and then imports it. If the function fails between these two steps, no node can sign
- * with the record at once. In the reverse order, two nodes could sign with one record.
+ * Marks the record as imported, and then imports it. If the process ends between these two steps, every node that
+ * imports the record waits before it signs. In the reverse order, two nodes could sign with one record.
  *
- * @returns the place of an earlier import, if any; and whether the file is now marked as a copy
+ * @returns the earlier import of the record, if any; and whether the file is now marked as a copy
  */
 function importOnce(
   { journal, record, file, into }: Import,
@@ -168,6 +169,8 @@ function recordImport(
 }
 
 /**
+ * Replaces the record in the file by the same record with the mark of a copy.
+ *
  * @returns false when the file is a pipe, or cannot be written
  */
 function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): boolean {
@@ -196,11 +199,11 @@ function writeInstead(file: string, text: string): void {
 }
 
 /**
- * Updates the watermarks of this machine, if there are any. Without the update, the watermarks would name the wrong
- * place of the record. A watermark that is newer than the record is not changed. A node whose watermarks are in another
- * folder updates its watermarks itself.
+ * Updates the watermarks of this machine, if there are any. A watermark says whether the record of the delegate has
+ * left this machine. The export or the import has just changed that. A watermark that is newer than the record is not
+ * changed. A node whose watermarks are in another folder updates its watermarks itself.
  *
- * @param movedAtS time when the record left this machine
+ * @param movedAtS time when the record left this machine; undefined when the record was imported
  */
 function markAll(journal: JournalFile, { params }: Pick<Network, 'params'>, movedAtS?: number): void {
   const folder = watermarkFolder();

@@ -12,7 +12,7 @@ import { createProgress } from '../progress.ts';
 import { printStderr, printJson, printLine, report } from '../output.ts';
 
 /**
- * @throws ProtocolError `IMPORT_REFUSED` for the first refused block; the blocks before it are kept
+ * @throws ProtocolError `IMPORT_REFUSED` for the first refused block; the blocks before it stay in the chain
  */
 export async function importCommand(name: string, flags: ImportFlags): Promise<void> {
   const location = locationOfNetwork(flags);
@@ -41,7 +41,7 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
     });
     progress.end();
     const { header } = chain.tip;
-    const took = `${done.blocks} blocks and ${done.transactions} transactions taken over`;
+    const took = `${done.blocks} blocks and ${done.transactions} transactions imported`;
     const { name: networkName } = location.network;
     const { height, id: blockId } = header;
     report('the imported blocks are kept', () => {

@@ -18,8 +18,8 @@ const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 
 const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
- * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`; then no account was made. `OUTPUT_UNWRITABLE`
- *   when the result could not be shown; a written passphrase file is kept
+ * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`, which mean that no account was made;
+ *   `OUTPUT_UNWRITABLE` when the result could not be shown, while a written passphrase file is kept
  */
 export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   const passphrase = entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES[words]), wordlist);

@@ -13,7 +13,7 @@ import { usageError } from '../error-lines.ts';
 import { printJson, printLine } from '../output.ts';
 
 const NETWORK_FILE = 'network.json';
-/** Length of the longest genesis block that a network folder may have. */
+/** Maximum size of an input file, in bytes: the maximum for the genesis block of a network folder. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
@@ -27,7 +27,7 @@ export function networkImport(flags: NetworkImportFlags): void {
     throw usageError(`--name ${name} belongs to a network of the package: choose another`);
   }
   const out = flags.out === undefined ? homeNetworkDirectory(name, home) : resolve(flags.out);
-  // Only a network folder may be replaced, because a mistyped `--out` may name another folder.
+  // Only a network folder may be replaced, because a mistyped `--out` may be the path of a folder with other files.
   const isNetwork = existsSync(join(out, NETWORK_FILE));
   if (!isNetwork || flags.force !== true) {
     checkEmpty(out, isNetwork ? 'replace it with --force' : 'choose another folder with --out');

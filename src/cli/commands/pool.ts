@@ -27,7 +27,8 @@ export async function pool(flags: PoolFlags): Promise<void> {
 async function waitingAt(source: Source, limit: number): Promise<readonly Waiting[]> {
   const known = new Set<string>();
   const waiting: Waiting[] = [];
-  // A transaction can move to another queue between two requests. The transaction is then in two answers.
+  // A transaction can move to another queue between two requests. The transaction is then in two answers, and is listed
+  // once.
   for (const state of POOL_STATES) {
     const path = `node/transactions/${state}?sort=timestamp:asc&limit=${limit}`;
     for (const transaction of await source.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS)) {

@@ -22,7 +22,8 @@ import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
 /**
- * @throws ProtocolError for wrong flags, or if the node cannot start; then nothing was written
+ * @throws ProtocolError for wrong flags or ports in use, before anything is written; if the node cannot start; and for
+ *   damage that ends the running node
  */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);
@@ -64,7 +65,10 @@ export async function start(flags: StartFlags): Promise<void> {
   });
 }
 
-/** Reason why no delegate can forge on a private network; undefined when one can. */
+/**
+ * Notice that no block will be forged on a network with published keys. Undefined on other networks, with configured
+ * peers, with `forging.force`, and when forging is disabled.
+ */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;
   if (!forging.enabled || forging.force) return undefined;

@@ -7,7 +7,7 @@ import type { StatusFlags } from '../flags.ts';
 import { durationText } from '../progress.ts';
 import { printJson, printLine } from '../output.ts';
 
-/** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
+/** @throws ProtocolError like `nodeClient` */
 export async function status(flags: StatusFlags): Promise<void> {
   const client = nodeClient(flags.node);
   const [state, constants, peers] = await Promise.all([client.status(), client.constants(), client.connectedPeers()]);

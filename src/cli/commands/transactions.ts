@@ -79,7 +79,8 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 }
 
 /**
- * Finds the public key of a delegate. Names have at most 20 characters, so that no name can be taken for a public key.
+ * Finds the public key of a delegate. Names have at most 20 characters, so that no name can be mistaken for a public
+ * key.
  */
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;

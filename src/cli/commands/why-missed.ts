@@ -17,7 +17,7 @@ export interface MissedSlot {
    * then be outdated.
    */
   readonly orderOfHeight?: number;
-  /** True when the delegate is configured on the asked node. */
+  /** True when the delegate is configured on the queried node. */
   readonly isOwn: boolean;
   readonly reason: string;
 }
@@ -37,7 +37,7 @@ interface Report {
   readonly since: string;
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
-  /** Missing in answers of earlier versions. */
+  /** Missing in answers of earlier versions, like `looks` and `oldOrders`. */
   readonly branches?: readonly {
     readonly time: string;
     readonly fromSlot: number;
@@ -63,8 +63,7 @@ interface Header {
 }
 
 /**
- * @throws ProtocolError `USAGE` for a height or slot number without a missed slot, `NODE_UNREACHABLE` or
- *   `NODE_ANSWER_UNEXPECTED`
+ * @throws ProtocolError `USAGE` for a height or slot number without a missed slot; errors of `NodeAsker.ask`
  */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));
@@ -85,8 +84,9 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 }
 
 /**
- * The missed slots directly before the block at a height, or the missed slot with a number, with their reasons. @throws
- * ProtocolError like `whyMissed`
+ * The missed slots directly before the block at a height, or the missed slot with a number, with their reasons.
+ *
+ * @throws ProtocolError like `whyMissed`
  */
 export async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
   const [status, constants, forgers, configured] = await Promise.all([
@@ -97,8 +97,8 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // The number of a slot is the time since the epoch divided by the block time. Therefore the block time is the time
-  // since the epoch divided by the number of the slot.
+  // The number of the present slot is the time since the epoch divided by the block time. So the block time follows
+  // from the number of a slot that is near.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight
@@ -190,7 +190,10 @@ function reasonOf(gap: Gap): string {
   return isOwn ? ownReasonOf(forger, gap) : 'no block arrived here: ask the delegate';
 }
 
-/** Reason for a slot in which the node did not check the clock. Earlier versions do not report the reason. */
+/**
+ * Reason for a slot in which the node did not check the clock. Undefined if the node checked the clock in the slot, and
+ * for an earlier version, which does not report its checks.
+ */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;
   const first = Math.min(...looks.map(({ fromSlot }) => fromSlot));

@@ -15,7 +15,7 @@ export interface LinkOptions {
   /** Initial state of the node. */
   readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
-  /** Called when a node answers again after a time without answers. */
+  /** Called for the first message of a node after a request that it did not answer in time. */
   readonly onReturn: () => void;
 }
 
@@ -69,7 +69,10 @@ export class ProcessLink implements AgentLink {
     return this.#isReady;
   }
 
-  /** True when the node runs and answered the last request. */
+  /**
+   * True when the node has been ready, its process is connected, and it has not left a request unanswered since its
+   * last message.
+   */
   get isUsable(): boolean {
     return this.#isReady && !this.#isSilent && this.#child.connected;
   }
@@ -89,7 +92,7 @@ export class ProcessLink implements AgentLink {
   }
 
   #send(message: NumberedRequest | AgentStart): void {
-    // The end of a process is reported by its `exit` event.
+    // A failure to send is ignored, because the `exit` event reports the end of the process.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 

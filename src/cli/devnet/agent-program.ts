@@ -1,7 +1,7 @@
 /**
  * The program of a devnet node. The devnet node runs the node of `bloomery start`, and an agent. The agent executes
  * requests of the supervisor over the channel between parent and child. No command starts the agent program, and no
- * other program opens a channel to a supervisor. Therefore a node of `bloomery start` uses the clock of the machine,
+ * other program handles requests of a supervisor. Therefore a node of `bloomery start` uses the clock of the machine,
  * and no supervisor can control it.
  */
 
@@ -73,7 +73,10 @@ async function answer(agent: NodeAgent, { number, request }: NumberedRequest): P
   }
 }
 
-/** Sends a message to the supervisor. If the supervisor has ended, sending fails and the node ends. */
+/**
+ * Sends a message to the supervisor. A failure to send is ignored, because the node stops when the supervisor has
+ * ended.
+ */
 function send(message: NumberedAnswer | AgentEvent): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);
 }

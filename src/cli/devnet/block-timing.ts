@@ -4,9 +4,9 @@ import { usageError } from '../error-lines.ts';
 import type { MiningMode } from './mining.ts';
 
 export interface BlockTiming {
-  /** Length of a slot in seconds, when it differs from the slots of the network. */
+  /** Length of a slot in seconds; undefined for the slots of the network. */
   readonly slotS?: number;
-  /** Time between two blocks on the machine's clock, when it is less than a slot. */
+  /** Time between two blocks on the machine's clock, in milliseconds, when it is less than a slot. */
   readonly intervalMs?: number;
 }
 

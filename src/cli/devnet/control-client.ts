@@ -10,7 +10,8 @@ const ANSWER_MS_MAX = 600_000;
 /**
  * @param directory folder of the devnet
  * @returns the result of the operation
- * @throws ProtocolError `DEVNET_NOT_RUNNING`, or the error of the supervisor
+ * @throws ProtocolError `DEVNET_NOT_RUNNING`, `DEVNET_SILENT`, `DEVNET_ANSWER_UNEXPECTED`, or the error of the
+ *   supervisor
  */
 export async function askDevnet(directory: string, operation: string, parameters: object = {}): Promise<unknown> {
   const { port, token } = readControlFile(directory);

@@ -1,8 +1,8 @@
 /**
  * The control port of a devnet's supervisor. The server listens only on the loopback address. The server accepts a
- * request only with the token from the devnet's folder, with its own host name, and without an `Origin` header. A web
- * page in a browser can also send requests to this machine. A request from a web page has an `Origin` header, or a host
- * name of the page that resolves to the loopback address.
+ * request only with the token from the devnet's folder, with `127.0.0.1` or `localhost` as its host name, and without
+ * an `Origin` header. A web page in a browser can also send requests to this machine. A request from a web page has an
+ * `Origin` header, or a host name of the page that resolves to the loopback address.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -95,7 +95,11 @@ function admitted(request: IncomingMessage, { server, operations, token }: Servi
   }
   // Digests have equal lengths, so the time of the comparison reveals nothing.
   if (!timingSafeEqual(sha256(utf8(authorization)), sha256(utf8(`Bearer ${token}`)))) {
-    throw new ProtocolError('CONTROL_TOKEN_WRONG', {}, 'the token of the devnet is needed: it is in its control.json');
+    throw new ProtocolError(
+      'CONTROL_TOKEN_WRONG',
+      {},
+      'the request needs the token of the devnet, which is in control.json in its folder',
+    );
   }
   const operation = request.method === 'POST' ? operations.get((request.url ?? '').slice(1)) : undefined;
   if (operation === undefined) throw new ProtocolError('CONTROL_UNKNOWN', {}, 'the devnet knows no such operation');

@@ -19,7 +19,10 @@ export class DelayLine {
     this.#entriesMax = entriesMax;
   }
 
-  /** Does the work at once if there is no delay and no other work waits. */
+  /**
+   * Calls `work` after the delay, but not before work that was pushed earlier. Without a delay and without other
+   * waiting work, calls `work` at once.
+   */
   push(delayMs: number, work: () => void): void {
     if (delayMs <= 0 && this.#entries.length === 0) {
       work();

@@ -1,4 +1,7 @@
-/** Funds accounts of a devnet, and sends transactions in the name of accounts without their keys. */
+/**
+ * Funds accounts of a devnet, sends transfers of known accounts, and makes the nodes accept transactions of any account
+ * without its key.
+ */
 
 import type { Network } from '../../config/network.ts';
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
@@ -76,9 +79,11 @@ export class DevnetAccounts {
   }
 
   /**
-   * Sends beddows from the account `genesis`, which has nearly all funds, and mines a block with the transaction.
+   * Sends beddows to an address, and mines a block with the transaction. The sender is the account `genesis`, which has
+   * nearly all funds, or a rich account in a forked devnet.
    *
-   * @throws ProtocolError `USAGE`, `NETWORK_UNREADABLE` for a network without known passphrases; refusals of the nodes
+   * @throws ProtocolError `USAGE`; `NETWORK_UNREADABLE` for a network without known passphrases; `DEVNET_FUNDS_MISSING`
+   *   in a forked devnet; refusals of the nodes
    */
   async fund(address: string, amount: string): Promise<FundedAccount> {
     checkAddress(address);
@@ -136,7 +141,10 @@ export class DevnetAccounts {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
   }
 
-  /** The account that pays: `genesis`, or in a forked devnet the richest account for which the devnet can sign. */
+  /**
+   * The account that pays: `genesis`, or in a forked devnet the richest account that has enough and for which the
+   * devnet can sign.
+   */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;
     if (funders === undefined) {
@@ -150,7 +158,7 @@ export class DevnetAccounts {
       if (BigInt(account?.balance ?? 0) >= amount + FEES_BEDDOWS_MAX) return substituteKeyOf(publicKey);
     }
     const message =
-      'no account of the chain has so much and has sent something before, so that its public key is known';
+      'no account that the devnet can sign for has so much: the chain must know its public key from an earlier transaction';
     throw new ProtocolError('DEVNET_FUNDS_MISSING', { amount: amount.toString() }, message);
   }
 

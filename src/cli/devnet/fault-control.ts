@@ -68,13 +68,16 @@ export class FaultControl {
     return this.#faults.active(this.#numbers());
   }
 
-  /** Returns equal values for nodes of one part. A node whose process has ended is in no part. */
+  /**
+   * Returns equal values for nodes of one part. A node whose process has ended counts as a node outside the given
+   * parts.
+   */
   partOf(link: AgentLink): unknown {
     const index = this.#parts.nodes().find(({ process }) => process?.link === link)?.node.index;
     return this.#faults.partOf(index ?? -1);
   }
 
-  /** The initial faults of a node. */
+  /** The faults of a node, as its agent gets them. */
   of(index: number): NodeFaults {
     return this.#faults.of(
       index,

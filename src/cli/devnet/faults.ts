@@ -16,7 +16,10 @@ export interface NodeFaults {
    * Links with a fault. The P2P port identifies the node at the other end, because all nodes have the same IP address.
    */
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
-  /** Offset of the node's chain clock from the clock of the devnet; negative when the node's clock is behind. */
+  /**
+   * Offset of the node's chain clock from the clock of the devnet, in milliseconds; negative when the node's clock is
+   * behind.
+   */
   readonly skewMs: number;
 }
 
@@ -97,7 +100,9 @@ export class DevnetFaults {
     for (const amounts of [this.#delaysMs, this.#losses, this.#skewsMs]) amounts.set(0, undefined);
   }
 
-  /** Returns equal values for nodes of one part. */
+  /**
+   * Returns equal values for nodes of one part: the index of a given part, or -1 for the nodes outside the given parts.
+   */
   partOf(node: number): number {
     return this.#parts.findIndex((part) => part.includes(node));
   }

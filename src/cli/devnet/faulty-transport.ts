@@ -55,6 +55,7 @@ interface Line {
   readonly asked: Set<PendingRequest>;
   /** Last information that the peer sent about itself. A delay may still keep it from the engine. */
   latest: PeerInfo | undefined;
+  /** Last information that was passed to the engine, or that a delay still holds. */
   delivered: PeerInfo | undefined;
 }
 
@@ -108,7 +109,7 @@ export class FaultyTransport implements Transport {
     refuseCut();
     const { delayMs } = this.#faults.get(address.wsPort) ?? NONE;
     if (delayMs > 0) {
-      // A request and its answer are both delayed.
+      // A dial takes a request and an answer, and both are delayed.
       await new Promise<void>((resolve) => void this.#options.clock.after(2 * delayMs, resolve));
       refuseCut();
     }

@@ -22,9 +22,9 @@ interface DevnetRecord {
 
 const RECORD_FILE = 'devnet.json';
 const FILE_BYTES_MAX = 1024 * 1024;
-/** Folder of the network, for a network that is not in the package. */
+/** Copy of the network folder, for a devnet that does not use the original folder (see `placedNetwork`). */
 export const NETWORK_FOLDER = 'network';
-/** File with the state of the clock at the end of the devnet. */
+/** File with the state of the devnet's clock, for the next run in this folder. */
 const CLOCK_FILE = 'clock.json';
 /**
  * File with the public keys of impersonated accounts. Nodes that read the chain again must accept the transactions of
@@ -40,7 +40,10 @@ const OWN_ENTRIES: ReadonlySet<string> = new Set([
 const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 
-/** Folder of a devnet: the folder in the flags, or a folder with the network's name in the user's home for networks. */
+/**
+ * Folder of a devnet: the folder in the flags, or a folder with the network's name in `BLOOMERY_HOME` (default:
+ * `~/.bloomery`).
+ */
 export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, networkName: string): string {
   return dataDir === undefined ? join(bloomeryHome(process.env), networkName) : resolve(dataDir);
 }
@@ -173,7 +176,7 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
  * Refuses a folder whose chain has another origin.
  *
  * @param source path of the forked chain; undefined when none is forked
- * @returns true when the folder holds a devnet that was forked from this source
+ * @returns true when the folder contains a devnet of the given origin
  * @throws ProtocolError `DEVNET_DIFFERS` with the difference
  */
 export function checkForkFolder(directory: string, source: string | undefined): boolean {
@@ -197,8 +200,7 @@ export function readImpersonated(directory: string): readonly string[] {
 }
 
 /**
- * State of the clock at the end of the last run; undefined when the clock was never moved, or when the file is
- * unreadable.
+ * State of the clock that the last run saved; undefined when the clock was never moved, or when the file is unreadable.
  */
 export function readClock(directory: string): ClockSetting | undefined {
   const file = join(directory, CLOCK_FILE);

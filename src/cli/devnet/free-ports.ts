@@ -5,8 +5,8 @@ import { checkPortsFree } from '../ports.ts';
 import { DEVNET_HOST } from './plan.ts';
 
 /**
- * First candidate port. The port is above the ports of well-known servers and the ports that `fetch` refuses. The port
- * is below the ports that most systems use for outgoing connections (on Linux, ports from 32,768 on).
+ * First and last candidate port. The candidates are above the ports of well-known servers and the ports that `fetch`
+ * refuses. They are below the ports that most systems use for outgoing connections (on Linux, ports from 32,768 on).
  */
 const FIRST = 17_000;
 const LAST = 31_000;
@@ -15,7 +15,7 @@ const TRIES = 50;
 /**
  * Finds `count` consecutive ports that are free now, and returns the lowest port.
  *
- * @param fraction random number in [0, 1), so that devnets that start at the same time try different ports
+ * @param fraction returns random numbers in [0, 1), so that devnets that start at the same time try different ports
  * @throws ProtocolError `PORT_IN_USE` when no ports were found
  */
 export async function freePorts(count: number, fraction: () => number): Promise<number> {

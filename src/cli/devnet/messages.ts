@@ -4,7 +4,7 @@ import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { JsonObject } from '../../protocol/types.ts';
 import type { NodeFaults } from './faults.ts';
 
-/** Transferring a message with this number of full blocks takes a fraction of a second. */
+/** Maximum number of blocks in one message. The transfer of so many full blocks takes a fraction of a second. */
 export const BLOCKS_GIVEN_MAX = 100;
 
 /** Requests of the supervisor to a node. */
@@ -35,7 +35,7 @@ export type AgentRequest =
   /** The outcome of an operation that the node asked for. */
   | { readonly op: 'outcome'; readonly operation: number; readonly outcome: OperationOutcome };
 
-/** The end of an operation for the dashboard. */
+/** Result or error of an operation that the dashboard requested. */
 export type OperationOutcome =
   { readonly result: object } | { readonly error: { readonly code: string; readonly message: string } };
 
@@ -46,7 +46,7 @@ export interface AgentState {
   readonly digest?: string;
   /** Number of connected peers. */
   readonly peers: number;
-  /** Number of transactions that the next block may contain. */
+  /** Number of transactions in the pool, without those that wait for signatures of a group. */
   readonly poolSize: number;
   /** The block that `forge` made, if it made one. */
   readonly forged?: JsonObject;
@@ -87,7 +87,7 @@ export interface ForkShare {
 
 /** Messages that a node sends without a request from the supervisor. */
 export type AgentEvent =
-  /** The node runs, or runs again. */
+  /** The node of this process has started. */
   | { readonly event: 'ready'; readonly state: AgentState }
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /** The dashboard asks for an operation of the devnet; the request `outcome` answers it. */
@@ -98,7 +98,7 @@ export type AgentEvent =
       readonly parameters: Readonly<Record<string, unknown>>;
     };
 
-/** A request in the form of the channel, after the first message. */
+/** A request with a number, which its answer repeats. All requests after the first message have this form. */
 export interface NumberedRequest {
   readonly number: number;
   readonly request: AgentRequest;

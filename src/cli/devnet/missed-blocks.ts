@@ -17,7 +17,7 @@ export class FirstRound {
   /**
    * The delegate without a slot in the first round; undefined before the first round is over.
    *
-   * @param height height of the node that answers
+   * @param height height of the node that `client` queries
    */
   async delegateWithoutTurn(
     height: number,

@@ -32,6 +32,7 @@ export interface AgentOptions extends AgentStart {
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
+  /** Undefined for a node in memory, which can be neither closed nor copied. */
   readonly host?: AgentHost;
 }
 
@@ -120,7 +121,7 @@ export class NodeAgent implements NodeControl {
 
   /**
    * @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built; BlockRejected for a block that the rules
-   *   refuse
+   *   refuse; `DEVNET_TRANSACTION_REFUSED`
    */
   async handle(request: AgentRequest): Promise<AgentState> {
     switch (request.op) {

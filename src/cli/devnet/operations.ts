@@ -22,11 +22,11 @@ export interface OperationParts {
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'active'>;
   /** Starts an additional node, which follows the other nodes. */
   readonly add: () => Promise<SupervisedNode>;
-  /** Called when a paused node continues. */
+  /** Called when a paused node continues and answers. */
   readonly resumed: (node: SupervisedNode) => void;
-  /** Ends the devnet; resolves before the devnet has ended. */
+  /** Starts the end of the devnet, and returns before the devnet has ended. */
   readonly stop: () => void;
-  /** Called when the clock was set. */
+  /** Called after each operation that may have moved the clock. */
   readonly clockMoved: () => void;
 }
 

@@ -9,7 +9,10 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
 import type { AgentEvent, OperationOutcome } from './messages.ts';
 
-/** Operations that the dashboard offers. All other operations write to the disk, change keys or end the devnet. */
+/**
+ * Operations that the dashboard offers. The dashboard does not end the devnet, does not handle snapshots, and does not
+ * impersonate accounts.
+ */
 const OFFERED: ReadonlySet<string> = new Set([
   ...['list', 'accounts', 'fund', 'send', 'mine', 'mode', 'warp', 'freeze', 'resume'],
   ...['kill', 'restart', 'pause', 'add', 'partition', 'delay', 'loss', 'skew', 'heal'],

@@ -3,7 +3,10 @@
 import { usageError } from '../error-lines.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-/** Maximum delay of a link. Requests time out after ten seconds, so a longer delay has the effect of a cut. */
+/**
+ * Maximum delay of a link. Requests time out after ten seconds. With this delay, all requests time out, so a longer
+ * delay would have the same effect on requests.
+ */
 export const DELAY_MS_MAX = 60_000;
 /**
  * Maximum offset of a clock. The maximum is far larger than any clock difference that the rules of the chain tolerate.

@@ -17,7 +17,7 @@ export interface DevnetRequest {
   readonly network: Network;
   /** Format of the nodes' log lines; default: for people. */
   readonly logFormat?: 'json';
-  /** Delegates of a forked chain, whose keys are not needed. */
+  /** Delegates of a forked chain, for which the substitute key signs; undefined for a new chain. */
   readonly forkDelegates?: readonly PublicKey[];
 }
 
@@ -159,14 +159,14 @@ export function planFollower(
 }
 
 /**
- * Interval of announcements in milliseconds. It is at most half a block time, so that a transaction is announced before
- * the next block but one.
+ * Interval at which a node announces transactions, in milliseconds. It is at most half a block time, so that a node
+ * announces a transaction before the second block after its arrival.
  */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
 }
 
-/** Milliseconds until all nodes must have the block at a height. */
+/** Time limit in milliseconds from the start until all nodes must have the block at a height. */
 export function deadlineMs(height: number, blockTimeS: number): number {
   return STARTUP_MS + BLOCK_TIMES_PER_BLOCK * height * blockTimeS * 1000;
 }

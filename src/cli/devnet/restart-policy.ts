@@ -17,7 +17,10 @@ export type RestartDecision =
 /** Delay before the first restart. The delay doubles with each further restart. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
-/** Running time in milliseconds. After this time, the count of consecutive failures returns to 0. */
+/**
+ * Running time in milliseconds after which a node counts as stable. If a stable node ends, the count of ends in a row
+ * begins again at 1.
+ */
 export const STABLE_MS = 60_000;
 /** Maximum number of ends in a row, each before `STABLE_MS`. A node that reaches the maximum is not restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;
@@ -34,7 +37,7 @@ export class RestartPolicy {
    * @param ranMs running time of the node when it ended
    */
   ended({ exitCode }: Pick<ProcessEnd, 'exitCode'>, ranMs: number): RestartDecision {
-    if (this.#mode === 'never') return { kind: 'giveUp', reason: 'as --restart never asks' };
+    if (this.#mode === 'never') return { kind: 'giveUp', reason: 'restarts are disabled' };
     // The node refused its configuration. The configuration would be the same after a restart.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;

@@ -39,7 +39,7 @@ export interface SessionOptions {
   readonly wsPort: number;
   readonly restart: RestartMode;
   readonly mode: MiningMode;
-  /** Time between two blocks, when it is less than a slot. */
+  /** Time between two blocks in milliseconds, when it is less than a slot. */
   readonly intervalMs?: number;
   readonly screen: Screen;
   readonly stop: AbortController;
@@ -65,7 +65,7 @@ type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 
 const TOKEN_BYTES = 32;
 
-/** Runs until the end of the devnet, like `runDevnet`. */
+/** Runs a devnet with its control port until its end. Returns and throws like `runDevnet`. */
 export async function runSession(options: SessionOptions): Promise<DevnetResult | undefined> {
   const { directory, network, screen, stop } = options;
   const session = new Session(options);
@@ -269,7 +269,10 @@ class Session {
       ({ process, stateName }) => stateName === 'running' && process?.link?.isUsable === true,
     );
     const link = source?.process?.link;
-    if (link === undefined) throw usageError('no node runs whose chain the new one could have');
+    if (link === undefined)
+      throw usageError(
+        'the new node needs a copy of the chain, but no node that could give one runs: restart a node first',
+      );
     const draft = join(directory, 'chain-of-another');
     try {
       await this.#timekeeper.exclusively(() => link.ask({ op: 'snapshot', directory: draft }));

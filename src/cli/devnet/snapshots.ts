@@ -23,7 +23,7 @@ export interface SnapshotParts {
 /** Facts about a snapshot, as users see them. */
 export interface SnapshotFacts {
   readonly name: string;
-  /** Height of the highest node, with its block. */
+  /** Greatest height of a running node, with the block at that height. */
   readonly height: number;
   readonly blockId: string;
   /** Digest of the state at that block. */
@@ -55,7 +55,7 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /** Snapshots, oldest first. */
+  /** Snapshots in the order of their times on the chain's clock. */
   list(): readonly SnapshotFacts[] {
     const folder = join(this.#parts.directory, SNAPSHOTS_FOLDER);
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => NAME.test(name)) : [];
@@ -156,8 +156,10 @@ export class Snapshots {
   }
 
   /**
-   * @throws ProtocolError `DEVNET_NODE_PAUSED` for a paused node, because a paused process may continue in the middle
-   *   of a write
+   * Returns all nodes, if the files of each node can be copied or replaced.
+   *
+   * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
+   *   because its process may write to the files
    */
   #stoppedNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();

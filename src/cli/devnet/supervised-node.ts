@@ -60,7 +60,7 @@ export class SupervisedNode {
     await process?.ended;
   }
 
-  /** Stops the running process in order, if there is one, and starts a new process. */
+  /** Stops the running process, if there is one, waits for its end, and starts a new process. */
   async restart(): Promise<void> {
     const { process } = this;
     this.#state = { kind: 'killed' };

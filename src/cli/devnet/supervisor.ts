@@ -60,7 +60,7 @@ const STOP_MS = 10_000;
 /**
  * Parts with real processes.
  *
- * @param linkOf makes the connection between a started node and the supervisor
+ * @param linkOf returns the options of the connection between a started node and the supervisor
  */
 export function processParts(
   network: Network,
@@ -81,8 +81,8 @@ export function processParts(
  * with `untilHeight` has a deadline for the whole run, and fails when a node ends. When this function returns or
  * throws, no process is left.
  *
- * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ended and is not restarted, `DEVNET_TOO_LATE` with the missing
- *   nodes at the deadline
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, and when
+ *   no node is left; `DEVNET_TOO_LATE` with the missing nodes at the deadline
  */
 export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefined> {
   const { parts, restart } = run;

@@ -1,4 +1,7 @@
-/** The devnet as text. A terminal shows a table that is redrawn in place; other outputs get a line at intervals. */
+/**
+ * The devnet as text. A terminal shows a table that is redrawn in place. Other outputs get a line when the table has
+ * changed, at limited intervals.
+ */
 
 export interface NodeRow {
   readonly index: number;

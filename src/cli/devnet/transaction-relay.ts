@@ -9,8 +9,8 @@ import type { AgentLink } from './messages.ts';
 import type { NodeLinks } from './node-links.ts';
 
 /**
- * Maximum number of ids of transactions that were handed to other nodes. With these ids, each transaction is handed on
- * only once. The maximum is several times the size of a pool.
+ * Maximum number of ids of transactions that were handed to other nodes. With these ids, the relay hands on each
+ * transaction only once. The maximum is several times the size of a pool.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 

@@ -13,7 +13,7 @@ export type FaultCode = keyof typeof FAULTS;
 
 export interface Finding extends Fault {
   readonly code: FaultCode;
-  /** Facts that were observed. */
+  /** The observed facts that show the fault. */
   readonly evidence: string;
 }
 

@@ -33,19 +33,19 @@ export interface DiskRequest {
 /** Results of the disk checks that other checks of the doctor use. */
 export interface DiskReport {
   readonly findings: readonly Finding[];
-  /** Undefined when the network folder is wrong, or when no network is given. */
+  /** Undefined when the network folder is wrong, or when the request does not determine a chain. */
   readonly network: Network | ChainPlace['network'] | undefined;
-  /** True when a process uses the store. */
+  /** True when another process, such as a running node, uses the signing journal of the data folder. */
   readonly isInUse: boolean;
 }
 
 const FREE_BYTES_MIN = 1024 ** 3;
 /**
- * Minimum of files that can still be created. A node creates lock files, drafts and log files, but needs fewer files
- * than the minimum.
+ * Minimum number of files that can still be created. A node creates fewer files than this number: locks, drafts and log
+ * files.
  */
 const FREE_FILES_MIN = 100;
-/** Number of blocks below the tip that the doctor reads. A failing disk mostly damages the newest blocks. */
+/** Number of newest blocks that the doctor reads. A failing disk mostly damages the newest blocks. */
 const BLOCKS_CHECKED = 300;
 
 const STORE_FAULTS: Readonly<Record<string, FaultCode>> = {
@@ -70,8 +70,8 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 }
 
 /**
- * Finds the chain that is checked. If no network is given and the folder does not determine it, the result is undefined
- * and there is no finding.
+ * Finds the chain to check. The result is undefined if there is no such chain. If the request names neither a network
+ * nor a folder, a missing chain is not a finding, because the user may check only the answers of a node.
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainPlace | undefined {
   const data = dataDir === undefined ? {} : { dataDir };

@@ -1,4 +1,4 @@
-/** Judges the diagnostics of a node: which of its failures are recent, repeated, and not repaired since. */
+/** Judges the diagnostics of a node: finds the failures that are recent, repeated, and not resolved since. */
 
 import type { DiagnosticState } from '../node-client.ts';
 import { activeDelegatesOf } from '../round-length.ts';
@@ -6,23 +6,23 @@ import { finding, type Finding } from './catalogue.ts';
 import type { NodeAnswers } from './node-answers.ts';
 
 /**
- * Period for events. Only events within this period count. A fault needs several events, because a single event may be
- * chance.
+ * Length of the period that most checks look at. Older diagnostics do not count. Most faults need `TIMES_MIN`
+ * diagnostics in this period, because a single diagnostic may be chance.
  */
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
 /**
- * Minimum of the period for missed slots, in rounds. A delegate has only one slot in a round, so a node with few
- * delegates needs several rounds.
+ * Minimum length of the period for missed slots, in rounds. A delegate has only one slot in a round, so a node with few
+ * delegates misses few slots in a short period.
  */
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 /**
- * Codes of slots that passed without a check of the clock. The doctor does not count these slots as missed slots. The
- * doctor reports the cause of such slots as a separate fault.
+ * Codes of slots that passed while the node was busy or asleep, or that a change of the clock skipped. The doctor does
+ * not count these slots as missed, because it reports the cause as a separate fault.
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
-/** Codes of a delegate that waits, because another node may sign for it. */
+/** Codes for a delegate that does not sign yet, because another node may sign for it. */
 export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** Codes of a download that makes progress. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
@@ -84,8 +84,8 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * The diagnostics of conditions that have begun and not ended, newest first. A node reports the beginning and the end
- * of a condition only once each, possibly long ago.
+ * Diagnostics of a condition that has begun and not ended, newest first. `RECENT_MS` does not limit them, because a
+ * node reports the beginning and the end of a condition only once, and the beginning may be long ago.
  */
 function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
@@ -126,8 +126,8 @@ function isRefusedBlock({ module, code }: DiagnosticState): boolean {
 }
 
 /**
- * True when a refused block may keep the node from continuing. Refused blocks below the tip do no harm, because any
- * peer can make up blocks.
+ * True when a refused block may keep the node from continuing. A refused block at or below the height of the tip does
+ * no harm: the node does not need it, and any peer can invent such a block.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,
@@ -138,8 +138,8 @@ function isInTheWay(
 }
 
 /**
- * The period in which missed slots count, and the number of missed slots that is a fault. The period has at least
- * `RECENT_ROUNDS` rounds. For a node with few delegates, fewer missed slots are a fault.
+ * The period in which missed slots count, and the number of missed slots from which the doctor reports a fault. The
+ * period has at least `RECENT_ROUNDS` rounds. A node with few delegates has few slots, so the number is smaller.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: NodeAnswers) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;

@@ -13,7 +13,10 @@ export interface AddressRequest {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** The HTTP address from the configuration of a network; the default address when the configuration cannot be read. */
+/**
+ * The HTTP address from the configuration of a network. The default address if no network is given, or if the
+ * configuration is invalid.
+ */
 export function addressOfNode({ network: name, config: file, environment }: AddressRequest): string {
   if (name === undefined) return DEFAULT;
   try {

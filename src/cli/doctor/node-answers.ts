@@ -1,4 +1,4 @@
-/** Requests from a running node the answers that the checks need. */
+/** Queries a running node for the answers that the checks of the doctor need. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeAsker } from '../ask-node.ts';
@@ -8,7 +8,7 @@ import { earlierHeight, type BlockState, type RecentBlocks } from './stale-tip.t
 
 export interface NodeRequest {
   readonly url: string;
-  /** Pause, in milliseconds, between two reads of values that may be wrong only for a moment. */
+  /** Pause between two reads of the status, in milliseconds. */
   readonly sampleAgainMs?: number;
 }
 
@@ -26,8 +26,8 @@ interface StatusSample extends NodeState {
 export interface NodeAnswers {
   readonly constants: Constants;
   /**
-   * Several answers, oldest first. A value that may be wrong for a moment is a fault only when it is wrong in all
-   * answers.
+   * Several answers of `node/status`, oldest first. A value that may be wrong for a moment is a fault only when it is
+   * wrong in all answers.
    */
   readonly samples: readonly StatusSample[];
   readonly blocks: RecentBlocks;
@@ -44,14 +44,16 @@ export interface NodeAnswers {
 
 const SAMPLES = 3;
 /**
- * Maximum number of reads of the status. The status is read again while it shows a value that may be wrong for a
- * moment, for example because peers have not announced a new block yet.
+ * Maximum number of reads of the status. After the first `SAMPLES` reads, the status is read again as long as all
+ * answers show a value that may be wrong only for a moment. For example, peers may not have announced a new block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
-/** Number of blocks by which a node may be behind most peers. */
+/** Maximum number of blocks by which a node may be behind most peers. */
 export const LAG_BLOCKS_MAX = 2;
-/** Lowest percentage of peers with the tip of the node that is not a fault. */
+/**
+ * Minimum percentage of peers that must have the tip of the node. Below this percentage, the doctor reports a fault.
+ */
 export const CONSENSUS_MIN = 51;
 
 export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: NodeRequest): Promise<NodeAnswers> {
@@ -82,7 +84,7 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     diagnostics,
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
-    // Slots count from the epoch, so the length of a slot follows from the number of a slot.
+    // The number of the present slot is the time since the epoch divided by the length of a slot.
     blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
   };
 }

@@ -1,4 +1,4 @@
-/** Checks the answers of a running node over HTTP. */
+/** Judges the answers that a running node gave over HTTP. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { PeerVerdictState } from '../node-client.ts';
@@ -57,7 +57,7 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
   return { isAnswering: true, nethash: seen.constants.nethash, findings: withoutConsequences(findings) };
 }
 
-/** The fault that an unexpected answer shows. */
+/** The fault that explains why a query failed. */
 function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
   // The processes that answer HTTP are running, but the process with the chain does not answer their requests.
@@ -124,7 +124,10 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
   return failed === undefined ? none : `${none}; ${failed.ip}:${failed.wsPort ?? '?'}: ${failed.reason}`;
 }
 
-/** A reader that was replaced is missing at the first read, and runs at the second read. */
+/**
+ * Reports missing readers only if they are missing in all samples. A reader that the node has just replaced is missing
+ * in an early sample and runs in a later one.
+ */
 function judgeReaders({ samples }: NodeAnswers): readonly Finding[] {
   const missing = samples.map(({ readers }) => {
     const up = readers?.each.filter(({ state }) => state === 'up').length ?? 0;

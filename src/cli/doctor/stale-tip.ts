@@ -30,7 +30,7 @@ const CHANCE = 1e-4;
 const UNUSED_SLOTS_MIN = 3;
 /** Maximum number of empty slots for very irregular networks. */
 const UNUSED_SLOTS_MAX = 10;
-/** No slot belongs to the genesis block. */
+/** Height of the first block that was forged in a slot. The genesis block has height 1 and no slot. */
 const FIRST_FORGED_HEIGHT = 2;
 
 /**

@@ -15,7 +15,7 @@ export const ACCOUNTS_FILE = 'accounts.json';
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /**
- * @throws ProtocolError `NETWORK_UNREADABLE` when the folder has no such file
+ * @throws ProtocolError `NETWORK_UNREADABLE` when the file is missing, too large or not JSON
  */
 export function readAccounts(directory: string): readonly KnownAccount[] {
   const file = join(directory, ACCOUNTS_FILE);

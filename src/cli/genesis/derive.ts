@@ -40,7 +40,7 @@ export function deriveAccounts(seed: string, delegates: number): DerivedAccounts
   };
 }
 
-/** Bytes derived from the seed, a purpose and an index. */
+/** The first `count` bytes, at most 32, of a hash over the seed, a purpose and an index. */
 export function seededBytes(seed: string, purpose: string, index: number, count: number): Buffer {
   return sha256(utf8(`${seed}|${purpose}|${index}`)).subarray(0, count);
 }

@@ -98,13 +98,17 @@ function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string },
   }
 }
 
-/** Renames a complete file. @throws ProtocolError when another program created a file with the final name meanwhile */
+/**
+ * Gives a complete file its final name.
+ *
+ * @throws ProtocolError `FILE_EXISTS` when another program created a file with the final name meanwhile
+ */
 function publish(draft: string, path: string): void {
   try {
     linkSync(draft, path);
     rmSync(draft);
   } catch (error) {
-    // Linking failed: the final name is in use, or the file system has no hard links.
+    // Linking fails if the final name is in use, or if the file system has no hard links.
     if (existsSync(path)) throw fileExists(path);
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
     renameSync(draft, path);

@@ -53,7 +53,7 @@ export class Interview {
   }
 
   /**
-   * @throws ProtocolError `CANCELLED` without an answer, or after too many unacceptable answers
+   * @throws ProtocolError `CANCELLED` when the input ends without an answer, or after `TRIES_MAX` invalid answers
    */
   async ask<Value>({ text, preset, isSecret = false, read }: Question<Value>): Promise<Value> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -66,7 +66,7 @@ export class Interview {
         this.#output.write(`${error.message}\n`);
       }
     }
-    throw cancelled(`no answer to "${text}" will do`);
+    throw cancelled(`no valid answer to "${text}" in ${TRIES_MAX} attempts`);
   }
 
   /** True when the user answers yes. */

@@ -1,4 +1,4 @@
-/** Plans the files of `bloomery init`, from flags alone or with answers. */
+/** Plans the files of `bloomery init`, from the flags and, if the user is asked, from the answers. */
 
 import { join, resolve } from 'node:path';
 import { findNetworkDirectory, loadNetwork, networkNames, type Network } from '../../config/network.ts';
@@ -29,7 +29,7 @@ const NETWORK_PRESET = 'devnet';
 
 /**
  * @param interview undefined with `--yes`; then only flags and defaults are used
- * @throws ProtocolError `USAGE`, `CANCELLED`, and errors of `loadNetwork`
+ * @throws ProtocolError `USAGE`, and errors of `loadNetwork`, `Interview.ask` and `readDelegate`
  */
 export async function planInit(flags: InitFlags, home: string, interview: Interview | undefined): Promise<InitPlan> {
   const names = networkNames(home);

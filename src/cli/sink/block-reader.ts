@@ -32,8 +32,8 @@ export class BlockReader {
   #transactions: Transaction[] = [];
 
   /**
-   * @param genesis genesis block of the network; it is needed because some of its transactions cannot be decoded from
-   *   events
+   * @param genesis genesis block of the network. The reader returns it as it is, because some of its transactions
+   *   cannot be decoded from events
    * @param base address of the node
    */
   constructor(codec: Codec, genesis: Block, base: string) {
@@ -43,9 +43,11 @@ export class BlockReader {
   }
 
   /**
-   * @returns the block, when the event was the last event of the block
-   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for events that no node sends; the error of `connectionLost` for a
-   *   block without all of its transactions
+   * Reads the next event.
+   *
+   * @returns the block if the event completes it; otherwise undefined
+   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for events that no node sends; the error of `connectionLost` if the
+   *   next block begins before all transactions have arrived
    */
   read(event: NodeEventJson): Block | undefined {
     if (event.event === 'blocks/new' && this.#header !== undefined)

@@ -5,7 +5,12 @@ import { join, resolve } from 'node:path';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 export interface EmbeddedEngine {
-  /** Runs one statement. @returns the answer of the statement in a format of ClickHouse */
+  /**
+   * Runs one statement.
+   *
+   * @param format a format of ClickHouse
+   * @returns the answer of the statement in this format
+   */
   run(sql: string, format: string): string;
   /** Removes all tables and files that statements created. */
   close(): void;
@@ -20,7 +25,7 @@ const PACKAGE = 'chdb';
 
 /**
  * Loads the package from one given folder only. A package in the working folder, or in a folder above it, could come
- * from another user and would run with the rights of the present user.
+ * from another user and would run with the rights of the current user.
  *
  * @param folder folder in which the package is installed; undefined for the folder in which the packages of this
  *   program are installed
@@ -35,7 +40,8 @@ export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
 }
 
 function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
-  // The package is loaded by its path. Node.js would look for a package name in all parent folders, too.
+  // In a given folder, the package is loaded by its path, because Node.js would look for a package name in all parent
+  // folders, too.
   const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
   try {
     return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };

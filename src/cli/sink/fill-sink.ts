@@ -1,6 +1,6 @@
 /**
- * Common work of the commands for sinks: opens the source that the flags name, fills the sink, and closes source and
- * sink.
+ * Common work of the commands for sinks: opens the source that the flags name, fills the sink, and closes the source
+ * and the sink.
  */
 
 import { openStoreSource } from '../../node/sink-source.ts';
@@ -14,7 +14,10 @@ import { usageError } from '../error-lines.ts';
 import { stopRequest } from '../stop-request.ts';
 import { openNodeSource } from './node-source.ts';
 
-/** Pause in milliseconds between two reads of a data folder. A block comes every ten seconds. */
+/**
+ * Pause in milliseconds between two reads of a data folder. The public networks have a block every ten seconds, so a
+ * new block is read soon.
+ */
 const POLL_MS = 250;
 /** Pause in milliseconds between two progress lines. */
 const LINE_MS = 5_000;

@@ -1,6 +1,7 @@
 /**
- * Decides which requests to a node are repeated, and when. A request is repeated after a lost or failed connection, and
- * after HTTP status 408, 429 or 503. After any other error, the same request would fail again.
+ * Decides which requests to a node are repeated, and when. A request is repeated after a lost or failed connection,
+ * after HTTP status 408, 429 or 503, and while the chain of the node is too short (`NODE_BEHIND`). After any other
+ * error, the same request would fail again.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,15 +37,15 @@ export class NodeRetry {
     return this.#failures > 0;
   }
 
-  /** Call it after a useful answer of the node. */
+  /** Must be called after each successful answer of the node, to end the count of failures. */
   succeeded(): void {
     if (this.#failures > 0) this.#options.print(`${this.#options.base} is back`);
     this.#failures = 0;
   }
 
   /**
-   * Waits before the next attempt. Of several consecutive failures, only the first is reported to the user, and the
-   * first answer of a node whose chain is too short.
+   * Waits before the next attempt. Of consecutive failures, only the first is printed. If the chain of the node becomes
+   * too short during these failures, this failure is printed, too.
    *
    * @throws `error` itself when a further attempt is useless; the reason of the signal after an abort
    */
@@ -85,9 +86,9 @@ export function connectionLost(base: string, cause?: unknown): ProtocolError {
 /**
  * Yields the body of an event stream.
  *
- * @param silenceMs time without a byte after which the connection counts as lost. The connection of a machine that lost
- *   its power, for example, stays open for a long time.
- * @throws the error of `connectionLost` for a failure while the body is read
+ * @param silenceMs time in milliseconds without a byte after which the connection counts as lost. The connection of a
+ *   machine that lost its power, for example, stays open for a long time.
+ * @throws the error of `connectionLost` for a failure while the body is read; a ProtocolError of `open` unchanged
  */
 export async function* bodyOf(
   base: string,
@@ -121,7 +122,7 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
   }
 }
 
-/** Returns the error for a node whose chain is shorter than the final part that it reported before. */
+/** Returns the error for a node whose chain ends below a block that counted as final before. */
 export function nodeBehind(base: string, height: number, finalHeight: number): ProtocolError {
   const message = `the chain of ${base} is at height ${height}, below block ${finalHeight}, which counted as final`;
   return new ProtocolError('NODE_BEHIND', { url: base, height, finalHeight }, message);

@@ -77,7 +77,7 @@ export async function openNodeSource(
       while (next <= toHeight) {
         try {
           if (retry.isFailing) await refuseOtherNetwork(node, network);
-          // The stream of a node with a shorter chain would stay open without a block.
+          // The stream of a node whose chain ends below `toHeight` would stay open and never send the missing blocks.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
           if (height < toHeight) return;
           const reader = readerOf();
@@ -111,7 +111,7 @@ export async function openNodeSource(
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
-          // Behind a balancer, another node may answer that has not reached this height yet.
+          // Behind a load balancer, a node may answer that does not have the blocks before `resumeHeight` yet.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
           if (height < chain.resumeHeight() - 1) throw nodeBehind(node.base, height, chain.resumeHeight() - 1);
           const stream = events(`${CHANGES}&fromHeight=${chain.resumeHeight()}`);

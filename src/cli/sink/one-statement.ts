@@ -1,6 +1,9 @@
 /** Finds out whether a text has one SQL statement or several, by the lexical rules of ClickHouse. */
 
-/** Texts, quoted names, heredocs and words. A word may contain `$`, so a heredoc never begins within a word. */
+/**
+ * String literals, quoted identifiers, heredocs and words. A word may contain `$`, so a heredoc never begins within a
+ * word.
+ */
 const TOKENS = [
   /'(?:[^'\\]|\\.|'')*'/suy,
   /"(?:[^"\\]|\\.|"")*"/suy,
@@ -30,7 +33,7 @@ export function hasSeveralStatements(sql: string): boolean {
   return false;
 }
 
-/** Length of the first part that starts at this place; 0 for none. */
+/** Length of the match of the first pattern that matches at this index; 0 if no pattern matches. */
 function lengthAt(sql: string, at: number, parts: readonly RegExp[]): number {
   for (const part of parts) {
     part.lastIndex = at;

@@ -7,7 +7,10 @@ import type { Block } from '../../protocol/types.ts';
 import type { ChainChange } from '../../sinks/source.ts';
 
 export class StreamedChain {
-  /** Ids of blocks that may still be reverted, and of the newest final block; ascending and without a gap. */
+  /**
+   * Ids by height: the newest final block, and all blocks above it, which may still be reverted. The heights are
+   * ascending and without a gap.
+   */
   readonly #ids = new Map<number, string>();
   readonly #depth: number | undefined;
   #next: number;
@@ -35,7 +38,7 @@ export class StreamedChain {
   *applied(block: Block): Iterable<ChainChange> {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
-    // A block below the remembered blocks is not new.
+    // The node sent this block before: its height is below the heights in `#ids`.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

@@ -1,9 +1,13 @@
-/** Describes a transaction in words, for a user who is about to send it. */
+/** Describes a transaction in words, for example for a user who is about to send it. */
 
 import { lskText } from '../../primitives/amount.ts';
 import type { Payload, Transaction } from '../../protocol/types.ts';
 
-/** Returns one line for each property of the transaction. @param where name of the network */
+/**
+ * Returns one line for each property of the transaction.
+ *
+ * @param where name of the network
+ */
 export function describe({ senderId, fee, payload }: Transaction, where: string): readonly string[] {
   const rows: readonly (readonly [string, string])[] = [
     ['network', where],

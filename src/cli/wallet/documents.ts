@@ -4,7 +4,7 @@ import { readBounded, readStandardInput, whyUnreadable } from '../../config/boun
 import { ProtocolError } from '../../primitives/errors.ts';
 
 const DOCUMENTS_MAX = 1000;
-/** Limit for a file: several times the size of a full list of transactions with all their signatures. */
+/** Maximum size of a file: several times the size of `DOCUMENTS_MAX` transactions with all their signatures. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Finds passphrases of devnet accounts by name. The passphrases of devnet accounts are public, so using them reveals
- * nothing.
+ * Finds passphrases of devnet accounts by name. The passphrases of devnet accounts are public, so a command may use
+ * them without asking the user.
  */
 
 import { join } from 'node:path';
@@ -19,9 +19,10 @@ import type { WalletNetwork } from './network.ts';
 
 /**
  * Finds the passphrase of an account in the given network folder. Without a given folder, the function searches the
- * packaged devnets, and then a modified devnet in the user's home.
+ * packaged devnet of the generation, and then the modified devnet in `BLOOMERY_HOME`.
  *
- * @throws ProtocolError `ACCOUNT_UNKNOWN` when the network has no such account
+ * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder is of the network, or when the network has no such
+ *   account; `NETWORK_UNREADABLE` for a network without known passphrases
  */
 export function knownPassphrase(
   name: string,
@@ -46,7 +47,7 @@ export function knownPassphrase(
   throw new ProtocolError('ACCOUNT_UNKNOWN', { name }, message);
 }
 
-/** Undefined for a folder that does not exist or holds no network. */
+/** Undefined for a folder from which no network can be loaded. */
 function networkOf(directory: string): Network | undefined {
   try {
     return loadNetwork(directory);

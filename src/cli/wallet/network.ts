@@ -32,8 +32,8 @@ interface Constants {
 const COMMUNITY_IDENTIFIER = 'Lisk';
 
 /**
- * @throws ProtocolError `USAGE` when no network is given, `NETWORK_OTHER` when the node belongs to another network than
- *   `--network` names
+ * @throws ProtocolError `USAGE` for `--offline` without `--network`; `NETWORK_OTHER` when the node belongs to another
+ *   network than `--network` names; errors of `networkAt`
  */
 export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNetwork> {
   const folder =
@@ -63,7 +63,11 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
   return { name, generation, networkIdentifier, node, nowS };
 }
 
-/** The network of a node, or of a data folder. @throws ProtocolError for errors of the query, and `NETWORK_OTHER` */
+/**
+ * The network of a node, or of a data folder.
+ *
+ * @throws ProtocolError `NETWORK_OTHER` for an unknown protocol version, and errors of the query
+ */
 export async function networkAt(
   source: Pick<NodeAsker, 'base' | 'ask'>,
 ): Promise<SigningNetwork & { readonly nethash: string | undefined }> {
@@ -81,6 +85,6 @@ function generationOf({ protocolVersion }: Constants, { base }: Pick<NodeAsker, 
   throw new ProtocolError(
     'NETWORK_OTHER',
     { protocolVersion },
-    `the node at ${base} speaks protocol ${protocolVersion}`,
+    `the node at ${base} uses protocol version ${protocolVersion}, which is unknown: name another node with --node`,
   );
 }

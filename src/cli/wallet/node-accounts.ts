@@ -13,8 +13,8 @@ export interface AccountFacts {
 
 const POLL_MS = 500;
 /**
- * Time limit for the confirmation of a transaction. It is longer than any block time, and longer than the wait in a
- * busy pool.
+ * Time limit for the confirmation of a transaction. It is much longer than a slot of the public networks, and longer
+ * than the wait in a busy pool.
  */
 const WAIT_MS_MAX = 300_000;
 
@@ -64,7 +64,7 @@ async function waitForBlock(node: NodeAsker, id: string, onPoll: () => void): Pr
   throw new ProtocolError(
     'TRANSACTION_UNCONFIRMED',
     { id },
-    `transaction ${id} was accepted, but no block holds it after ${WAIT_MS_MAX / 1000} s: ask later with ` +
+    `transaction ${id} was accepted, but no block contains it after ${WAIT_MS_MAX / 1000} s: ask later with ` +
       `${node.base}/api/transactions?id=${id}`,
   );
 }

@@ -164,7 +164,7 @@ function passphraseOption(to: Command): Command {
   return to.option('--passphrase-file <file>', 'file with the passphrase (else BLOOMERY_PASSPHRASE, else a prompt)');
 }
 
-/** Adds the option of commands that spend or register. */
+/** Adds the options for the passphrase of commands that spend or register. */
 function spendingOption(to: Command): Command {
   return passphraseOption(to).option(
     '--any-passphrase',

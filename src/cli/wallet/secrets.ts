@@ -37,7 +37,8 @@ const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 /**
  * Reads a secret; from a file, it reads the first line that is not empty.
  *
- * @throws ProtocolError `USAGE` when no source is given and there is no terminal, `SECRET_UNREADABLE` with the file
+ * @throws ProtocolError `USAGE` for an empty or too long secret, and when no source is given and there is no terminal;
+ *   `SECRET_UNREADABLE` with the file; `CANCELLED` when the input ends without an answer
  */
 export async function readSecret(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
   const secret = await givenSecret(source, terminal);
@@ -52,8 +53,8 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
 
 export interface PassphraseSource extends SecretSource {
   /**
-   * Treatment of a passphrase with a wrong BIP-39 checksum. A misspelt passphrase opens another account, so commands
-   * that spend or register refuse it. An accepted passphrase is used unchanged, including its white space.
+   * Treatment of a text that is not a valid BIP-39 passphrase. A misspelt passphrase belongs to another account, so
+   * commands that spend or register refuse it. With `accept`, the text is used unchanged, including its white space.
    */
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }
@@ -66,10 +67,10 @@ export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSou
 }
 
 /**
- * Like `readSecret`, but removes white space around the text, because no BIP-39 passphrase begins or ends with white
- * space.
+ * Like `readSecret`, but checks the passphrase, and removes white space around it, because no BIP-39 passphrase begins
+ * or ends with white space. If misspelt passphrases are accepted, the passphrase is returned unchanged.
  *
- * @throws ProtocolError `PASSPHRASE_MISSPELT` when misspelt passphrases are refused
+ * @throws ProtocolError `PASSPHRASE_MISSPELT` when misspelt passphrases are refused; errors of `readSecret`
  */
 export async function readPassphrase(source: PassphraseSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
   const given = await readSecret(source, terminal);
@@ -88,7 +89,11 @@ export async function readPassphrase(source: PassphraseSource, terminal: Termina
   );
 }
 
-/** Asks for confirmation. Only the answer yes confirms. @throws ProtocolError `USAGE` without a terminal */
+/**
+ * Asks for confirmation. Only `y` or `yes` confirms.
+ *
+ * @throws ProtocolError `USAGE` without a terminal, `CANCELLED` when the input ends without an answer
+ */
 export async function confirmed(question: string, terminal: Terminal = PROCESS_TERMINAL): Promise<boolean> {
   if (terminal.input.isTTY !== true)
     throw usageError('there is no terminal for a confirmation: use --yes to continue without one');

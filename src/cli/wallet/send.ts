@@ -23,7 +23,8 @@ export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | P
  * Signs a transaction. With `--offline`, the transaction is printed. Without `--offline`, it is sent after the user's
  * confirmation.
  *
- * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; errors of queries and of sending
+ * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; `FUNDS_MISSING`;
+ *   `SECOND_PASSPHRASE_WRONG`; errors of `walletNetwork`, of reading secrets and of sending
  */
 export async function makeTransaction(flags: TransactionFlags, payloadOf: PayloadOf): Promise<void> {
   const network = await walletNetwork(flags);
@@ -68,8 +69,9 @@ async function passphraseOf(flags: TransactionFlags, network: WalletNetwork): Pr
 }
 
 /**
- * Shows the transactions and asks for confirmation. With `--yes`, the function does not ask. @throws ProtocolError
- * `CANCELLED`
+ * Shows the transactions and asks for confirmation. With `--yes`, the function does nothing.
+ *
+ * @throws ProtocolError `CANCELLED` without confirmation; errors of `confirmed`
  */
 export async function askFirst(
   flags: SendingFlags,
@@ -113,7 +115,7 @@ async function checkFunds(node: NodeAsker, { senderId, fee, payload }: Transacti
   throw new ProtocolError(
     'FUNDS_MISSING',
     { senderId },
-    `${senderId} has ${lskText(balance)} LSK, and this needs ${lskText(needed)} LSK with its fee of ${lskText(fee)} LSK`,
+    `${senderId} has ${lskText(balance)} LSK, but the transaction needs ${lskText(needed)} LSK, with its fee of ${lskText(fee)} LSK`,
   );
 }
 

@@ -17,7 +17,7 @@ export interface ForkSource {
     { readonly kind: 'folder'; readonly dataDirectory: string } | { readonly kind: 'snapshot'; readonly file: string };
 }
 
-/** Longest community identifier that a network may have. */
+/** Maximum length of a community identifier, in characters. */
 const COMMUNITY_IDENTIFIER_LENGTH_MAX = 64;
 const SUFFIX = '-fork';
 

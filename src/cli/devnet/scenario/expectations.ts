@@ -112,7 +112,7 @@ export class Expectations {
     }
   }
 
-  /** Compares a value of each node with its bounds. */
+  /** Compares a value of each node with the bounds. */
   async #each<T extends number | bigint>(
     nodes: readonly Watched[],
     what: string,

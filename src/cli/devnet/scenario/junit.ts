@@ -45,7 +45,10 @@ export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
   ].join('\n');
 }
 
-/** XML does not allow other control characters, not even escaped ones. */
+/**
+ * Escapes text for an XML attribute. XML does not allow other control characters than tabs and line breaks, not even
+ * escaped ones, so they become `?`.
+ */
 function escaped(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')

@@ -3,7 +3,7 @@
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** Sum of the samples that have at least these labels; undefined when there is no such sample. */
+/** Sum of the samples that have at least these labels with these values; undefined when there is no such sample. */
 export function metricIn(text: string, name: string, labels: ReadonlyMap<string, string>): number | undefined {
   let sum: number | undefined;
   for (const line of text.split('\n')) {

@@ -9,7 +9,7 @@ import { readConditions } from './read-conditions.ts';
 import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
 import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, accountIn } from './values.ts';
 
-/** Maximum duration of a wait. A longer wait probably has a wrong unit. */
+/** Maximum duration of `wait` and `within`. A longer duration probably has a wrong unit. */
 const WAIT_MS_MAX = 3_600_000;
 
 /** A function that reads the value of an action. @param nodes number of nodes before the step */

@@ -47,13 +47,13 @@ export type StepWork =
 /** Conditions that must all be true at one moment within the time limit. */
 export interface Expected {
   readonly withinMs: number;
-  /** Numbers of the checked nodes; default: all running nodes. */
+  /** Numbers of the checked nodes; default: all nodes except those that a step has killed or paused. */
   readonly nodes?: readonly number[];
   readonly conditions: readonly Condition[];
 }
 
 export type Condition =
-  /** A value of each node. */
+  /** Bounds of a value that each node reports. */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
   /**
    * Condition on the blocks of all nodes at the lowest of their heights: all the same (`isSame`), or not all the same.
@@ -80,4 +80,5 @@ export interface Bounds<T extends number | bigint> {
   readonly max?: T;
 }
 
+/** Default of `withinMs`. */
 export const WITHIN_MS = 30_000;
