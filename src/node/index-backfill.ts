@@ -7,9 +7,9 @@ import type { StoredChain } from '../store/chain/stored-chain.ts';
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;
 
 /**
- * Largest lag of the indexes, in blocks and transactions. A lag of this size takes about forty megabytes of memory. If a
- * process is killed at this lag, writing the missing entries later takes up to half a minute. A backfill changes nearly
- * every list of an account once, so a lag of 100,000 wrote twice as many bytes for the same chain.
+ * Largest lag of the indexes, in blocks and transactions. A lag of this size takes about forty megabytes of memory. If
+ * a process is killed at this lag, writing the missing entries later takes up to half a minute. A backfill changes
+ * nearly every list of an account once, so a lag of 100,000 wrote twice as many bytes for the same chain.
  */
 const LAG_MAX = 400_000;
 

@@ -4,8 +4,8 @@
  * delegate. The first kind holds a signed header. The second kind holds a moment before which the delegate's signatures
  * are unknown. The third kind records that the delegate moved to another node; the next line of the delegate ends the
  * move. A fourth kind of line identifies the file itself. A copy of the file does not match this line, so the node
- * recognises a journal from a backup. If a backup was written into the existing file, the fingerprint beside the journal
- * reveals the backup.
+ * recognises a journal from a backup. If a backup was written into the existing file, the fingerprint beside the
+ * journal reveals the backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -119,8 +119,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of any delegate. The fingerprint contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when the identifying line and the fingerprint match this file. Only then each write renews the fingerprint. False for a
-   * copy, and for a file without an identifying line.
+   * True when the identifying line and the fingerprint match this file. Only then each write renews the fingerprint.
+   * False for a copy, and for a file without an identifying line.
    */
   #isIdentityRecorded: boolean;
   /** True when the fingerprint belongs to this file. */
@@ -220,8 +220,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The fingerprint is renewed before the node sends a block. If the fingerprint can be written, it is therefore never older
-    // than the line of the last block that the node sent.
+    // The fingerprint is renewed before the node sends a block. If the fingerprint can be written, it is therefore
+    // never older than the line of the last block that the node sent.
     if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 

@@ -1,9 +1,9 @@
 /**
- * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. The node replaces
- * the fingerprint after each new line of the journal. The fingerprint contains its own file identity and the checksum of the
- * newest line of the journal. Copying a backup over existing files keeps the inodes and birth times of these files, so
- * the restored journal looks genuine. However, the restored fingerprint reveals the backup if the node replaced its fingerprint
- * after the backup.
+ * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. The node
+ * replaces the fingerprint after each new line of the journal. The fingerprint contains its own file identity and the
+ * checksum of the newest line of the journal. Copying a backup over existing files keeps the inodes and birth times of
+ * these files, so the restored journal looks genuine. However, the restored fingerprint reveals the backup if the node
+ * replaced its fingerprint after the backup.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -23,8 +23,8 @@ export interface JournalFingerprint {
 const BYTES_MAX = 1024;
 
 /**
- * Returns the content of the marker; undefined when there is no readable fingerprint. A fingerprint is written without a flush,
- * so a power cut may leave it empty.
+ * Returns the content of the marker; undefined when there is no readable fingerprint. A fingerprint is written without
+ * a flush, so a power cut may leave it empty.
  */
 export function readFingerprint(journalFile: string): JournalFingerprint | undefined {
   let descriptor: number | undefined;
@@ -44,9 +44,9 @@ export function readFingerprint(journalFile: string): JournalFingerprint | undef
 }
 
 /**
- * Replaces the fingerprint. The new fingerprint is not flushed to the disk. A power cut may bring the old fingerprint back. The old
- * fingerprint names an earlier line of the journal, so it does not make the journal look like a backup. If the new fingerprint
- * cannot be written, the old fingerprint stays and no error is reported.
+ * Replaces the fingerprint. The new fingerprint is not flushed to the disk. A power cut may bring the old fingerprint
+ * back. The old fingerprint names an earlier line of the journal, so it does not make the journal look like a backup.
+ * If the new fingerprint cannot be written, the old fingerprint stays and no error is reported.
  */
 export function renewFingerprint(journalFile: string, newest: string | undefined): void {
   const file = fingerprintFileOf(journalFile);

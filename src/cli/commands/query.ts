@@ -15,9 +15,9 @@ const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
 const USUAL_FORMAT = 'PrettyCompactMonoBlock';
 
 /**
- * @throws ProtocolError like `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`; `USAGE` for an empty
- *   query, for several statements, and for `--json` with `--format` or with a query that has a FORMAT; `QUERY_REFUSED`
- *   with the error of the engine
+ * @throws ProtocolError like `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`; `USAGE` for an
+ *   empty query, for several statements, and for `--json` with `--format` or with a query that has a FORMAT;
+ *   `QUERY_REFUSED` with the error of the engine
  */
 export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
   if (sql.trim() === '') throw usageError('the query is empty: give a SELECT');

@@ -44,12 +44,13 @@ const COLLECT_SHARE = 0.8;
  */
 const COLLECT_INTERVAL_MS = 120_000;
 /**
- * Time in milliseconds after a requested collection at which the process is ended if memory is still above the memory limit.
+ * Time in milliseconds after a requested collection at which the process is ended if memory is still above the memory
+ * limit.
  */
 const COLLECT_GRACE_MS = 2000;
 /**
- * Share of the memory limit above which the process is ended at once, because its memory grows faster than collections free
- * it.
+ * Share of the memory limit above which the process is ended at once, because its memory grows faster than collections
+ * free it.
  */
 const FLOOD_SHARE = 1.25;
 /**

@@ -1,7 +1,7 @@
 /**
  * Stores the consensus state in tables, with indexes and a cache of decoded values. During a transaction of the store,
- * changed accounts, delegates and the BFT state wait in memory, and all reads look in memory first. `write` writes each of
- * them only once, even if many blocks of the transaction changed it.
+ * changed accounts, delegates and the BFT state wait in memory, and all reads look in memory first. `write` writes each
+ * of them only once, even if many blocks of the transaction changed it.
  */
 
 import { createHash } from 'node:crypto';

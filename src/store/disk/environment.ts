@@ -46,8 +46,8 @@ const MAP_BYTES = 64 * 2 ** 30;
 /**
  * Limits of the free list in memory, in entries: a commit loads no more free pages above the first limit, and drops the
  * list above the second limit. The library inserts each loaded page into a sorted array, so the time of a commit grows
- * with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million transactions loads and
- * drops the list at each commit, and an import is 10 times slower. The types of the library lack these options.
+ * with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million transactions loads
+ * and drops the list at each commit, and an import is 10 times slower. The types of the library lack these options.
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**

@@ -1,12 +1,12 @@
 /**
- * Locks a folder, or a named object in it, for one process. A lock file is named after its process and the
- * start time of that process. The lock file of a killed process therefore does not block a restart: no running process has
- * the same number and start time. Removing a stale lock file never removes a new lock file, because their names differ.
+ * Locks a folder, or a named object in it, for one process. A lock file is named after its process and the start time
+ * of that process. The lock file of a killed process therefore does not block a restart: no running process has the
+ * same number and start time. Removing a stale lock file never removes a new lock file, because their names differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
- * A process with a clock therefore updates the time of its lock file every few seconds, and listens on a socket beside the
- * lock file. A lock file of another container is stale if it was not updated for some time and no process listens on its
- * socket. A paused process still listens, so it keeps its lock file.
+ * A process with a clock therefore updates the time of its lock file every few seconds, and listens on a socket beside
+ * the lock file. A lock file of another container is stale if it was not updated for some time and no process listens
+ * on its socket. A paused process still listens, so it keeps its lock file.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -28,31 +28,32 @@ export interface ProcessLock {
 
 const TOUCH_MS = 5_000;
 /**
- * Time for which a lock file of another container counts after its last update. A busy process may update its lock file late.
+ * Time for which a lock file of another container counts after its last update. A busy process may update its lock file
+ * late.
  */
 const ELSEWHERE_MS_MAX = 30_000;
 
 /**
- * Pattern of the name of a lock file: process number, boot of the machine, clock ticks until the start of the process, and
- * the namespace of process numbers.
+ * Pattern of the name of a lock file: process number, boot of the machine, clock ticks until the start of the process,
+ * and the namespace of process numbers.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /**
- * Names of the lock files of this process. A lock file that has the name of this process but is not in this set was left by an
- * earlier process with the same number.
+ * Names of the lock files of this process. A lock file that has the name of this process but is not in this set was
+ * left by an earlier process with the same number.
  */
 const ownLockFiles = new Set<string>();
 
 /**
- * Takes the lock. The function first writes its own lock file, and then looks for other lock files. If several processes start
- * at once, the lock may therefore refuse all processes, but never accepts two.
+ * Takes the lock. The function first writes its own lock file, and then looks for other lock files. If several
+ * processes start at once, the lock may therefore refuse all processes, but never accepts two.
  *
  * @param directory an existing folder
- * @param name name of the lock. Lock files are named `<name>.<process number>.<its start>`; with a clock, `-in<namespace of
- *   process numbers>` follows
- * @param clock needed for a lock that other containers can reach; without a clock, a lock file of another container counts
- *   as long as its file exists
+ * @param name name of the lock. Lock files are named `<name>.<process number>.<its start>`; with a clock,
+ *   `-in<namespace of process numbers>` follows
+ * @param clock needed for a lock that other containers can reach; without a clock, a lock file of another container
+ *   counts as long as its file exists
  * @throws ProtocolError `LOCKED` while a living process holds the lock, with `directory`, `name`, the owner's `pid` and
  *   the owner's name as `owner`; a system error if the lock file cannot be written
  */
@@ -80,7 +81,8 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Returns the name of the owner of a valid lock file; undefined if no lock file is valid. The function changes no files.
+ * Returns the name of the owner of a valid lock file; undefined if no lock file is valid. The function changes no
+ * files.
  *
  * @param clock the same as for `takeLock`
  */
@@ -169,8 +171,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    // A lock file with a time far in the future counts as stale, like a lock file with a time far in the past. A time in the
-    // future means that the clock was set back, and a living owner would have updated its lock file since.
+    // A lock file with a time far in the future counts as stale, like a lock file with a time far in the past. A time
+    // in the future means that the clock was set back, and a living owner would have updated its lock file since.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;
