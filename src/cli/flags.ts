@@ -333,7 +333,7 @@ export interface ClickHouseFlags extends SinkFlags {
   readonly passwordFile?: string;
 }
 
-export interface QueryFlags {
+export interface SqlQueryFlags {
   readonly from: string;
   readonly format?: string;
   readonly engine?: string;

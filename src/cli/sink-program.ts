@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { command, EXIT_CODES, integerFrom, onlyCommands } from './command.ts';
-import type { ClickHouseFlags, QueryFlags, SinkFlags } from './flags.ts';
+import type { ClickHouseFlags, SqlQueryFlags, SinkFlags } from './flags.ts';
 
 const HEIGHT_MAX = 2_147_483_647;
 
@@ -45,7 +45,7 @@ Needs the package chdb with the ClickHouse engine (550 MB): npm install chdb bes
 BLOOMERY_CHDB names. It is loaded from nowhere else, because it runs with your rights.
 ${EXIT_CODES}`,
     )
-    .action(async (sql: string, options: QueryFlags) => (await import('./commands/query.ts')).query(sql, options));
+    .action(async (sql: string, options: SqlQueryFlags) => (await import('./commands/query.ts')).query(sql, options));
 }
 
 function source(of: Command): Command {

@@ -36,7 +36,7 @@ export interface JournalContent {
  * Reads all lines; creates the file if it does not exist. A damaged last line is removed. A crash interrupted the write
  * of this line, so the block of this line never left the node.
  *
- * @param marked checksum in the marker; undefined without a marker
+ * @param fingerprint checksum in the fingerprint file; undefined without a fingerprint file
  * @throws ProtocolError `JOURNAL_UNREADABLE` for any other damaged line, or if the file cannot be read
  */
 export function loadJournal(file: string, fingerprint: string | undefined): JournalContent {

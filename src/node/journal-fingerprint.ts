@@ -23,8 +23,8 @@ export interface JournalFingerprint {
 const BYTES_MAX = 1024;
 
 /**
- * Returns the content of the marker; undefined when there is no readable fingerprint. A fingerprint is written without
- * a flush, so a power cut may leave it empty.
+ * Returns the content of the fingerprint file; undefined when there is no readable fingerprint. The file is written
+ * without a flush, so a power cut may leave it empty.
  */
 export function readFingerprint(journalFile: string): JournalFingerprint | undefined {
   let descriptor: number | undefined;

@@ -5,7 +5,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { readManifest } from '../../sinks/parquet/parquet-sink.ts';
 import { withSnapshot } from '../../sinks/parquet/snapshot.ts';
 import { viewStatements } from '../../sinks/parquet/views.ts';
-import type { QueryFlags } from '../flags.ts';
+import type { SqlQueryFlags } from '../flags.ts';
 import { printJson, printText } from '../output.ts';
 import { usageError } from '../error-lines.ts';
 import { embeddedEngine } from '../sink/embedded-engine.ts';
@@ -19,7 +19,7 @@ const USUAL_FORMAT = 'PrettyCompactMonoBlock';
  *   empty query, for several statements, and for `--json` with `--format` or with a query that has a FORMAT;
  *   `QUERY_REFUSED` with the error of the engine
  */
-export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
+export async function query(sql: string, { from, format, engine: engineFolder, json }: SqlQueryFlags): Promise<void> {
   if (sql.trim() === '') throw usageError('the query is empty: give a SELECT');
   if (hasSeveralStatements(sql)) throw usageError('the query has several statements: give one SELECT');
   if (json === true && format !== undefined)
