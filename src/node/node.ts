@@ -43,6 +43,7 @@ import { startHousekeeping } from './housekeeping.ts';
 import { httpOptionsOf } from './http-options.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
 import { createOfflineTransport } from './offline-transport.ts';
+import { forkReader } from './readers/reader-child.ts';
 import { createReaderPool, type ReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { startNotifier } from './notify/start.ts';
@@ -140,6 +141,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const closers = new Closers();
   const diagnostics = new Diagnostics(systemClock);
   const diagnosed = diagnostics.listenIn(observer);
+  const { processes } = config.http;
+  const hasReaders = config.http.enabled && processes > 0 && control?.memory === undefined;
+  // The process loads its modules while this process opens the store.
+  const firstReader = hasReaders ? forkReader() : undefined;
+  closers.add(() => firstReader?.process.kill('SIGKILL'));
   try {
     const generation = partsOf(network.params);
     const rules = createRules(network.params, control?.ed25519 === undefined ? {} : { ed25519: control.ed25519 });
@@ -275,11 +281,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     if (config.http.enabled) {
       const httpOptions = httpOptionsOf(config, observer, control?.keepsConnections === true);
       const { observer: httpObserver, ...plain } = httpOptions;
-      const { processes } = config.http;
-      if (processes > 0 && memory === undefined) {
+      if (hasReaders) {
         const settings = { directory: join(dataDirectory, 'chain'), params, identity, http: plain };
         readers = createReaderPool({
           ...{ processes, dataDirectory, api, settings, clock: systemClock, observer: httpObserver },
+          firstChild: firstReader,
         });
       }
       const http = readers ?? createHttpServer(api, { ...httpOptions, workShare, ...devnetOf(control) });

@@ -6,8 +6,7 @@
  * recover.
  */
 
-import { fork, type ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 
 import type { HttpServer } from '../../http/http-server.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
@@ -15,11 +14,11 @@ import type { Clock, Timer } from '../../ports/clock.ts';
 import type { LocalNodeApi, ReadersStatus, ReceivedTime } from '../../ports/node-api.ts';
 import type { LogFields, Observer } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { programBeside } from '../../workers/job-threads.ts';
 import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
 import { noteReader } from './leftover-readers.ts';
 import { LimitServer } from './limit-server.ts';
 import { NodeRpcServer } from './node-rpc-server.ts';
+import { forkReader, type ReaderChild } from './reader-child.ts';
 import { ReaderGauges } from './reader-observer.ts';
 
 const PING_MS = 250;
@@ -51,8 +50,6 @@ const START_MS_MAX = 60_000;
  * requests and ends. A reader needs less than 200 MB.
  */
 const MEMORY_BYTES_MAX = 500_000_000;
-/** Maximum heap of a reader. A reader whose heap grows too fast for the check above ends at once, and is replaced. */
-const HEAP_MB_MAX = 512;
 
 export interface ReaderPoolOptions {
   readonly processes: number;
@@ -64,6 +61,8 @@ export interface ReaderPoolOptions {
   readonly observer: Observer;
   /** Program that readers run; default: the program of the package. */
   readonly program?: string;
+  /** Process that becomes the first reader, started before the store was open; default: a new process. */
+  readonly firstChild?: ReaderChild | undefined;
   /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
   readonly memoryBytesMax?: number;
 }
@@ -100,6 +99,7 @@ export function createReaderPool({
   clock,
   observer,
   program,
+  firstChild,
   memoryBytesMax = MEMORY_BYTES_MAX,
 }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
@@ -120,12 +120,8 @@ export function createReaderPool({
   let pinging: Timer | undefined;
   const timers = new Set<Timer>();
 
-  const begin = (): Promise<Ports> => {
-    const child = fork(program ?? fileURLToPath(programBeside(import.meta.url, 'reader-program')), [], {
-      execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB_MAX}`],
-      env: environmentOf(process.env),
-      serialization: 'advanced',
-    });
+  const begin = (started?: ReaderChild): Promise<Ports> => {
+    const { process: child, whenLoaded } = started?.hasEnded() === false ? started : forkReader(program);
     const removeNote = child.pid === undefined ? undefined : noteReader(dataDirectory, child.pid, process.pid);
     const id = (lastId += 1);
     const send = (message: ToReader, socket?: ListeningSocket): void => {
@@ -145,8 +141,7 @@ export function createReaderPool({
         reader.silentPings = 0;
         switch (message.kind) {
           case 'loaded':
-            for (const [name, each] of held) send({ kind: 'socket', name }, each);
-            return send({ kind: 'open', settings, times: api.confirmedTimes() });
+            return;
           case 'socket':
             if (socket !== undefined && !held.has(message.name)) held.set(message.name, socket as ListeningSocket);
             return;
@@ -175,7 +170,10 @@ export function createReaderPool({
             return onPong(reader, message);
         }
       });
-      child.on('error', () => undefined);
+      whenLoaded(() => {
+        for (const [name, each] of held) send({ kind: 'socket', name }, each);
+        send({ kind: 'open', settings, times: api.confirmedTimes() });
+      });
       child.on('exit', (code, signal) => {
         removeNote?.();
         readers.delete(id);
@@ -317,7 +315,7 @@ export function createReaderPool({
       tooLate.catch(() => undefined);
       try {
         // The first reader starts alone, because it opens the sockets of all readers.
-        const first = await Promise.race([begin(), tooLate]);
+        const first = await Promise.race([begin(firstChild), tooLate]);
         ports = first;
         for (let others = 1; others < processes; others += 1) beginBeside();
         for (const timer of timers) timer.cancel();
@@ -341,15 +339,6 @@ export function createReaderPool({
         .toSorted((a, b) => a.reader - b.reader),
     }),
   };
-}
-
-/**
- * The environment of a reader. A reader gets its settings from the node, and parses input of untrusted clients.
- * Therefore the reader does not get the node's options, which include passwords, or the socket of systemd.
- */
-function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';
-  return Object.fromEntries(Object.entries(own).filter(([name]) => !isForNode(name)));
 }
 
 /**
