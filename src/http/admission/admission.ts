@@ -171,7 +171,7 @@ export class Admission implements ConnectionHost {
     else closeWith(socket, answer);
   }
 
-  /** Assigns the TLS socket of a connection to the connection. */
+  /** Records to which connection a TLS socket belongs, so that `of` finds the connection. */
   bind(socket: Socket, connection: ClientConnection): void {
     this.#bySocket.set(socket, connection);
   }

@@ -299,8 +299,8 @@ function isPositive(amount: string): boolean {
 
 /**
  * The error of a recipient; undefined if it is correct. The reference (lisk-sdk) applies the checks for a text to a
- * value of any type. A list with a wrong length is refused for its length. All other lists and values are refused
- * because they do not end with `L`.
+ * value of any type. A list with a wrong length is refused for its length. All other lists and values get the error for
+ * a missing `L` at the end. The reference has another error for a list whose last element is `L`.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

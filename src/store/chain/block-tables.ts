@@ -70,7 +70,7 @@ export class BlockTables {
     return this.#indexes;
   }
 
-  /** Drops the cached values after a failed transaction. */
+  /** Drops the cached values after a failed database transaction. */
   rollback(): void {
     this.#indexes.forget();
     this.#generators.clear();

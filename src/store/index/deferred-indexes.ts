@@ -166,7 +166,7 @@ export class DeferredIndexes {
     }
   }
 
-  /** Drops the pending entries after a failed transaction. */
+  /** Drops the pending entries after a failed database transaction. */
   forget(): void {
     this.#lists.forget();
     this.#isLoaded = false;

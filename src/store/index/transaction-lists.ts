@@ -113,7 +113,7 @@ export class TransactionLists {
     this.#filter = filter;
   }
 
-  /** Drops the cached values and the pending batch after a failed transaction. */
+  /** Drops the cached values and the pending batch after a failed database transaction. */
   forget(): void {
     this.#lengths.clear();
     this.#typeLengths.clear();

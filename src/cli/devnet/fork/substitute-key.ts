@@ -1,5 +1,5 @@
 /**
- * A key that replaces all other keys in a forked devnet: a signature of this key is valid for any account. Therefore a
+ * A key that can sign for every account of a forked devnet. The keys of the accounts stay valid. With this key, a
  * forked devnet can forge for delegates whose keys it lacks. Only the agent of a devnet node creates this key.
  * `bloomery start` does not even load this file.
  */
