@@ -28,7 +28,8 @@ export interface SharedLimits {
    */
   take(client: string, cost: number): Promise<Allowance>;
   /**
-   * Counts a stranger's new connection until `left` is called. If the connection must be closed, returns the reason and does not count the connection.
+   * Counts a stranger's new connection until `left` is called. If the connection must be closed, returns the reason and
+   * does not count the connection.
    *
    * @throws ProtocolError like `take`
    */

@@ -27,8 +27,10 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 }
 
 /**
- * The amount that a transaction adds to the total of its block and to the spending of its sender, and subtracts from the vote weights of its sender's delegates. A transfer also adds the amount to the vote weights of its recipient's delegates. If a transaction moves no amount, its counted amount is the unknown member
- * `amount` of its asset, which no signature covers. This member may have any form that lisk-sdk's number library reads.
+ * The amount that a transaction adds to the total of its block and to the spending of its sender, and subtracts from
+ * the vote weights of its sender's delegates. A transfer also adds the amount to the vote weights of its recipient's
+ * delegates. If a transaction moves no amount, its counted amount is the unknown member `amount` of its asset, which no
+ * signature covers. This member may have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */

@@ -111,7 +111,8 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Drops the cached values after a failed database transaction, and restores the BFT state to its value before the transaction.
+   * Drops the cached values after a failed database transaction, and restores the BFT state to its value before the
+   * transaction.
    */
   rollback(bftState: Uint8Array | undefined): void {
     this.#accounts.clear();

@@ -86,7 +86,8 @@ export class StoredStateChecksum {
   }
 
   /**
-   * Resets the checksum after a failed database transaction. Does nothing if the transaction failed before `begin` was called.
+   * Resets the checksum after a failed database transaction. Does nothing if the transaction failed before `begin` was
+   * called.
    */
   rollback(): void {
     this.#reset?.();
