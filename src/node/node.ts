@@ -167,6 +167,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
                   from: layout,
                   to: LAYOUT_VERSION,
                 }),
+            onBackfill: (entries) =>
+              observer
+                .module('store')
+                .log('info', 'STORE_BACKFILL', 'Writing the index entries that a killed import left out', { entries }),
           })
         : chainStoreOver(memory.keyValue, { codec, params }, 'memory');
     closers.add(() => store.close());

@@ -64,12 +64,18 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
+  /**
+   * Called before the missing index entries of a killed import are written.
+   *
+   * @param lag number of blocks and transactions without index entries
+   */
+  readonly onBackfill?: (lag: number) => void;
 }
 
 /**
  * Opens the store of a folder and locks it until `close`. A store of an earlier layout is upgraded. If a process was
- * killed while the indexes lagged behind the chain, this function writes the missing entries, which usually takes at
- * most some seconds.
+ * killed while the indexes lagged behind the chain, this function writes the missing entries, which takes up to half a
+ * minute.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_SHARED`, `STORE_NOT_ALLOWED`, `STORE_WRITE_FAILED`,
  *   `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`,
@@ -85,12 +91,15 @@ export async function openChainStore({
   isChecked = false,
   onUpgrade,
   onUpgradeStep,
+  onBackfill,
   ...options
 }: ChainStoreOptions): Promise<StoredChain> {
   const keyValue = openLmdb(directory, create ?? true, durable, clock, isChecked);
   try {
     const store = chainStoreOver(keyValue, { codec, params, ...options }, directory, onUpgrade, onUpgradeStep);
     if (!isChecked) refuseChangedState(store, directory);
+    const lag = store.indexLag;
+    if (lag > 0) onBackfill?.(lag);
     for (const _ of store.backfill()) continue;
     return store;
   } catch (error) {

@@ -168,7 +168,9 @@ for (const layout of ['4', '7']) {
       const lagging = await openChainSnapshot({ ...OPTIONS, directory });
       t.is(lagging.indexLag, lag);
       await lagging.close();
-      const again = await openChainStore({ ...OPTIONS, directory });
+      const lags: number[] = [];
+      const again = await openChainStore({ ...OPTIONS, directory, onBackfill: (found) => lags.push(found) });
+      t.deepEqual(lags, [lag]);
       t.is(again.indexLag, 0);
       t.deepEqual(dump(again), dump(straight(30)));
       await again.close();
