@@ -88,7 +88,7 @@ export class Health {
   /** Value of `#nowMs` at the last beat of the main thread. */
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
-  /** Value of `#nowMs` when the memory rose above the ceiling; undefined while the memory is below the ceiling. */
+  /** Value of `#nowMs` when the memory rose above the limit; undefined while the memory is below the limit. */
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
   /**
