@@ -3,6 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/http-server.ts';
+import type { MonotonicClock } from '../../src/http/monotonic-clock.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { Fake } from './fake-node.ts';
 
@@ -50,9 +51,19 @@ export class BareClient {
 /** @param first bytes that are sent as soon as the connection is open */
 export type Dial = (from?: string, first?: string) => Promise<BareClient>;
 
-/** Serves a node until the test ends. @returns a function that opens a connection, by default from `STRANGER` */
-export async function serveBytes(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Dial> {
-  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', cacheResponses: false, ...options });
+/**
+ * Serves a node until the test ends.
+ *
+ * @param clock clock of the limits; by default the clock of the process
+ * @returns a function that opens a connection, by default from `STRANGER`
+ */
+export async function serveBytes(
+  t: ExecutionContext,
+  fake: Fake,
+  options: Partial<HttpOptions> = {},
+  clock?: MonotonicClock,
+): Promise<Dial> {
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', cacheResponses: false, ...options }, clock);
   const { port } = await server.start();
   const clients: BareClient[] = [];
   t.teardown(async () => {
