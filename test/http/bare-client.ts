@@ -63,7 +63,11 @@ export async function serveBytes(
   options: Partial<HttpOptions> = {},
   clock?: MonotonicClock,
 ): Promise<Dial> {
-  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', cacheResponses: false, ...options }, clock);
+  const server = createHttpServer(
+    fake.api,
+    { port: 0, address: '127.0.0.1', cacheResponses: false, ...options },
+    clock,
+  );
   const { port } = await server.start();
   const clients: BareClient[] = [];
   t.teardown(async () => {
