@@ -9,7 +9,7 @@ import { readBounded, whyUnreadable } from './bounded-file.ts';
 import type { Network } from './network.ts';
 import { RecordReader } from './record.ts';
 import { refuseRepeatedKey } from './repeated-keys.ts';
-import { RENAMED_OPTIONS } from './renamed-options.ts';
+import { RENAMED_EVENT_CODES, RENAMED_OPTIONS } from './renamed-options.ts';
 import { OPTIONS, allOptions, variableOf, type Config, type NamedOption } from './schema.ts';
 
 /** Raw values of one source by `section.key`. */
@@ -102,6 +102,7 @@ function valueOf(
   const value = named.option.read(layer.values.get(named.path));
   if (value !== undefined) return { value, origin: layer.origin };
   const name = layer.nameOf?.(named) ?? named.path;
+  if (named.path === 'notify.events') refuseRenamedCode(layer, name, layer.values.get(named.path));
   throw new ProtocolError(
     CODE,
     { source: layer.origin, key: named.path, expected: named.option.expected },
@@ -234,6 +235,14 @@ function environmentLayer(environment: ConfigSources['environment']): ConfigLaye
 function variableOfPath(path: string): string {
   const [section = '', key = ''] = path.split('.');
   return variableOf(section, key);
+}
+
+/** @throws ProtocolError if a code of `notify.events` had another name in an earlier version */
+function refuseRenamedCode({ origin }: ConfigLayer, name: string, value: unknown): void {
+  for (const code of Array.isArray(value) ? (value as readonly unknown[]) : []) {
+    const now = typeof code === 'string' ? RENAMED_EVENT_CODES[code] : undefined;
+    if (now !== undefined) throw renamed(`${origin}: ${name}`, String(code), now);
+  }
 }
 
 function renamed(source: string, before: string, now: string): ProtocolError {

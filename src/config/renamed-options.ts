@@ -1,6 +1,6 @@
 /**
- * Lists the options that had another name in an earlier version. An error refuses the old name and contains the new
- * name.
+ * Lists the options and event codes that had another name in an earlier version. An error refuses the old name and
+ * contains the new name.
  */
 
 /** New path by old path; a path is `section.key`. */
@@ -8,4 +8,16 @@ export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {
   'log.fileSizeMax': 'log.fileSizeMaxMb',
   'log.rooms': 'log.modules',
   'memory.ceilingMb': 'memory.limitMb',
+};
+
+/** New code by old code, for the event codes in `notify.events` that had another name in an earlier version. */
+export const RENAMED_EVENT_CODES: Readonly<Record<string, string>> = {
+  BRANCH_LEFT: 'CHAIN_REORG',
+  CHAIN_SWITCHED: 'CHAIN_REORG',
+  FORGING_WATCH: 'FORGING_WAITS_FOR_EMPTY_SLOT',
+  LEDGER_UNREADABLE: 'BFT_STATE_UNREADABLE',
+  PEER_EXPELLED: 'PEER_DISCONNECTED_FOR_OFFENCE',
+  PEER_FORGIVEN: 'PEER_OFFENCE_EXEMPT',
+  STORE_WRITES_AGAIN: 'STORE_RECOVERED',
+  TRANSACTION_JOURNAL_WORKS: 'TRANSACTION_JOURNAL_RECOVERED',
 };

@@ -303,7 +303,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const wsPort = line.wsPort ?? configuredPort;
     const seeds = new SeedSearch(config.p2p.enabled ? config.p2p.seedPeers : [], {
       clock: systemClock,
-      observer: observer.module('peers'),
+      observer: diagnosed.module('peers'),
       found: (seed) => engine.peers.addSeed(seed),
     });
     closers.add(() => seeds.stop());

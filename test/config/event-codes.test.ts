@@ -10,6 +10,7 @@ import { EVENT_CODES } from '../../src/config/event-codes.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { packageDirectory } from '../../src/config/package.ts';
+import { RENAMED_EVENT_CODES } from '../../src/config/renamed-options.ts';
 import { OPTIONS } from '../../src/config/schema.ts';
 import { Diagnostics } from '../../src/engine/diagnostics.ts';
 import { SLOT_CODES } from '../../src/engine/forge/own-slot-outcomes.ts';
@@ -30,6 +31,7 @@ const MODULES: Readonly<Record<string, string>> = {
 };
 /** The name under which single files of other folders log. */
 const FILES: Readonly<Record<string, string>> = {
+  'node/seeds.ts': 'peers',
   'node/transaction-journal-file.ts': 'pool',
   'node/watermark-files.ts': 'forge',
 };
@@ -143,6 +145,13 @@ test('an unknown code is refused, and the defaults are all known', (t) => {
   t.deepEqual(load('all'), ['all']);
   t.throws(() => load('OWN_SLOT_MISSED'), { message: /notify\.events|BLOOMERY_NOTIFY_EVENTS/ });
   for (const code of OPTIONS.notify.events.default) t.true(EVENT_CODES.has(String(code)), String(code));
+});
+
+test('an old name of a code is refused with the new name', (t) => {
+  for (const [before, now] of Object.entries(RENAMED_EVENT_CODES)) {
+    t.throws(() => load(before), { message: new RegExp(`NOTIFY_EVENTS: ${before} is now called ${now}$`) });
+    t.true(EVENT_CODES.has(now), now);
+  }
 });
 
 test('a code that the node never sends is refused', (t) => {

@@ -34,8 +34,8 @@ export class ChainReader {
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    // The node checks the pages before it starts a reader, and while it runs. The check of all pages of a long chain
-    // takes longer than the start of a node.
+    // The node checks the pages of the state before it starts a reader, and all pages while it runs. The check of all
+    // pages of a long chain takes longer than the start of a node.
     this.#disk = openLmdbReader(options.directory, clock, true);
     try {
       this.#current = new HeldSnapshot(readChainStore(this.#disk.snapshot(), options), clock);

@@ -125,7 +125,7 @@ export class StateTables implements StateReader {
 
   /**
    * Stores the changes of a block, and returns the values that they overwrite. Changes of accounts, of existing
-   * delegates and of the ledger stay in memory until `write`. All other changes are written to the tables at once.
+   * delegates and of the BFT state stay in memory until `write`. All other changes are written to the tables at once.
    */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];

@@ -51,9 +51,9 @@ const MAP_BYTES = 64 * 2 ** 30;
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
- * Checking this number of pages takes about 30 ms at a start if the operating system has the file in memory, and covers
- * a small store completely. If the pages must be read from a disk, 50,000 pages delayed a start by 12 s. A running node
- * checks the remaining pages step by step.
+ * Number of pages beyond those of the state. Checking this number takes about 30 ms if the operating system has the file
+ * in memory, and covers a small store completely. If the pages must be read from a disk, 50,000 pages delayed a start by
+ * 12 s. A running node checks the remaining pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
@@ -369,14 +369,13 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
  * Checks pages before the library reads them, because the library ends the process with a signal if it reads a damaged
  * page.
  *
- * @param pagesMax largest number of pages for each of two checks. The first check covers the pages of the state, which
- *   every block needs, and the second check covers all pages
+ * @param pagesMax largest number of pages. The pages of the state are all checked first, because the node reads the
+ *   whole state at its start
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {
   const path = join(directory, DATA_FILE);
   const damage =
-    checkPages(path, { from: STATE_RANGE.gte, to: STATE_RANGE.lt, pagesMax }).damage ??
-    checkPages(path, { pagesMax }).damage;
+    checkPages(path, { from: STATE_RANGE.gte, to: STATE_RANGE.lt }).damage ?? checkPages(path, { pagesMax }).damage;
   if (damage !== undefined) throw storeDamaged(directory, damage);
 }
