@@ -3,7 +3,7 @@ export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'receiv
 
 export type PoolStateName = (typeof POOL_STATES)[number];
 
-/** What the transactions of each queue wait for. */
+/** Text for each queue: the event for which its transactions wait. */
 export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
   ready: 'for a block',
   verified: 'for a block',

@@ -4,7 +4,7 @@ import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
-/** What a failed dial shows about an address. */
+/** Kind of a failed dial. The kind decides when the node dials the address again. */
 export type DialOutcome =
   /** The address leads back to this node. */
   | 'self'
