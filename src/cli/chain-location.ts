@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../config/network.ts';
 import { chainDirectory, type ChainPlace } from '../node/chain-tool.ts';
 import { usageError } from './error-lines.ts';
+import { printStderr } from './output.ts';
 
 export interface LocationFlags {
   readonly network?: string;
@@ -24,7 +25,8 @@ export interface ChainLocation extends ChainPlace {
 export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): ChainLocation {
   const home = bloomeryHome(process.env);
   const network = loadNetwork(findNetworkDirectory(flags.network, home));
-  return { network, dataDirectory: join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name) };
+  const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
+  return { network, dataDirectory, onBackfill };
 }
 
 /**
@@ -49,7 +51,14 @@ export function locationOfData(flags: LocationFlags): ChainLocation {
     const names = locations.map((location) => basename(location)).join(', ');
     throw usageError(`there are several chains in ${folder} (${names}): choose one with --network`);
   }
-  return { network: networkNear(dataDirectory, home), dataDirectory };
+  return { network: networkNear(dataDirectory, home), dataDirectory, onBackfill };
+}
+
+/** Tells the user why the command takes longer. The line goes to the standard error output, also with `--json`. */
+function onBackfill(entries: number): void {
+  printStderr(
+    `The last import ended before all index entries were written: the entries of ${entries} blocks and transactions are written now.`,
+  );
 }
 
 /**

@@ -13,7 +13,7 @@ import { createRules } from '../protocol/generations.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
-import { openChainSnapshot, openChainStore } from '../store/chain/open.ts';
+import { openChainSnapshot, openChainStore, type ChainStoreOptions } from '../store/chain/open.ts';
 import type { OnUpgradeStep } from '../store/chain/upgrade.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
@@ -34,6 +34,8 @@ export interface ChainPlace {
   readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
   /** Folder that a node of this network would use; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
+  /** Called before the missing index entries of a killed import are written, which takes up to half a minute. */
+  readonly onBackfill?: ChainStoreOptions['onBackfill'];
 }
 
 export interface OpenChain {
@@ -53,7 +55,9 @@ export interface OpenChain {
 export async function openChain(place: ChainPlace, create: boolean): Promise<OpenChain> {
   const rules = rulesOf(place);
   const { codec, params } = rules;
-  const store = await openChainStore({ directory: chainDirectory(place), codec, params, create, clock: systemClock });
+  const { onBackfill } = place;
+  const directory = chainDirectory(place);
+  const store = await openChainStore({ directory, codec, params, create, clock: systemClock, onBackfill });
   return openOver(store, rules, place);
 }
 
@@ -68,7 +72,8 @@ export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeSt
   const { codec, params } = rulesOf(place);
   let before = LAYOUT_VERSION;
   const store = await openChainStore({
-    ...{ directory: chainDirectory(place), codec, params, create: false, clock: systemClock, onUpgradeStep },
+    ...{ directory: chainDirectory(place), codec, params, create: false, clock: systemClock },
+    ...{ onBackfill: place.onBackfill, onUpgradeStep },
     onUpgrade: (layout) => (before = Number(layout)),
   });
   await store.close();
@@ -122,7 +127,8 @@ export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof 
   const directory = chainDirectory(place);
   const { codec, params } = opened.rules;
   try {
-    const store = await openChainStore({ directory, codec, params, create: false, clock: systemClock });
+    const { onBackfill } = place;
+    const store = await openChainStore({ directory, codec, params, create: false, clock: systemClock, onBackfill });
     await store.close();
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'STORE_IN_USE') throw error;

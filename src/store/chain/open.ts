@@ -69,7 +69,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    *
    * @param lag number of blocks and transactions without index entries
    */
-  readonly onBackfill?: (lag: number) => void;
+  readonly onBackfill?: ((lag: number) => void) | undefined;
 }
 
 /**
