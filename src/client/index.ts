@@ -19,7 +19,11 @@ const PAGE_ITEMS = 100;
  * also throws it when its time limit has passed.
  */
 export class ClientError extends Error {
-  /** `REFUSED`, `TIMEOUT`, or `UNREACHABLE` if the node could not be reached or sent no complete answer. */
+  /**
+   * `REFUSED`; `TIMEOUT`; `UNREACHABLE` if the node could not be reached or sent no complete answer; or
+   * `INVALID_ANSWER` if a complete answer is not the JSON that it claims to be, for example because a program between
+   * client and node changed it.
+   */
   readonly code: string;
   /** HTTP status of a refusal; undefined for other errors. */
   readonly status: number | undefined;
@@ -173,6 +177,8 @@ class HttpClient {
 
   /** Makes the error of a request without a complete answer. */
   #failure(error: unknown, otherReason: string): ClientError {
+    if (error instanceof SyntaxError)
+      return new ClientError('INVALID_ANSWER', `${this.#base} sends invalid JSON`, undefined, undefined, error);
     const isLate = error instanceof Error && error.name === 'TimeoutError';
     const message = `${this.#base} ${isLate ? 'does not answer in time' : otherReason}`;
     return new ClientError(isLate ? 'TIMEOUT' : 'UNREACHABLE', message, undefined, undefined, error);

@@ -152,9 +152,10 @@ test('an unreachable node and a refusing node give different errors', async (t) 
   t.is((await t.throwsAsync<ClientError>(client.get('/blocks')))?.code, 'UNREACHABLE');
 });
 
-test('an answer that breaks off, and an answer that does not end, give an error of the client', async (t) => {
+test('an answer that breaks off, does not end, or is invalid JSON gives an error of the client', async (t) => {
   const server = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
+    if (request.url === '/api/dapps') return response.end('{"meta":}');
     response.write('{"meta":', () => {
       if (request.url === '/api/peers') response.destroy();
     });
@@ -169,4 +170,5 @@ test('an answer that breaks off, and an answer that does not end, give an error 
   const hasty = createClient(url, { timeoutMs: 300 });
   t.is((await t.throwsAsync<ClientError>(hasty.get('/blocks')))?.code, 'TIMEOUT');
   t.is((await t.throwsAsync<ClientError>(createClient(url).get('/peers')))?.code, 'UNREACHABLE');
+  t.is((await t.throwsAsync<ClientError>(createClient(url).get('/dapps')))?.code, 'INVALID_ANSWER');
 });
