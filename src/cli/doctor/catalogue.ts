@@ -161,7 +161,8 @@ export const FAULTS = {
   ),
   READERS_FAIL: warning(
     'Fewer processes answer HTTP than http.processes asks for.',
-    'Read the log of the node from `HTTP_READER_LOST` on. `http.processes: 0` lets the node answer by itself.',
+    'Read the log of the node from `HTTP_READER_LOST` on. If the processes end again and again, the store may be damaged: stop ' +
+      'the node and run `bloomery verify`. With `http.processes: 0` the node answers by itself.',
   ),
   FOLDER_TAKEN_OVER: error(
     'Another node has taken over the data folder, so this node no longer writes or signs.',
