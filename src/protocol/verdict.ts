@@ -154,10 +154,11 @@ export class BlockRejected extends ProtocolError {
 
 /**
  * Whether the clock of this node may have caused the refusal of a block. Honest nodes may have accepted the block by
- * their own clocks, so the sender may be honest.
+ * their own clocks, so the sender may be honest. A block whose slot is not after the slot of its parent is invalid by
+ * any clock.
  */
-export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
-  if (code === 'BLOCK_TIMESTAMP_INVALID') return true;
+export function isByClock({ code, data, transactionErrors }: BlockRejected): boolean {
+  if (code === 'BLOCK_TIMESTAMP_INVALID') return Number(data['slot']) > Number(data['currentSlot']);
   const isLate = ({ message }: TransactionError): boolean => message === IN_FUTURE;
   return code === 'BLOCK_TRANSACTION_INVALID' && transactionErrors.length > 0 && transactionErrors.every(isLate);
 }

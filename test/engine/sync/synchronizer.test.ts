@@ -305,6 +305,17 @@ test('a slow clock causes no penalty, and the node applies the blocks that it ca
   t.deepEqual(b.penalties, []);
 });
 
+test("a peer that sends a block in its parent's slot gets a penalty, because no clock explains this block", async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 3);
+  const plain = rival.build({});
+  const block = signBlock(plain, { timestamp: rival.tip.timestamp }, rival.nextSlot().keyPair);
+  const all = [...blocksOf(rival, 5), block].map((each) => rival.rules.codec.blockToJson(each));
+  b.peers.set('liar', { maker: rival, blocksAfter: () => all });
+  b.lone.nowS = plain.timestamp;
+  await b.run('liar', true);
+  t.deepEqual(b.penalties, ['liar SYNC_BRANCH_INVALID']);
+});
+
 test('a block refused for a transaction of the next slot causes no penalty', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 3);
   const [rich, poor] = rival.network.accounts as [KeyPair, KeyPair];
