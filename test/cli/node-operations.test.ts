@@ -17,7 +17,7 @@ const network = loadNetwork(packagedNetworkDirectory('devnet'));
 
 /** A child process that reports ready and answers requests only when the test tells it to. */
 class FakeChild extends EventEmitter implements LinkedProcess {
-  readonly connected = true;
+  connected = true;
   isRunning = true;
   isAnswering = false;
   readonly #open: number[] = [];
@@ -149,4 +149,15 @@ test('the command waits for a silent node until its time-out', async (t) => {
   children[0]!.isAnswering = false;
   await t.throwsAsync(waitForAgent(node, 50), expected);
   children[0]!.answer();
+});
+
+test('a request to a node whose process has ended fails at once', async (t) => {
+  const child = new FakeChild();
+  const options = { first: {} as Untyped, onEvent: () => undefined, onReturn: () => undefined };
+  const link = new ProcessLink(child, options);
+  child.connected = false;
+  child.emit('exit');
+  const startedMs = performance.now();
+  await t.throwsAsync(link.ask({ ask: 'state' } as Untyped), { code: 'DEVNET_NODE_SILENT', message: /has ended/ });
+  t.true(performance.now() - startedMs < 5_000);
 });

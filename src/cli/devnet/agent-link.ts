@@ -77,7 +77,9 @@ export class ProcessLink implements AgentLink {
     return this.#isReady && !this.#isSilent && this.#child.connected;
   }
 
+  /** @throws ProtocolError `DEVNET_NODE_SILENT` if the process has ended, ends, or does not answer in time */
   ask(request: AgentRequest): Promise<AgentState> {
+    if (!this.#child.connected) return Promise.reject(silent('has ended'));
     this.#number += 1;
     const number = this.#number;
     return new Promise((resolve, reject) => {
