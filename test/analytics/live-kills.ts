@@ -34,7 +34,7 @@ import type { TestServer } from './servers.ts';
 export interface LiveKillsOptions {
   /** Number of kills of the sink, of the node and of the server, each. */
   readonly kills: number;
-  /** Time over which the kills are spread. The run ends after this time, even with fewer kills. */
+  /** Time over which the kills are spread. A run that needs more than one and a half times this long fails. */
   readonly minutes: number;
   /** The sink writes to the first server. Any of the servers can be killed. */
   readonly servers: readonly TestServer[];
@@ -69,6 +69,7 @@ const CUT_MS_MAX = 14_000;
 const MENDED_MS_MAX = 8_000;
 const DOWN_MS_MAX = 800;
 const SEND_MS = 500;
+const LATE_FACTOR = 1.5;
 
 export async function runLiveKills(options: LiveKillsOptions): Promise<LiveKillsReport> {
   // Few delegates make blocks final soon, so the sink also writes final ranges between the kills.
@@ -91,14 +92,17 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
   if (node === undefined || other === undefined || first === undefined) throw new Error('a node or a server lacks');
   const engine = clickHouseEngine(first.url, DATABASE, cluster);
   const sink = new KeptSink(devnet, node, first.url, cluster);
-  const untilMs = Date.now() + minutes * 60_000;
+  const latestMs = Date.now() + LATE_FACTOR * minutes * 60_000;
   let hasFailed = false;
-  const isOver = (): boolean => hasFailed || Date.now() >= untilMs;
+  let isKilled = false;
+  const isStopped = (): boolean => hasFailed;
+  const isOver = (): boolean => hasFailed || isKilled;
   const counts = { sink: 0, node: 0, server: 0 };
   const meanMs = (minutes * 60_000) / kills;
   const killing = async (name: keyof typeof counts, kill: () => Promise<void>): Promise<void> => {
-    while (counts[name] < kills && !isOver()) {
+    while (counts[name] < kills && !isStopped()) {
       const startedMs = Date.now();
+      if (startedMs > latestMs) throw new Error(`only ${counts[name]} of ${kills} kills of the ${name} in time`);
       await kill();
       counts[name] += 1;
       if (counts[name] % 20 === 0) say(`killed so far: ${JSON.stringify(counts)}, ${reverted.length} reorganisations`);
@@ -108,10 +112,13 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
   };
   const reverted: number[] = [];
   try {
-    const work = [
+    const killed = Promise.all([
       killing('sink', () => sink.kill()),
       killing('node', () => killNode(node)),
       killing('server', () => killServer(servers)),
+    ]);
+    const work = [
+      killed.then(() => void (isKilled = true)),
       cutting(devnet, node, other, { isOver, onReverted: (blocks) => reverted.push(blocks) }),
       sending(devnet, other, isOver),
     ];
