@@ -62,9 +62,9 @@ export interface SinkBlock extends BlockPlace {
 
 /**
  * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process that was paused
- * for a long time may lose the sink to another process. After the loss, the first process changes nothing that readers
- * see: its calls throw `SINK_LEASE_LOST`, even calls that began before the loss. The caller waits for the end of each
- * call to the sink before it makes another call.
+ * for a long time may lose the sink. After the loss, this process changes nothing that readers see: its calls throw
+ * `SINK_LEASE_LOST`, even calls that began before the loss. The caller waits for the end of each call to the sink
+ * before it makes another call.
  */
 export interface Sink {
   /**
