@@ -5,21 +5,23 @@
  * engine. If an engine is missing, the program says how to install it.
  *
  * - `--golden DIR` also writes the chains that `npm run golden` replays, and compares every account with the record of
- * the reference. - `--kills N` also starts N processes for each sink, kills them while they fill the sink, and then
- * compares all rows with the rows of the chain.
+ *   the reference.
+ * - `--kills N` also starts N processes for each sink, kills them while they fill the sink, and then compares all rows
+ *   with the rows of the chain.
  *
  * Each of the following flags replaces this run by another run:
  *
  * - `--live-kills N --minutes M` runs a devnet with reorgs, and kills the sink, the node and the server N times each.
- * With `--spread`, the tables are on the cluster, and each kill hits a random server of the cluster. - `--store DIR
- * --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every balance with the
- * node, and runs the queries three times. With `--spread`, the run is repeated with the tables on the cluster. -
- * `--replica-faults N` fills N sinks on a cluster with two replicas of a shard, and kills replicas during the writes. -
- * `--lag M` measures for M minutes the time from a new block of a devnet until the tables contain the block. -
- * `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
- * three times. With `--spread`, the run is repeated with the tables on the cluster. - `--backfill N` fills a database
- * with N full blocks, three times. For comparison, the run also measures how fast ClickHouse inserts rows from a file.
- * With `--spread`, the tables are on the cluster.
+ *   With `--spread`, the tables are on the cluster, and each kill hits a random server of the cluster.
+ * - `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every
+ *   balance with the node, and runs the queries three times. With `--spread`, the run is repeated with the tables on
+ *   the cluster.
+ * - `--replica-faults N` fills N sinks on a cluster with two replicas of a shard, and kills replicas during the writes.
+ * - `--lag M` measures for M minutes the time from a new block of a devnet until the tables contain the block.
+ * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
+ *   three times. With `--spread`, the run is repeated with the tables on the cluster.
+ * - `--backfill N` fills a database with N full blocks, three times. For comparison, the run also measures how fast
+ *   ClickHouse inserts rows from a file. With `--spread`, the tables are on the cluster.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -305,8 +307,7 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
 /**
  * Runs all queries of the guide, and reports answers that differ from those of an earlier engine.
  *
- * @param answers answers of earlier engines as JSON, by title of the query; the function adds the answers of this
- *   engine
+ * @param answers answers of earlier engines as JSON, by title of the query; the function adds new answers
  * @param mayBeEmpty false to report a query without rows as a fault
  * @returns time in milliseconds of each query that succeeded, by title of the query
  */

@@ -1,7 +1,7 @@
 /**
  * Writes the tables of a chain into a ClickHouse database. Inserted rows become visible only with their marker
- * (`schema.ts`). Therefore an unfinished write leaves only invisible rows. The next `begin` removes such rows from the
- * final tables. In the tail, such rows stay until the sink drops the old blocks of the tail.
+ * (`schema.ts`), so an unfinished write leaves only invisible rows. The next `begin` removes such rows from the final
+ * tables. In the tail, such rows stay until the sink drops their range.
  */
 
 import type { Clock } from '../../ports/clock.ts';
