@@ -1,8 +1,8 @@
 /**
- * Finds which balances the transactions of a block change, and why. To find the changes, the computation applies each
- * transaction with the rules of the protocol to accounts that are all empty. The balance of an account after the
- * transaction is the change. The computation verifies nothing. The owners of applications are the only part of the
- * chain's state that it needs.
+ * Finds the balance changes that the transactions of a block make, with their causes. The code applies each transaction
+ * with the rules of the protocol to empty accounts. The balance of an account after the transaction is therefore the
+ * change of this account. The code verifies nothing. From the state of the chain, it needs only the owners of
+ * applications, because a transfer into an application pays the owner of the application.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -29,7 +29,7 @@ export class BalanceChanges {
   readonly #context: ApplyTransactionContext;
   readonly #unknown: StateReader;
 
-  /** @param facts facts of the chain, for the owners of applications */
+  /** @param facts facts of the chain, which include the owners of applications */
   constructor(params: ChainParams, facts: Pick<StateReader, 'fact'>) {
     this.#context = {
       dialect: params.generation === 2 ? GEN2_DIALECT : GEN3_DIALECT,
@@ -40,7 +40,10 @@ export class BalanceChanges {
     this.#unknown = unknownState(facts);
   }
 
-  /** Returns the changes in the order of the transactions; the fee of a transaction comes first. */
+  /**
+   * Returns the changes in the order of the transactions. The fee of a transaction comes before its other changes.
+   * Inert transactions change no balances.
+   */
   of(block: Block): readonly BalanceChange[] {
     const { inertTransactions } = this.#context.exceptions;
     const isGenesis = block.height === 1;
@@ -52,8 +55,8 @@ export class BalanceChanges {
   #ofTransaction(transaction: Transaction, isGenesis: boolean): readonly BalanceChange[] {
     const { id: transactionId, fee, senderId } = transaction;
     const scratch = new StateOverlay(this.#unknown);
-    // The rules report faults, because all accounts are empty. However, the rules still write the effects of the
-    // transaction.
+    // The rules report faults such as a balance that is too low, because all accounts are empty. However, the rules
+    // still write the effects of the transaction, so the faults are ignored.
     applyTransaction(scratch, transaction, this.#context);
     const changes: BalanceChange[] = [];
     if (fee !== 0n)

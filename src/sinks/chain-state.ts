@@ -1,6 +1,6 @@
 /**
- * Holds the consensus state of a chain in memory, with undo records of the newest blocks. The sink applies verified
- * blocks to this state again. The state in memory takes about 0.5 KB for each account.
+ * Holds the consensus state of a chain in memory, with undo records of the newest blocks. `RowMaker` applies blocks
+ * that a node has already verified to this state. The state takes about 0.5 KB of memory for each account.
  */
 
 import { assert } from '../primitives/errors.ts';
@@ -8,8 +8,9 @@ import { StateOverlay, type Account, type Delegate, type StateChanges, type Stat
 import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 
 /**
- * Number of headers that are kept below the oldest block that can be reverted. The rules need the headers of one round
- * of at most 101 blocks.
+ * Number of headers that are kept below the oldest block with an undo record. To apply a block, the rules read the
+ * headers of its round, at most 101. To decode a BFT state, the rules would read up to 505 headers. However, they cache
+ * the decoded form of each BFT state that they save, so they never decode one here.
  */
 const HEADERS_KEPT = 256;
 
@@ -38,7 +39,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   readonly #headers = new Map<number, BlockHeader>();
   #bftState: Uint8Array | undefined;
   #tip: BlockHeader | undefined;
-  /** Undo records of the blocks above the settled height, ascending. */
+  /** Undo records of the blocks above the last height that was passed to `settle`, ascending. */
   #undo: Undo[] = [];
 
   tip(): BlockHeader | undefined {
@@ -77,7 +78,9 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     return this.#headers.get(height);
   }
 
-  /** Always false: no ids are kept, because a node has already refused blocks that repeat a transaction. */
+  /**
+   * Always false. This state keeps no transaction ids, because the node has refused blocks that repeat a transaction.
+   */
   hasTransaction(): boolean {
     return false;
   }
@@ -85,7 +88,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   /**
    * Appends a block.
    *
-   * @param apply writes the effects of the block; if it throws, nothing changes
+   * @param apply writes the effects of the block; if `apply` throws, the state does not change
    * @returns the accounts that the block changed
    */
   append(block: BlockHeader, apply: (state: StateWriter) => void): readonly AccountChange[] {
@@ -116,10 +119,11 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     this.#tip = this.#headers.get(undo.height - 1);
   }
 
-  /** Drops the undo records of blocks up to this height, because these blocks will not be reverted. */
+  /** Drops the undo records of blocks up to this height. These blocks cannot be reverted any more. */
   settle(height: number): void {
     if ((this.#undo[0]?.height ?? Infinity) <= height) this.#undo = this.#undo.filter((undo) => undo.height > height);
-    // The rules need the headers below a block to revert it, also for the oldest block that can be reverted.
+    // After the revert of the oldest block with an undo record, the rules apply another block at its height. For this
+    // block, they need the headers below it.
     const first = Math.min(this.#undo[0]?.height ?? Infinity, this.#tip?.height ?? 0) - HEADERS_KEPT;
     for (const known of this.#headers.keys()) {
       if (known >= first) break;

@@ -1,4 +1,7 @@
-/** Column types of ClickHouse for the column types of a sink; the embedded form of ClickHouse has the same types. */
+/**
+ * The ClickHouse type for each column type of a sink. The embedded engine of ClickHouse, which reads Parquet files, has
+ * the same types.
+ */
 
 import type { ColumnType } from './tables.ts';
 

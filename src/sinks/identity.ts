@@ -1,4 +1,4 @@
-/** Checks that a sink was made for the chain that is to be written into it. */
+/** Checks that a sink was created for the chain and the range size with which a command opens it. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { SinkIdentity } from './sink.ts';
@@ -12,7 +12,8 @@ const NAMES: Readonly<Record<keyof SinkIdentity, string>> = {
 
 /**
  * @param sink name in messages, for example `the database chain`
- * @returns the error for a sink that was made with another identity; undefined when the identities are equal
+ * @param made identity with which the sink was created
+ * @returns an error with code `SINK_OF_OTHER_CHAIN` for the first difference; undefined if the identities are equal
  */
 export function identityFault(sink: string, made: SinkIdentity, wanted: SinkIdentity): ProtocolError | undefined {
   const name = (Object.keys(NAMES) as (keyof SinkIdentity)[]).find((each) => made[each] !== wanted[each]);

@@ -1,16 +1,16 @@
 /**
- * The right to write to a sink. Only one process has this right at a time. This file has the errors for a sink that
- * another process holds, and for a lost lease.
+ * A lease is the right of one process to write to a sink for a limited time. This file has the times of leases, and the
+ * errors for a sink that another process holds and for a lost lease.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Seconds after which the lease of a killed process ends. The lease lasts longer than the delays of a busy process or
- * server.
+ * Seconds from the last renewal of a lease to its end. If a process is killed, another process can take the sink after
+ * this time. The time is longer than the delays of a busy process or server.
  */
 export const LEASE_S = 30;
-/** Time between two renewals: without renewals, a lease would end after about three times this time. */
+/** Milliseconds between two renewals of a lease: a third of `LEASE_S`. */
 export const RENEW_MS = 10_000;
 
 /** The process that holds a lease. */
@@ -19,7 +19,7 @@ export interface LeaseHolder {
   readonly owner: string;
   /** Random letters and digits that no other process has. */
   readonly token: string;
-  /** Seconds for which the lease counts after its last renewal. */
+  /** Seconds from the last renewal of the lease to its end; default `LEASE_S`. */
   readonly leaseS?: number;
 }
 
@@ -27,8 +27,9 @@ export interface LeaseHolder {
  * Makes the error for a sink that another process holds.
  *
  * @param sink name in messages, for example `the database chain`
- * @param until Unix time in milliseconds when the lease ends unless it is renewed; undefined if the lease lasts as long
- *   as the process that holds it
+ * @param owner name of the process that holds the sink
+ * @param until Unix time in milliseconds at which the lease ends without a renewal; undefined for a lock, which lasts
+ *   as long as its process
  */
 export function sinkInUse(sink: string, owner: string, until: number | undefined, cause?: unknown): ProtocolError {
   if (until === undefined) {

@@ -1,4 +1,4 @@
-/** A sink in memory; tests compare the other sinks with it. */
+/** A sink in memory, with which tests compare the other sinks. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { BlockId } from '../protocol/types.ts';
@@ -8,7 +8,7 @@ import type { HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace }
 import { rowsDraft } from './rows-draft.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
-/** Content of a memory sink. The content outlives the sink object, like a disk. */
+/** Content of a memory sink. Like the content of a disk, it remains after the sink object ends. */
 export interface MemorySinkContent {
   identity: SinkIdentity | undefined;
   readonly ranges: { readonly span: HeightSpan; readonly lastBlockId: BlockId; readonly rows: Rows }[];
@@ -18,7 +18,9 @@ export interface MemorySinkContent {
 
 export interface MemorySinkOptions extends LeaseHolder {
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Runs before each write; tests use this function for events between the call and its effect. */
+  /**
+   * Runs in each call that writes, before the write. With this function, a test delays the write or changes the lease.
+   */
   readonly beforeWrite?: () => Promise<void>;
 }
 
@@ -32,7 +34,7 @@ export class MemorySink implements Sink {
   readonly #content: MemorySinkContent;
   readonly #options: MemorySinkOptions | undefined;
 
-  /** @param options undefined when no other process can use the sink; then no lease is taken */
+  /** @param options undefined to use the sink without a lease */
   constructor(content: MemorySinkContent = emptyMemorySink(), options?: MemorySinkOptions) {
     this.#content = content;
     this.#options = options;
@@ -94,7 +96,8 @@ export class MemorySink implements Sink {
   }
 
   /**
-   * Checks the lease and makes the change in one step, so a process that was paused and lost the lease changes nothing.
+   * Checks the lease and makes the change in one step. Therefore a process that lost the lease during a pause changes
+   * nothing.
    */
   async #write(change: () => void): Promise<void> {
     await this.#options?.beforeWrite?.();

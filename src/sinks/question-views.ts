@@ -1,15 +1,18 @@
 /**
- * Defines views over the tables for frequent queries. All engines of ClickHouse's family accept these queries. A day is
- * a day in UTC.
+ * Defines views over the tables for frequent queries. The ClickHouse server and the embedded engine both accept these
+ * SELECTs. A day is a day in UTC.
  */
 
 /**
+ * Makes the SELECT of a view.
+ *
  * @param prefix text before the name of a table: empty, or the database and a dot
  */
 type Select = (prefix: string) => string;
 
 /**
- * SELECT of the sum of the balance changes for each day and address, with the number of changes by transfers.
+ * Makes the SELECT of the sum of the balance changes for each day and address. The column `transfers` is the number of
+ * the changes with the cause `transfer`.
  *
  * @param changes table, view or subquery with the balance changes
  */
@@ -20,7 +23,7 @@ export function changesPerDay(changes: string): string {
   );
 }
 
-/** The views read `balance_changes_per_day`, which each sink defines. */
+/** Two of these views read the view `balance_changes_per_day`, which each sink defines in its own way. */
 export const QUESTION_VIEWS = {
   volume_per_day: (prefix) =>
     "SELECT toDate(time, 'UTC') AS day, count() AS transfers, sum(amount) AS volume, sum(fee) AS fees " +

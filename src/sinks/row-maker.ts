@@ -1,7 +1,7 @@
 /**
  * Makes the rows of a chain's blocks. The maker applies the blocks again, from the genesis block on, with the rules of
- * the network. The accounts before and after a round show the payment of each delegate and the delegates that missed a
- * block. The maker checks the balance changes of each block against the accounts.
+ * the network, but does not verify signatures. The last block of a round pays the delegates. The accounts before and
+ * after this block show the payment of each delegate, and the delegates that missed a block.
  */
 
 import { addressOf } from '../crypto/keys.ts';
@@ -25,22 +25,26 @@ export class RowMaker {
     this.#changes = new BalanceChanges(rules.params, this.#state);
   }
 
-  /** The last block that was applied. */
+  /** The newest block that is applied and not reverted. */
   tip(): BlockHeader | undefined {
     return this.#state.tip();
   }
 
   /**
-   * Applies the next block.
+   * Applies the next block without making its rows.
    *
-   * @throws ProtocolError `SINK_BLOCK_REFUSED` for a block that does not follow the tip or breaks a rule;
-   *   `SINK_BALANCE_DIFFERS` when the changes of an account do not add up to its new balance
+   * @throws ProtocolError `SINK_BLOCK_REFUSED` for a block that does not follow the tip or breaks a rule
    */
   apply(block: Block): void {
     this.#append(block);
   }
 
-  /** Applies the next block and makes its rows. Throws the same errors as `apply`. */
+  /**
+   * Applies the next block and makes its rows.
+   *
+   * @throws ProtocolError the error of `apply`; `SINK_BALANCE_DIFFERS` if the balance changes of an account do not add
+   *   up to the change of its balance
+   */
   rowsOf(block: Block): Rows {
     const accounts = this.#append(block);
     const earnings = isLastOfRound(block.height, this.#rules.params) ? payoutOf(accounts) : [];
@@ -67,7 +71,7 @@ export class RowMaker {
     this.#state.revert();
   }
 
-  /** Drops the undo records of blocks up to this height, because these blocks will not be reverted. */
+  /** Drops the undo records of blocks up to this height. These blocks cannot be reverted any more. */
   settle(height: number): void {
     this.#state.settle(height);
   }
@@ -127,7 +131,7 @@ export class RowMaker {
   }
 }
 
-/** Payment to an account at the end of a round. */
+/** Payment to an account at the end of a round, in beddows. */
 interface Payout {
   readonly address: Address;
   readonly fees: bigint;
@@ -150,8 +154,8 @@ function changesOf({ address, fees, rewards }: Payout): readonly BalanceChange[]
 }
 
 /**
- * Compares the balance changes of a block with the accounts. Each block is checked, because wrong sums are worse than
- * no rows.
+ * Compares the balance changes of a block with the balances of the accounts before and after the block. Each block with
+ * rows is checked, because wrong sums are worse than no rows.
  */
 function checkBalances(block: Block, changes: readonly BalanceChange[], accounts: readonly AccountChange[]): void {
   const sums = new Map<Address, bigint>();

@@ -1,6 +1,6 @@
 /**
- * Copies a chain into a sink and keeps the sink up to date. The present position is read from the sink alone, so the
- * process may end anywhere: the next run repeats the unfinished step.
+ * Copies a chain into a sink and keeps the sink up to date. A run reads its start position only from the sink.
+ * Therefore the process may end at any moment: the next run repeats the unfinished step.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -24,43 +24,51 @@ export interface SinkRun {
   readonly sink: Sink;
   /** Number of heights in a range. */
   readonly rangeBlocks: number;
-  /** Ends the run between two steps when it is aborted. */
+  /** When this signal is aborted, the run ends after its present step. */
   readonly signal: AbortSignal;
-  /** False to end the run when the sink holds the present chain. */
+  /** True to wait for new blocks; false to end the run when the sink has all blocks of the present chain. */
   readonly follows: boolean;
   readonly onProgress?: (progress: SinkProgress) => void;
 }
 
 export interface SinkProgress {
   /**
-   * `replay`: applies blocks that the sink has already; `backfill`: writes whole ranges; `live`: the tail follows the
-   * chain.
+   * `replay`: applies the blocks of the final part again in memory; `backfill`: writes complete ranges; `live`: the
+   * tail follows the chain.
    */
   readonly phase: 'replay' | 'backfill' | 'live';
+  /** Height that the phase has reached. */
   readonly height: number;
+  /** Last height of the final part of the sink. */
   readonly finalHeight: number;
-  /** Rows written since the run began. */
+  /**
+   * Rows that the run has passed to the sink. When the sink moves blocks from the tail to a range, their rows count a
+   * second time.
+   */
   readonly rows: number;
 }
 
 /**
- * Maximum number of blocks of the tail that are written together. Until the sink has caught up, the sink waits for this
- * number of new blocks. Of 1,000 blocks, the inserts cost about a tenth of the time.
+ * Maximum number of blocks in one write to the tail. Until the sink has caught up with the chain, the run collects this
+ * number of new blocks before it writes them. An insert into ClickHouse has a fixed cost, which equals the cost of the
+ * rows of about 100 blocks. With 1,000 blocks in an insert, the fixed cost is about a tenth of the time.
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
- * Maximum number of ranges that the blocks of one write to the tail belong to. A ClickHouse server refuses an insert with more than 100
- * partitions, and a range of the tail is a partition.
+ * Maximum number of blocks in one write to the tail, as a number of ranges. In ClickHouse, the blocks of each range are
+ * a partition of the tail, and a server refuses an insert into more than 100 partitions.
  */
 const TAIL_RANGES_AT_ONCE = 50;
 /** Number of blocks between two progress reports of a replay. */
 const REPLAY_REPORT_BLOCKS = 10_000;
 
 /**
- * Runs until the signal is aborted or, without `follows`, until the sink has caught up.
+ * Fills the sink until the signal is aborted or, without `follows`, until the sink has all blocks of the chain. The
+ * caller then ends the sink and closes the source, also after an error.
  *
- * @throws ProtocolError `SINK_OF_OTHER_CHAIN`, `SINK_REVERTED_BELOW` when a block that counted as final was reverted,
- *   `SINK_BLOCK_REFUSED` and the errors of source and sink
+ * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the final part of the sink is not a part of the chain,
+ *   `SINK_REVERTED_BELOW` when a block that counted as final was reverted, the errors of `RowMaker`, and the errors of
+ *   the source and the sink
  */
 export async function runSink(run: SinkRun): Promise<void> {
   const { source, sink } = run;
@@ -71,8 +79,8 @@ export async function runSink(run: SinkRun): Promise<void> {
     genesisBlockId: params.genesisBlockId,
     rangeBlocks: run.rangeBlocks,
   };
-  // The source is read first. If it cannot be read, for example because the flags name another network, nothing has
-  // been created in the sink.
+  // The source is read before the sink is opened. If the source cannot be read, for example because the flags name
+  // another network, nothing has been created in the sink.
   await source.finalHeight();
   const place = await sink.begin(identity);
   const maker = new RowMaker(source.rules);
@@ -85,16 +93,20 @@ export async function runSink(run: SinkRun): Promise<void> {
 class SinkWriter {
   readonly #run: SinkRun;
   readonly #maker: RowMaker;
-  /** Maximum number of blocks of the tail that are written together. */
+  /** Maximum number of blocks in one write to the tail. */
   readonly #tailBlocksAtOnce: number;
   /** Last height of the final part of the sink. */
   #finalHeight: number;
+  /** Id of the last block of the final part at the start of the run. */
   readonly #finalBlockId: string | undefined;
-  /** Height up to which no block can be reverted. */
+  /** Height up to which blocks count as final. If the source reports their revert, the run ends with an error. */
   #settledHeight = 0;
   /** Blocks of the tail that the sink has stored. */
   #stored: readonly BlockPlace[];
-  /** Blocks of the chain above the final part: at most a range and the blocks that are not final. */
+  /**
+   * Blocks of the chain above the final part: the final blocks of an incomplete range, and the blocks that are not
+   * final.
+   */
   #tail: SinkBlock[] = [];
   #rows = 0;
 
@@ -107,11 +119,12 @@ class SinkWriter {
     this.#stored = tail;
   }
 
-  /** Applies the blocks of the final part again. */
+  /** Applies the blocks of the final part again, because the rows of later blocks depend on the state after them. */
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
     if (this.#finalHeight === 0) return;
-    // The replay of a large chain takes long, so a shorter chain is refused before the replay.
+    // The replay of a large chain takes long, so a chain that is shorter than the final part is refused before the
+    // replay.
     const height = await source.height();
     if (height < this.#finalHeight) throw this.#tooShort(height);
     for await (const block of source.blocks(1, this.#finalHeight)) {
@@ -141,7 +154,8 @@ class SinkWriter {
   }
 
   /**
-   * Writes whole ranges of final blocks. While the sink writes a range, this process makes the rows of the next range.
+   * Writes complete ranges of final blocks. While the sink writes a range, this process makes the rows of the next
+   * range.
    */
   async backfill(): Promise<void> {
     const { source, sink, rangeBlocks, signal } = this.#run;
@@ -161,18 +175,18 @@ class SinkWriter {
         this.#settleBlocks(span.toHeight);
         await written;
         written = this.#putRange(draft, span, blockIds);
-        // The code that waits for the range throws the error.
+        // A later `await written` throws the error. Without this handler, Node.js would report an unhandled rejection.
         written.catch(() => undefined);
       }
     } catch (error) {
-      // The sink must not be closed during a write.
+      // The caller closes the sink after an error, but not during a write.
       await written.catch(() => undefined);
       throw error;
     }
     await written;
   }
 
-  /** The chain may have become shorter since its final height was read. */
+  /** Throws if the source did not deliver the whole range, because the chain became shorter during the read. */
   #refuseShortRange({ toHeight }: HeightSpan): void {
     const height = this.#maker.tip()?.height ?? 0;
     if (height === toHeight) return;
@@ -186,7 +200,8 @@ class SinkWriter {
   }
 
   async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
-    // If stored blocks of another branch stayed above the range, readers would see rows of two branches.
+    // If the tail of the sink has a block of another branch in this range, this block and all blocks above it are
+    // reverted first. Otherwise the blocks above the range would stay, and readers would see rows of two branches.
     await this.#revertFrom(
       this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),
     );
@@ -202,7 +217,7 @@ class SinkWriter {
     this.#stored = this.#stored.slice(0, index);
   }
 
-  /** Follows the chain with the tail, and writes a range when its last block is final. */
+  /** Writes new blocks into the tail, and writes a range when its last block is final. */
   async follow(): Promise<void> {
     const { source, signal, follows } = this.#run;
     if (signal.aborted) return;
@@ -235,15 +250,15 @@ class SinkWriter {
   }
 
   /**
-   * Every block below the tail counts as final. If the next block has another parent, the last of these blocks was
-   * reverted.
+   * Checks the parent of the next block if the tail is empty. All blocks below the tail count as final. If the next
+   * block has another parent, the newest of these blocks was reverted.
    */
   #checkParent({ previousBlockId }: Block): void {
     const parent = this.#tail.length === 0 ? this.#maker.tip() : undefined;
     if (parent !== undefined && parent.id !== previousBlockId) throw this.#revertedBelow(parent.height);
   }
 
-  /** A run can replace the blocks above the last range, but not the blocks of a range. */
+  /** The remedy depends on the block: a new run can replace blocks above the last range, but not blocks of a range. */
   #revertedBelow(height: number): ProtocolError {
     const remedy =
       height > this.#finalHeight ? 'start the command again' : 'create the sink again with a larger --depth';
@@ -266,7 +281,7 @@ class SinkWriter {
     this.#tail.pop();
   }
 
-  /** Makes the stored tail equal to the tail of the chain. */
+  /** Makes the tail of the sink equal to the tail of the chain. */
   async #write(): Promise<void> {
     const { sink } = this.#run;
     await this.#revertFrom(this.#stored.findIndex(({ blockId }, index) => this.#tail[index]?.blockId !== blockId));

@@ -2,9 +2,9 @@
  * The contract of a sink, which stores the rows of a chain. `docs/guides/analytics.md` says how to add a sink. Every
  * sink passes the suite `test/sinks/contract.ts`.
  *
- * A sink has two parts. The final part consists of whole ranges of heights, from height 1 on. The identity of the sink
- * has the size of the ranges. The final part never changes. The tail consists of the blocks above the final part, which
- * may be reverted.
+ * A sink has two parts. The final part consists of complete ranges of heights, from height 1 on. All ranges have the
+ * same size, which belongs to the identity of the sink. A stored range never changes. The tail consists of the blocks
+ * above the final part. The blocks of the tail may be reverted.
  */
 
 import type { BlockId } from '../protocol/types.ts';
@@ -15,21 +15,21 @@ export interface SinkIdentity {
   readonly network: string;
   readonly generation: number;
   readonly genesisBlockId: BlockId;
-  /** Number of heights in a range, at least 1. The number of heights is fixed when the sink is made. */
+  /** Number of heights in a range, at least 1. The number never changes after the sink was created. */
   readonly rangeBlocks: number;
 }
 
-/** Names a block. */
+/** Height and id of a block. */
 export interface BlockPlace {
   readonly height: number;
   readonly blockId: BlockId;
 }
 
-/** Position of a sink, read back from the sink itself. */
+/** Position of a sink, which the sink reads from its own tables or files. */
 export interface SinkPlace {
-  /** Last block of the newest range; undefined while there is no range. */
+  /** Last block of the newest range; undefined while the sink has no range. */
   readonly final: BlockPlace | undefined;
-  /** Blocks above the last range, ascending and without a gap. */
+  /** Blocks above the newest range, ascending and without a gap. */
   readonly tail: readonly BlockPlace[];
 }
 
@@ -40,16 +40,16 @@ export interface HeightSpan {
 }
 
 /**
- * Collects the rows of a range, block by block. A sink keeps the rows in the form in which it stores them, because the
- * objects of a hundred thousand rows would take much more memory.
+ * Collects the rows of a range, block by block. A sink may convert the rows at once to the form in which it stores
+ * them, because the objects of a hundred thousand rows take much more memory.
  */
 export interface RangeDraft {
   /** Adds the rows of the next block. */
   add(rows: Rows): void;
   /**
-   * Stores the range above the final part, as a whole or not at all. A draft is stored once; after an error, a new
-   * draft is needed. Drops the blocks of the tail that are in the range. A range that already exists (for example after
-   * a crash) stays as it is.
+   * Stores the rows as the next range of the final part, as a whole or not at all. Then drops the blocks of the tail
+   * that are in the range. A range that the sink already has (for example after a crash) stays as it is. May be called
+   * only once for each draft. After an error, the caller needs a new draft.
    *
    * @param lastBlockId block at `toHeight`
    */
@@ -61,44 +61,48 @@ export interface SinkBlock extends BlockPlace {
 }
 
 /**
- * One process writes to a sink at a time: `begin` takes the sink, `end` releases it. A process that was paused for a
- * long time may lose the sink. A process that lost the sink changes nothing: its calls throw `SINK_LEASE_LOST`, even
- * calls that began before the loss. The caller waits for the end of each call to the sink before it makes another call.
+ * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process that was paused
+ * for a long time may lose the sink. After the loss, this process changes nothing that readers see: its calls throw
+ * `SINK_LEASE_LOST`, even calls that began before the loss. The caller waits for the end of each call to the sink
+ * before it makes another call.
  */
 export interface Sink {
   /**
-   * Opens the sink: creates or migrates its tables, removes unfinished writes of a crash, and returns the position of
-   * the sink.
+   * Opens the sink: creates or migrates its tables, removes writes that a crash left unfinished, and returns the
+   * position of the sink. After an error, this process does not hold the sink.
    *
-   * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the sink was made with another identity, `SINK_VERSION` for a
-   *   newer schema, `SINK_IN_USE` while another process has the sink; after an error this process does not hold the
-   *   sink
+   * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the sink was created with another identity, `SINK_VERSION` for
+   *   tables of a version that this program cannot write or migrate, `SINK_IN_USE` while another process has the sink
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
   /**
-   * Begins a draft of the next range. A second draft may collect rows while the first draft is stored, but drafts are
-   * stored one after another.
+   * Begins a draft of the next range. The caller may add rows to a second draft while the sink stores the first draft.
+   * The caller stores the second draft only after the sink has stored the first draft.
    */
   draftRange(): RangeDraft;
   /**
-   * Adds blocks on top of the tail, ascending. A block that the tail already has, by height and id, stays as it is. The
-   * tail has no other block at these heights, because the caller reverts other blocks first. A crash may leave only the
-   * first of the blocks, but no incomplete block.
+   * Adds blocks to the top of the tail, in ascending order. A block that the tail already has (same height and id)
+   * stays as it is. The caller first reverts all blocks with the same heights and other ids. After a crash, the tail
+   * may have only the lowest of the blocks, but never a part of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
-   * Removes the blocks of the tail above a height, and does nothing if there are none. A crash may leave the lowest of
-   * these blocks.
+   * Removes the blocks of the tail above a height. Does nothing if the tail has no such blocks. After a crash, the tail
+   * may still have the lowest of these blocks.
    */
   revertTail(toHeight: number): Promise<void>;
   /**
-   * Closes the sink and releases it. May be called more than once, and also when `begin` failed or was never called. The
-   * caller waits for the end of its other calls first.
+   * Releases and closes the sink. May be called more than once, and also when `begin` failed or was never called. The
+   * caller first waits for the end of its other calls.
    */
   end(): Promise<void>;
 }
 
-/** The range of the final part that follows a height. The given height is 0 or the last height of a range. */
+/**
+ * Returns the heights of the range that follows another range.
+ *
+ * @param height last height of the other range; 0 to get the first range of a sink
+ */
 export function rangeAfter(height: number, rangeBlocks: number): HeightSpan {
   return { fromHeight: height + 1, toHeight: height + rangeBlocks };
 }

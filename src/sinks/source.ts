@@ -1,25 +1,34 @@
-/** The source of the blocks for a sink: a store folder or a node. */
+/**
+ * The interface through which a sink gets its blocks. One source reads the data folder of a node, another source reads
+ * the event stream of a node.
+ *
+ * A block counts as final when the rules say so. Generation 2 has no finality: there, a block counts as final when it
+ * is a given number of blocks below the tip, so a node may still revert it.
+ */
 
 import type { Rules } from '../protocol/rules.ts';
 import type { Block, BlockId } from '../protocol/types.ts';
 
-/** A change of a chain, reported to a sink that follows it. */
+/** A report of a source to the driver of a sink (`run.ts`) that follows the chain. */
 export type ChainChange =
   | { readonly kind: 'applied'; readonly block: Block }
   | { readonly kind: 'reverted'; readonly height: number; readonly blockId: BlockId }
-  /** Blocks up to this height will never be reverted. */
+  /** Blocks up to this height count as final. */
   | { readonly kind: 'final'; readonly height: number }
-  /** All blocks of the present chain were reported; later changes are reported when they happen. */
+  /** All blocks of the present chain were reported. From now on, the source reports each change when it happens. */
   | { readonly kind: 'caughtUp' };
 
 export interface ChainSource {
   readonly rules: Rules;
   readonly networkName: string;
-  /** Height of the newest block; 0 when there is none. */
+  /** Height of the newest block; 0 if the chain has no block. */
   height(): Promise<number>;
-  /** Height up to which no block can be reverted; 0 when every block can be reverted. */
+  /** Height up to which all blocks count as final; 0 if no block counts as final. */
   finalHeight(): Promise<number>;
-  /** Blocks up to the final height, ascending. When the chain has become shorter, the last blocks are missing. */
+  /**
+   * Blocks from `fromHeight` to `toHeight`, ascending. The caller asks only for blocks that counted as final earlier.
+   * If the chain no longer reaches `toHeight`, the iteration ends early without an error.
+   */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;
   /** Reports the blocks of the present chain from a height on, and then each change, until the signal is aborted. */
   changes(fromHeight: number, signal: AbortSignal): AsyncIterable<ChainChange>;

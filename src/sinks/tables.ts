@@ -1,17 +1,18 @@
 /**
- * The tables that every sink holds, with their columns. A sink maps the column types to its own types. A new column or
- * table needs a new version of each sink. `docs/extend.md` says how to add a column.
+ * The tables that every sink has, with their columns. Each sink maps the column types to the types of its database or
+ * file format. A new column or table needs a new schema version of each sink. `docs/extend.md` says how to add a
+ * column.
  */
 
 /**
- * In a row, `u64` and `i64` are bigint, `time` is Unix time in whole seconds, `text` is any text, and all others are
- * numbers.
+ * Type of a column. In a row, a value of `u64` or `i64` is a bigint, a value of `text` is a string, and all other
+ * values are numbers. A value of `time` is a Unix time in whole seconds.
  */
 export type ColumnType = 'u8' | 'i8' | 'u32' | 'i32' | 'u64' | 'i64' | 'time' | 'text';
 
 /**
- * Version of the tables in Parquet folders. A folder of another version is refused. The version of a ClickHouse database
- * is the number of its migrations (`clickhouse/schema.ts`).
+ * Version of the tables in Parquet folders. The Parquet sink refuses a folder of another version. A ClickHouse database
+ * has a version of its own: the number of its migrations (`clickhouse/schema.ts`).
  */
 export const SCHEMA_VERSION = 1;
 
@@ -40,7 +41,7 @@ const SINK_TABLES = {
   },
   transactions: {
     height: 'u32',
-    /** Position in the block, from 0. */
+    /** Position of the transaction in the block, from 0. */
     position: 'u32',
     /** Time of the block. */
     time: 'time',
@@ -57,7 +58,7 @@ const SINK_TABLES = {
     fee: 'i64',
     /** Data field of a transfer. */
     data: 'text',
-    /** Username of a registration of a delegate. */
+    /** Username that a delegate registration registers. */
     username: 'text',
   },
   balance_changes: {
@@ -93,9 +94,9 @@ const SINK_TABLES = {
     round: 'u32',
     delegate: 'text',
     delegate_key: 'text',
-    /** Blocks in the round. */
+    /** Number of blocks of the round that the delegate forged. */
     forged: 'u32',
-    /** 1 for a delegate that had a slot in the round and forged no block; otherwise 0. */
+    /** 1 if the delegate was in the list of the round and forged no block of the round; otherwise 0. */
     missed: 'u32',
     rewards: 'i64',
     fees: 'i64',
@@ -110,7 +111,8 @@ const SINK_TABLES = {
     /** `block`, `sender`, `second` or `member`. */
     kind: 'text',
     /**
-     * Public key that signed; empty for members of a multisignature group, because their signatures do not name a key.
+     * Public key that made the signature. Empty for the signature of a member of a multisignature group, because such a
+     * signature does not name a key.
      */
     signer_key: 'text',
     signature: 'text',
@@ -130,22 +132,22 @@ export type Row<T extends SinkTable> = {
     : never;
 };
 
-/** Rows of all tables, for one block or for many. */
+/** Rows of all tables, for one block or for consecutive blocks. */
 export type Rows = { readonly [T in SinkTable]: readonly Row<T>[] };
 
-/** Columns of a table, in order. */
+/** Columns of a table, in the order in which every sink has them. */
 export function columnsOf(table: SinkTable): readonly (readonly [name: string, type: ColumnType])[] {
   return Object.entries(SINK_TABLES[table]);
 }
 
-/** Value of a column; the names come from `columnsOf`. */
+/** @param column name of a column, from `columnsOf` */
 export function valueIn(row: object, column: string): bigint | number | string {
   return (row as Readonly<Record<string, bigint | number | string>>)[column] as bigint | number | string;
 }
 
 /** Joins the rows of consecutive blocks into one list for each table. */
 export function joinedRows(parts: readonly Rows[]): Rows {
-  // The return type of `fromEntries` does not say which rows belong to which table.
+  // The return type of `fromEntries` loses the type of each table's rows, so a cast is needed.
   return Object.fromEntries(
     SINK_TABLE_NAMES.map((table) => [table, parts.flatMap((rows): readonly object[] => rows[table])]),
   ) as unknown as Rows;

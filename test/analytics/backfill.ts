@@ -1,6 +1,7 @@
 /**
- * Measures how fast a sink fills an empty database from a store, and how fast the engine inserts the same rows from a
- * file. Both measurements run in turn on the same machine, so their ratio can be compared between machines.
+ * Measures how fast a sink fills an empty database from a store, and how fast ClickHouse inserts the rows of two tables
+ * from files. Both measurements run one after the other on the same machine. Their ratio can be compared with the ratio
+ * on another machine.
  */
 
 import { spawn } from 'node:child_process';
@@ -18,18 +19,18 @@ export interface BackfillOptions {
   readonly url: string;
   readonly cluster: string | undefined;
   readonly rangeBlocks: number;
-  /** Folder for the files with the rows of each table. */
+  /** Folder for the files with the rows of the two tables. */
   readonly folder: string;
 }
 
 export interface BackfillReport {
   /** Number of rows in the tables of transactions and balance changes. */
   readonly rows: number;
-  /** Processor time of this process in milliseconds; the server's time is not included. */
+  /** Processor time of this process in milliseconds, without the time of the server. */
   readonly cpuMs: number;
   readonly ms: number;
   readonly rowsPerS: number;
-  /** Rows per second when the engine inserts the same rows from files. */
+  /** Rows per second when ClickHouse inserts the rows of the two tables from files. */
   readonly fileRowsPerS: number;
 }
 
@@ -79,7 +80,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillRep
 
 /** @returns time in milliseconds */
 async function insertFile(url: string, table: string, file: string): Promise<number> {
-  // A server of `servers.ts` has its client port one above its HTTP port.
+  // The port for clickhouse-client of a server of `servers.ts` is its HTTP port plus 1.
   const port = Number(new URL(url).port) + 1;
   const query = `INSERT INTO ${table} FORMAT TabSeparated`;
   const startedMs = performance.now();

@@ -1,4 +1,4 @@
-/** Engines that answer the questions of the guide, each over a sink that a test has filled. */
+/** Engines that run the queries of the guide on a sink that a test has filled. */
 
 import { systemClock } from '../../src/node/system.ts';
 import { existsSync } from 'node:fs';
@@ -15,27 +15,33 @@ import { dropDatabase } from '../sinks/drop-database.ts';
 
 export interface Engine {
   readonly name: string;
-  /** A sink over the same place each time. */
+  /** Makes a new sink object for the same folder or database. */
   open(): Sink;
-  /** Opens what was filled for questions. */
+  /** Opens the filled sink for queries. */
   ask(): Promise<Answers>;
-  /** Removes what was filled. */
+  /** Removes the database of the sink. A Parquet engine does nothing here. */
   remove(): Promise<void>;
 }
 
 export interface Answers {
-  /** Rows as JSON of ClickHouse, integers of 64 bits as text. */
+  /** Returns the rows that ClickHouse writes as JSON. Integers of 64 bits are text. */
   rows(sql: string): Promise<readonly object[]>;
   close(): Promise<void>;
 }
 
-/** Folder in which the package chdb is installed: this one, or one that a variable names; undefined where it is not. */
+/**
+ * Folder in which the package chdb is installed: the working folder, or the folder that `BLOOMERY_TEST_CHDB` names.
+ * Undefined if neither has the package.
+ */
 export function chdbFolder(): string | undefined {
   const folders = [process.cwd(), process.env['BLOOMERY_TEST_CHDB'] ?? process.cwd()];
   return folders.find((folder) => existsSync(join(folder, 'node_modules', 'chdb', 'package.json')));
 }
 
-/** @param folder for the files, made by the sink */
+/**
+ * @param folder folder of the sink, which the sink creates
+ * @param chdb folder in which the package chdb is installed
+ */
 export function parquetEngine(folder: string, chdb: string): Engine {
   return {
     name: 'parquet',
@@ -62,7 +68,7 @@ export function clickHouseEngine(url: string, database: string, cluster?: string
     open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock, thisHolder(), cluster),
     ask: () => {
       const server = openServer(url, database, systemClock);
-      // Questions of the guide name no database.
+      // The queries of the guide name no database, so the name is added to each table and view.
       const tables = /\b(FROM|IN) (blocks|transactions|balance_changes|votes|rounds|signatures|balances|flows)\b/g;
       const views = /\b(FROM) ((?:volume|active_addresses|delegate_productivity|balance_changes)_per_day)\b/g;
       const within = (sql: string): string =>

@@ -1,4 +1,4 @@
-/** The process that `kills.ts` starts and kills. Each process fills the sink that its task names. */
+/** The program of the processes that `kills.ts` starts. A process fills the sink of its task, and may kill itself. */
 
 import { systemClock } from '../../src/node/system.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';

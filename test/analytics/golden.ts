@@ -30,7 +30,7 @@ export function goldenChain(generation: 2 | 3, folder: string): GoldenChain {
   return { rules, blocks, accounts: linesOf(join(folder, 'accounts.ndjson.gz')) as RecordedAccount[] };
 }
 
-/** @returns a sentence for each account whose figures in the rows differ from the record */
+/** @returns a sentence for each account whose recorded figures differ from the sums of its rows */
 export function goldenDifferences({ rules, blocks, accounts }: GoldenChain): readonly string[] {
   const maker = new RowMaker(rules);
   const rows = joinedRows(blocks.map((block) => maker.rowsOf(block)));

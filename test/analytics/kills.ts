@@ -15,7 +15,7 @@ export interface KillsOptions {
   readonly rangeBlocks: number;
   /** Folder for the files of a Parquet sink. */
   readonly folder: string;
-  /** The ClickHouse server; undefined for a Parquet sink. */
+  /** ClickHouse server of the sink; undefined for a Parquet sink. */
   readonly server: ServerOfEngine | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface ServerOfEngine {
   readonly cluster: string | undefined;
 }
 
-/** The message that tells a process which sink to fill. */
+/** The message to a process (`filler.ts`), which then fills a sink. */
 export interface FillerTask {
   readonly place: ChainPlace;
   readonly rangeBlocks: number;
@@ -43,14 +43,14 @@ export type FillerTarget =
     };
 
 const FILLER = fileURLToPath(new URL('./filler.js', import.meta.url));
-/** Milliseconds over which the kills are spread. A whole run takes one to two seconds. */
+/** Milliseconds from the start of a process to the latest kill. A process without a kill fills the sink in 1 to 2 s. */
 const KILL_SPAN_MS = 1500;
 
 /**
- * Starts the process `kills` times, each time with another moment of its kill, and at last lets one process fill the
- * sink to the end. When a process fills the sink before its kill, the sink is removed for the next process.
+ * Starts `kills` processes one after the other, each with another time until its kill. The last process is not killed,
+ * and completes the sink. If a process completes the sink before its kill, the function removes the sink.
  *
- * @returns the engine over the full sink, and how many processes were killed
+ * @returns the engine of the complete sink, and the number of killed processes
  */
 export async function killSink(options: KillsOptions): Promise<{ readonly engine: Engine; readonly count: number }> {
   const { place, rangeBlocks, kills } = options;
@@ -61,10 +61,11 @@ export async function killSink(options: KillsOptions): Promise<{ readonly engine
     const ended = await fill({ place, rangeBlocks, target, killAfterMs });
     if (ended === 'killed') {
       count += 1;
-      // Without this call the next process waits half a minute until the lease of the killed process expires.
+      // Without this call, the next process would be refused until the lease of the killed process expires after 30 s.
       if (target.kind === 'clickhouse') await expireLease(target.url, target.database);
     }
-    // A process with a full sink ends at once, so a kill in the middle of its work needs an empty sink.
+    // The next process would find a complete sink and end at once. To be killed during its work, it needs an empty
+    // sink.
     else await clear();
   }
   await fill({ place, rangeBlocks, target, killAfterMs: undefined });

@@ -1,7 +1,7 @@
 /**
- * Measures the lag of a sink: the time from a block's arrival at a devnet node until the tables show the block. During
- * the measurement another sink reads the store of the same node at full speed, over and over, and the devnet must not
- * miss a slot.
+ * Measures the lag of a sink: the time from the arrival of a block at a devnet node until the tables contain the block.
+ * During the measurement, a second sink reads the store of the same node at full speed, again and again. The devnet
+ * must not miss a slot.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -16,13 +16,13 @@ import { startTestDevnet, waitFor } from '../support/devnet.ts';
 
 export interface LagReport {
   readonly blocks: number;
-  /** Median of the lag: milliseconds from a block's arrival at the node until the tables show the block. */
+  /** Median of the lag in milliseconds. */
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Slots without a block, counted between the first and the last measured block. */
+  /** Number of slots without a block between the first and the last measured block. */
   readonly missedSlots: number;
-  /** How often the second sink read the whole chain from the store. */
+  /** Number of times that the second sink copied the whole chain from the store without an error. */
   readonly wholeReads: number;
 }
 
@@ -50,7 +50,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     };
     const isFollowing = async (): Promise<boolean> => {
       const { height } = await node.client.status();
-      // The count of slots starts at block 2 at the earliest, because the genesis block has no slot.
+      // The genesis block has no slot, so the measurement begins at block 2 or later.
       return height > 1 && (await shownHeight()) >= height;
     };
     await waitFor('the sink', isFollowing, START_MS_MAX);
@@ -92,7 +92,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
       looking(async () => {
         const height = await shownHeight();
         for (; shown < height; shown += 1) {
-          // When the tables show a block before the next poll of the node, the lag of the block counts as 0.
+          // If the tables show a block that the polls of the node have not found yet, the lag of the block counts as 0.
           lagsMs.push(performance.now() - (cameMs.get(shown + 1) ?? performance.now()));
         }
       }),

@@ -1,7 +1,7 @@
 /**
- * A sink follows a devnet node. The node is cut off from the network again and again, so its own blocks are reverted
- * afterwards. During the run the sink, the node and the server are killed at random moments. At the end the tables must
- * hold each row of the node's chain exactly once.
+ * Tests a sink that follows a devnet node. The node is disconnected from the other node again and again. Each time, it
+ * forges a branch, which it reverts after the reconnection. During the run, the sink, the node and the server are
+ * killed at random moments. At the end, the tables must contain each row of the node's chain exactly once.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -32,11 +32,13 @@ import { sameTables } from './same-tables.ts';
 import type { TestServer } from './servers.ts';
 
 export interface LiveKillsOptions {
-  /** Number of kills of the sink, of the node and of the server, each. */
+  /** Number of kills of the sink. The node and the server are killed equally often. */
   readonly kills: number;
-  /** Time over which the kills are spread. A run that needs more than one and a half times this long fails. */
+  /** Minutes over which the kills are spread. A run that needs more than one and a half times this long fails. */
   readonly minutes: number;
-  /** The sink writes to the first server. Any of the servers can be killed. */
+  /**
+   * ClickHouse servers. The sink sends its requests to the first server. Each kill hits a random server of the list.
+   */
   readonly servers: readonly TestServer[];
   readonly cluster: string | undefined;
   readonly say: (line: string) => void;
@@ -46,7 +48,7 @@ export interface LiveKillsReport {
   readonly sinkKills: number;
   readonly nodeKills: number;
   readonly serverKills: number;
-  /** How often the node reverted a branch that it forged while it was cut off. */
+  /** Number of times that the node reverted a branch that it had forged while it was disconnected. */
   readonly reorganisations: number;
   /** Number of blocks in the reverted branches. */
   readonly revertedBlocks: number;
@@ -57,8 +59,8 @@ export interface LiveKillsReport {
 }
 
 /**
- * Delegates of each node. The isolated node has fewer than a third of the delegates, so no block
- * of its own branch becomes final.
+ * Number of delegates of each node. The node that is disconnected has less than a third of all delegates, so no block
+ * of its branch becomes final.
  */
 const SHARES = [3, 8];
 const DELEGATES = 11;
@@ -72,7 +74,7 @@ const SEND_MS = 500;
 const LATE_FACTOR = 1.5;
 
 export async function runLiveKills(options: LiveKillsOptions): Promise<LiveKillsReport> {
-  // Few delegates make blocks final soon, so the sink also writes final ranges between the kills.
+  // With few delegates, blocks become final soon. The sink therefore also writes ranges between the kills.
   const { network, dispose } = await chooseNetwork({ generation: 3, delegates: DELEGATES }, bloomeryHome(process.env));
   const devnet = await startTestDevnet({ networkFolder: network.directory, nodes: 2, shares: SHARES, hasWires: true });
   try {
@@ -106,7 +108,7 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
       await kill();
       counts[name] += 1;
       if (counts[name] % 20 === 0) say(`killed so far: ${JSON.stringify(counts)}, ${reverted.length} reorganisations`);
-      // The time of the kill and the restart is part of the interval between two kills.
+      // The interval between two kills includes the time for the kill and the restart.
       await sleep(Math.max(0, Math.random() * 1.9 * meanMs - (Date.now() - startedMs)));
     }
   };
@@ -123,7 +125,8 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
       sending(devnet, other, isOver),
     ];
     for (const each of work) each.catch(() => (hasFailed = true));
-    // After a failure, the others end first. Otherwise a killed server would hide the failure.
+    // After a failure of one job, the others still end regularly. For example, a killed server starts again. Otherwise
+    // the steps below could fail for another reason, which would hide the first failure.
     await Promise.allSettled(work);
     await Promise.all(work);
     await waitForCommonBlock(devnet.nodes, await highestHeight(devnet.nodes), START_MS_MAX);
@@ -177,7 +180,7 @@ class KeptSink {
     this.#kept = this.#keep();
   }
 
-  /** Kills the process of the sink by SIGKILL. When no process runs, the function waits for the next one. */
+  /** Kills the process of the sink with SIGKILL. If no process runs, the function first waits for the next process. */
   async kill(): Promise<void> {
     while (this.#child === undefined) await sleep(20);
     const child = this.#child;
@@ -194,7 +197,7 @@ class KeptSink {
 
   async #keep(): Promise<void> {
     while (!this.#isEnding) {
-      // Without this call the next process waits half a minute until the lease of the killed process expires.
+      // Without this call, the next process would be refused until the lease of the killed process expires after 30 s.
       await expireLease(this.#url, DATABASE).catch(() => undefined);
       const child = spawn(process.execPath, [CLI_ENTRY, ...this.#args], { stdio: 'ignore' });
       const ended = once(child, 'exit');
@@ -251,7 +254,7 @@ async function cutting(
   devnet.wires?.mend(port);
 }
 
-/** The newest blocks of `node` at heights where `other` has a different block. */
+/** The newest blocks of `node` at heights at which `other` has a different block. */
 async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly height: number; readonly id: string }[]> {
   const own: { height: number; id: string }[] = [];
   const tip = await node.client.status().then(
@@ -260,7 +263,7 @@ async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly he
   );
   for (let height = tip; height > 0; height -= 1) {
     const [id, theirs] = await Promise.all([idAt(node, height), idAt(other, height)]);
-    // A height at which `other` has no block yet is not counted, because `other` can still receive the same block.
+    // Heights at which `other` has no block yet are skipped, because `other` can still get the same block.
     if (id === undefined || id === theirs) return own;
     if (theirs !== undefined) own.push({ height, id });
   }
@@ -273,7 +276,7 @@ function idAt(node: TestNode, height: number): Promise<string | undefined> {
 
 async function sending({ network }: TestDevnet, node: TestNode, isOver: () => boolean): Promise<void> {
   for (let number = 0; !isOver(); number += 1) {
-    // A full transaction pool refuses the transaction; the next transaction follows anyway.
+    // A refusal (for example by a full transaction pool) is ignored, because the next transaction follows soon.
     await postTransaction(node.url, network, transfer(network, number, 50)).catch(() => undefined);
     await sleep(SEND_MS);
   }

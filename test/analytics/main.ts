@@ -1,24 +1,27 @@
 /**
- * `npm run analytics`: runs the sinks with the database engines that are installed on this machine. The program writes
- * a chain of each generation to every engine and runs all queries of docs/guides/analytics.md. All engines must return
- * the same rows, and each panel of the dashboard must return the rows of its query. The program installs nothing: it
- * names a missing engine and how to get it.
+ * `npm run analytics`: tests the sinks with the database engines that are installed on this machine. The program fills
+ * a sink of each engine with a chain of each generation, and runs all queries of docs/guides/analytics.md. All engines
+ * must return the same rows, and each panel of the dashboard must return the rows of its query. The program installs no
+ * engine. If an engine is missing, the program says how to install it.
  *
- * `--golden DIR` also writes the chains that `npm run golden` replays, and compares every account with the record of
- * the reference.
- * `--kills N` also kills the process of each sink N times at work, and then compares all rows with the rows of the
- * chain.
- * `--live-kills N --minutes M` runs a devnet with reorgs and kills the sink, the node and the server N times each. With
- * `--spread` the tables lie on the cluster, and any server of the cluster can be killed.
- * `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every
- * balance with the node, and runs the queries three times. With `--spread` the run is repeated with the tables on the
- * cluster.
- * `--replica-faults N` fills N sinks on a cluster with two replicas of a shard, and stops and kills the replicas meanwhile.
- * `--lag M` measures for M minutes how long a new block of a devnet takes until the tables show it.
- * `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
- * three times. With `--spread` the run is repeated with the tables on the cluster.
- * `--backfill N` fills a database with N full blocks, three times, and measures the engine's own rate from a file for
- * comparison.
+ * - `--golden DIR` also writes the chains that `npm run golden` replays, and compares every account with the record of
+ *   the reference.
+ * - `--kills N` also starts N processes for each sink, kills them while they fill the sink, and then compares all rows
+ *   with the rows of the chain.
+ *
+ * Each of the following flags replaces this run by another run:
+ *
+ * - `--live-kills N --minutes M` runs a devnet with reorgs, and kills the sink, the node and the server N times each.
+ *   With `--spread`, the tables are on the cluster, and each kill hits a random server of the cluster.
+ * - `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every
+ *   balance with the node, and runs the queries three times. With `--spread`, the run is repeated with the tables on
+ *   the cluster.
+ * - `--replica-faults N` fills N sinks on a cluster with two replicas of a shard, and kills replicas during the writes.
+ * - `--lag M` measures for M minutes the time from a new block of a devnet until the tables contain the block.
+ * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
+ *   three times. With `--spread`, the run is repeated with the tables on the cluster.
+ * - `--backfill N` fills a database with N full blocks, three times. For comparison, the run also measures how fast
+ *   ClickHouse inserts rows from a file. With `--spread`, the tables are on the cluster.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -48,15 +51,15 @@ import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
 const RANGE_BLOCKS = 20;
 const BACKFILL_RUNS = 3;
-/** The default of the command. */
+/** Default of `--range-blocks` of `bloomery sink`. */
 const BACKFILL_RANGE_BLOCKS = 1_000;
 const HEIGHT = 103;
 const DIFFERENCES_SAID = 20;
 const GENERATED_ADDRESSES = 100_000;
 const GENERATED_RANGE_BLOCKS = 1_000;
-/** How often each query runs. The first run reads from the disk, later runs find the data in memory. */
+/** Number of times that each query runs. The first run can be slower, because later runs find the data in memory. */
 const QUESTION_TURNS = 3;
-/** Number of blocks above the finalized height of a golden chain. The sink keeps these blocks in its tail. */
+/** Number of blocks of a golden chain that the source reports as not final, so that the sink also has a tail. */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
 
@@ -99,7 +102,7 @@ if (missing !== undefined && namedUrl === undefined)
   say(
     'skipped: clickhouse; install `clickhouse-server`, or name a server in BLOOMERY_TEST_CLICKHOUSE_URL, for example http://127.0.0.1:8123',
   );
-// The faults of replicas need another cluster.
+// The run with `--replica-faults` starts a cluster of its own.
 const isOfReplicas = Number(flags['replica-faults']) > 0;
 const cluster = missing === undefined && !isOfReplicas ? await startCluster(folder) : undefined;
 const clusterUrl = cluster?.servers[0]?.url;
@@ -301,7 +304,13 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
   }
 }
 
-/** @returns time in milliseconds by title of each query that succeeded */
+/**
+ * Runs all queries of the guide, and reports answers that differ from those of an earlier engine.
+ *
+ * @param answers answers of earlier engines as JSON, by title of the query; the function adds new answers
+ * @param mayBeEmpty false to report a query without rows as a fault
+ * @returns time in milliseconds of each query that succeeded, by title of the query
+ */
 async function askAll(
   engine: Engine,
   name: string,

@@ -1,4 +1,4 @@
-/** Runs the queries of the panels of docs/deploy/grafana-analytics.json, with the example values of the guide. */
+/** Runs the queries of the dashboard docs/deploy/grafana-analytics.json, with the example values of the guide. */
 
 import { messageOf } from '../../src/primitives/errors.ts';
 import { panelOf, sentSql, VARIABLE_QUERIES, type PanelInput } from '../deploy/grafana-analytics.ts';
@@ -7,7 +7,7 @@ import { exampleValues, questionsOfGuide, type ExampleValues } from './questions
 
 export interface AskedPanels {
   readonly asked: number;
-  /** A sentence for each query that failed, or whose rows differ from the rows of the guide's query. */
+  /** A sentence for each query of the dashboard that failed, or whose rows differ from those of the guide's query. */
   readonly differences: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The questions of docs/guides/analytics.md, as the page has them. */
+/** Reads the questions of docs/guides/analytics.md with their SQL queries. */
 
 import { readFileSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ export interface Question {
   readonly sql: string;
 }
 
-/** Queries for the values that replace the placeholders of the guide. */
+/** For each placeholder of the guide, a query whose only value replaces the placeholder. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   ADDRESS:
     "SELECT sender AS value FROM transactions WHERE kind = 'transfer' AND height > 1 ORDER BY height, position LIMIT 1",

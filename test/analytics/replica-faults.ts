@@ -1,7 +1,7 @@
 /**
- * A sink on a cluster with two replicas of a shard. The replicas are stopped, killed and cut off from each other while
- * the sink writes. After each fault both replicas must hold the rows of the chain exactly once, and the stored sums of
- * the days must be the sums of all rows.
+ * Tests a sink on a cluster with two replicas of a shard. While the sink writes, one replica is down, lacks rows or is
+ * killed. After each fault, both replicas must contain the rows of the chain exactly once, and the stored sums of the
+ * days must be the sums of all rows.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,17 +15,19 @@ import { sameTables } from './same-tables.ts';
 import { CLUSTER, startCluster, type TestServer } from './servers.ts';
 
 export interface ReplicaFaultsReport {
-  /** Number of times that each fault was caused. */
+  /** Number of times that the test caused each fault. */
   readonly faults: Readonly<Record<Fault, number>>;
-  /** How often the sink ended with an error and was started again, as a service manager would do. */
+  /** Number of times that the sink ended with an error, and was then started again as by a service manager. */
   readonly restarts: number;
-  /** How often the sink had not ended when the replica with the missing rows was started. */
+  /** Number of times that the sink still waited just before the replica with the missing rows was started. */
   readonly waits: number;
   /** A sentence for each table that differs. */
   readonly differences: readonly string[];
 }
 
-/** The first shard is the server of the markers. The second shard has two replicas. */
+/**
+ * Number of replicas of each shard. The first shard is the server with the markers. The second shard has two replicas.
+ */
 export const SHARDS_WITH_REPLICA: readonly number[] = [1, 2];
 
 const FAULTS = ['down', 'lags', 'killed'] as const;
@@ -33,7 +35,7 @@ type Fault = (typeof FAULTS)[number];
 
 const HEIGHT = 103;
 const RANGE_BLOCKS = 4;
-/** Number of blocks that the sink writes during one fault. Five faults fill the sink. */
+/** Number of blocks that the sink writes during one fault. After five faults, the sink is complete. */
 const STEP_BLOCKS = 20;
 const LAG_MS = 2_000;
 const RUNS_MAX = 60;
@@ -42,7 +44,7 @@ const CATCH_UP_MS = 60_000;
 const POLL_MS = 100;
 
 /**
- * Fills `rounds` sinks one after the other, with five faults during each.
+ * Fills `rounds` sinks one after the other. While a sink is filled, the test causes five faults.
  *
  * @param folder for the data of the servers
  */
@@ -97,7 +99,7 @@ class ReplicaTrial {
   async run(round: number): Promise<void> {
     this.#database = `bloomery_replicas_${process.pid}_${round}`;
     this.#engine = clickHouseEngine(this.#first.url, this.#database, CLUSTER);
-    // The tables are made while all servers are up.
+    // The first call creates the tables, for which all servers must be up.
     await this.#fill(RANGE_BLOCKS);
     for (let height = STEP_BLOCKS; height < HEIGHT; height += STEP_BLOCKS) {
       const fault = FAULTS[this.#turn % FAULTS.length] ?? 'down';
@@ -109,7 +111,11 @@ class ReplicaTrial {
     await this.#engine.remove();
   }
 
-  /** @param index of the replica with the fault */
+  /**
+   * Writes blocks up to a height while a replica has a fault.
+   *
+   * @param index index of the replica with the fault
+   */
   async #fillDuring(fault: Fault, height: number, index: number): Promise<void> {
     const [ill, healthy] = [this.#replicas[index], this.#replicas[1 - index]];
     if (ill === undefined || healthy === undefined) throw new Error('the shard has two replicas');
@@ -119,7 +125,8 @@ class ReplicaTrial {
         await this.#fill(height);
         return ill.start();
       case 'lags': {
-        // The rows of the first half are on one replica only, and this replica is down when the other half is written.
+        // Only the healthy replica gets the rows of the first half. The second half is written while the healthy
+        // replica is down and the other replica still lacks the rows of the first half.
         await ill.kill();
         await this.#fill(height - STEP_BLOCKS / 2);
         await healthy.kill();
@@ -141,7 +148,7 @@ class ReplicaTrial {
     }
   }
 
-  /** Runs the sink until it holds the chain up to a final height, and starts it again when it ends with an error. */
+  /** Runs the sink until it has the chain up to a height. If the sink ends with an error, starts it again. */
   async #fill(finalHeight: number): Promise<void> {
     const { maker, blocks } = this.#chain;
     for (let run = 1; ; run += 1) {
@@ -162,7 +169,7 @@ class ReplicaTrial {
     }
   }
 
-  /** Compares the rows that each of the replicas holds with the chain. */
+  /** Compares the rows of each replica with the rows of the chain, while the other replica is down. */
   async #compare(name: string, height: number): Promise<void> {
     await this.#waitForReplication();
     const { maker, blocks } = this.#chain;

@@ -1,4 +1,4 @@
-/** Compares the tables of an engine with the rows of a chain. Tables and chain must hold exactly the same rows. */
+/** Compares the tables of an engine with the rows of a chain. The tables must contain exactly these rows. */
 
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
@@ -6,7 +6,7 @@ import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows, type SinkTable, valueIn } from '../../src/sinks/tables.ts';
 import type { Engine } from './engines.ts';
 
-/** How many surplus and how many missing rows a sentence names at most. */
+/** Maximum number of surplus rows, and of missing rows, in a sentence about a table. */
 const ROWS_NAMED = 3;
 
 /** @returns a sentence for each table that differs */
@@ -36,7 +36,7 @@ export async function sameTables(engine: Engine, rules: Rules, blocks: readonly 
   return differences;
 }
 
-/** The rows of the view `balance_changes_per_day` as text. */
+/** The rows that the view `balance_changes_per_day` must have, as text. */
 function daySums({ balance_changes: changes }: Rows): readonly string[] {
   const sums = new Map<string, { amount: bigint; transfers: number }>();
   for (const { time, address, amount, cause } of changes) {

@@ -1,6 +1,6 @@
 /**
- * Starts ClickHouse servers and ZooKeeper on the loopback interface, from installed packages, with data in a test
- * folder.
+ * Starts ClickHouse servers and ZooKeeper on the loopback interface. Their programs must be installed. Their data are
+ * in a given folder.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -13,7 +13,7 @@ import { freePorts } from '../support/ports.ts';
 
 /** Name of the ClickHouse cluster that the test servers form. */
 export const CLUSTER = 'three';
-/** Number of replicas of each shard. */
+/** Number of replicas of each shard in the default cluster. */
 const THREE_SHARDS: readonly number[] = [1, 1, 1];
 const START_MS = 120_000;
 const POLL_MS = 100;
@@ -21,7 +21,7 @@ const ANSWER_MS_MAX = 1_000;
 const JARS = '/usr/share/java';
 const ZOOKEEPER_JAR = join(JARS, 'zookeeper.jar');
 
-/** A server that can be killed and started again. */
+/** A ClickHouse server that can be killed and started again. */
 export interface TestServer {
   readonly url: string;
   kill(): Promise<void>;
@@ -34,7 +34,7 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-/** @returns which program of the cluster is missing and how to install it; undefined when none is missing */
+/** @returns the program that is missing for a cluster, and how to install it; undefined if no program is missing */
 export function missingForCluster(): string | undefined {
   if (missingServer() !== undefined) return missingServer();
   if (programAt('java') === undefined || !existsSync(ZOOKEEPER_JAR))
@@ -42,7 +42,7 @@ export function missingForCluster(): string | undefined {
   return undefined;
 }
 
-/** @returns how to install `clickhouse-server`; undefined when it is installed */
+/** @returns how to install `clickhouse-server`; undefined if it is installed */
 export function missingServer(): string | undefined {
   return programAt('clickhouse-server') === undefined
     ? 'clickhouse-server is missing: `apt-get install clickhouse-server`'
@@ -52,8 +52,8 @@ export function missingServer(): string | undefined {
 /**
  * Starts a cluster.
  *
- * @param shards number of replicas of each shard; by default three servers, each of which is one shard
- * @returns the servers of the first shard, then those of the second, and so on
+ * @param shards number of replicas of each shard; by default three shards with one replica each
+ * @returns the servers, in the order of the shards
  */
 export async function startCluster(folder: string, shards: readonly number[] = THREE_SHARDS): Promise<TestCluster> {
   const zooKeeperPort = await freePorts(1);
@@ -70,7 +70,7 @@ export async function startCluster(folder: string, shards: readonly number[] = T
     await end(zooKeeper, 'SIGKILL');
   };
   try {
-    // A ClickHouse server of version 18.16 that finds no ZooKeeper at its start can crash later.
+    // If a ClickHouse server of version 18.16 finds no ZooKeeper at its start, the server can crash later.
     await until(async () => (await zooKeeperAnswer(zooKeeperPort)).startsWith('Zookeeper version'));
     await Promise.all(servers.map((server) => server.start()));
     const [first] = servers;
@@ -137,10 +137,13 @@ function startZooKeeper(folder: string, port: number): ChildProcess {
   });
 }
 
-/** Answer of ZooKeeper to the command `srvr`; another text while ZooKeeper starts, empty while its port is closed. */
+/**
+ * Answer of ZooKeeper to the command `srvr`, which begins with its version. While ZooKeeper starts, the answer is
+ * another text, or empty if ZooKeeper does not answer.
+ */
 async function zooKeeperAnswer(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');
-  // ZooKeeper does not answer a command that arrives while it starts.
+  // ZooKeeper may never answer a command that arrives during its start.
   socket.setTimeout(ANSWER_MS_MAX, () => socket.destroy(new Error('ZooKeeper does not answer')));
   try {
     socket.end('srvr');
@@ -178,7 +181,7 @@ ${more}</yandex>
 `;
 }
 
-/** A server's place in the cluster. Shards and their replicas are numbered from 1. */
+/** A server of the cluster. Shards, and the replicas of a shard, have numbers from 1 on. */
 interface Member {
   readonly shard: number;
   readonly replica: number;
@@ -207,7 +210,7 @@ function programAt(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
 }
 
-/** @returns the server's answer to a query; empty when the server refuses or does not answer */
+/** @returns the server's answer to a query; an empty text if the server refuses the query or does not answer */
 async function answerOf(url: string, sql: string): Promise<string> {
   try {
     const response = await fetch(url, { method: 'POST', body: sql });

@@ -1,7 +1,7 @@
 /**
- * A chain of a data folder that is too long to compare row by row. For every range of heights the node and the tables
- * must have the same number of transactions, sums of amounts and fees, and XOR of ids; every account must have the same
- * balance.
+ * Copies the chain of a data folder to a sink, and compares the sink with the store of the node. The chain is too long
+ * to compare every row. For each range of heights, the store and the tables must have the same number of transactions,
+ * the same sums of amounts and fees, and the same XOR of ids. Each account must have the same balance.
  */
 
 import { createQueries } from '../../src/store/query/queries.ts';
@@ -17,15 +17,18 @@ export interface StoredChainReport {
   readonly transactions: number;
   readonly ranges: number;
   readonly accounts: number;
-  /** Time of the whole run of the sink, with its read of the store. */
+  /** Milliseconds of the whole run of the sink, including the reads of the store. */
   readonly fillMs: number;
   /** A sentence for each range and account that differs. */
   readonly differences: readonly string[];
 }
 
-/** Heights of a range of the sink and of the comparison, as in the last question of the guide. */
+/**
+ * Number of heights in a range of the sink and in a range of the comparison. The last question of the guide has it,
+ * too.
+ */
 const RANGE_BLOCKS = 1_000;
-/** Blocks that the sink leaves in the tail at least. */
+/** Number of newest blocks that do not count as final in a chain of generation 2, so that the sink has a tail. */
 const DEPTH = 202;
 
 export async function fillFromStore(engine: Engine, place: ChainPlace): Promise<StoredChainReport> {
@@ -54,7 +57,7 @@ export async function fillFromStore(engine: Engine, place: ChainPlace): Promise<
   }
 }
 
-/** Line of each range: transactions, sum of amounts, sum of fees, XOR of ids. */
+/** For each range, a line with the number of transactions, the sum of amounts, the sum of fees and the XOR of ids. */
 function rangesOf(store: StoredChain): { readonly sums: readonly string[]; readonly transactions: number } {
   const sums: string[] = [];
   let transactions = 0;

@@ -1,7 +1,7 @@
 /**
  * Generates a long chain for queries over many rows. Its blocks follow all rules of generation 3, except that all
- * signatures are zeros: real signatures would take most of the time. Each block is generated when the sink reads it,
- * and is not stored.
+ * signatures are zeros, because real signatures would take most of the time. The source generates each block when the
+ * sink reads it, and does not store it.
  */
 
 import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
@@ -20,11 +20,11 @@ import type { ChainSource } from '../../src/sinks/source.ts';
 import { LSK, makeNetwork, publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
 
 export const TRANSACTIONS_PER_BLOCK = 25;
-/** Number of accounts that the genesis block funds. The funded accounts send all other accounts their first balance. */
+/** Number of accounts that the genesis block funds. Each other account gets its first balance from a funded account. */
 const FUNDED = 500;
 const FUNDED_BALANCE = 80_000n * LSK;
 const FIRST_AMOUNT = 200n * LSK;
-/** Every 1000th transaction is a vote. */
+/** Number of transactions from one vote to the next vote. */
 const VOTE_EVERY = 1_000;
 /** Number of different texts in the data field of transfers. */
 const TEXTS = 100_000;
@@ -33,7 +33,7 @@ const NO_SIGNATURE = '00'.repeat(64);
 const unsigned: Ed25519 = { ...selectEd25519(), sign: () => Buffer.alloc(64), verify: () => true };
 
 /**
- * Makes a chain source that generates its blocks.
+ * Makes a source that generates its blocks. The source can read each block only once, in ascending order.
  *
  * @param blocks number of full blocks after the genesis block
  * @param addresses number of accounts that send and receive, at least 500
@@ -85,7 +85,7 @@ class UnsignedMaker {
     this.#keyPairs = new Map(network.delegates.map((keyPair) => [publicKeyOf(keyPair), keyPair]));
     this.#delegates = [...this.#keyPairs.keys()];
     const funded = network.accounts.map(publicKeyOf);
-    // The other accounts need no key pair, because nothing is signed.
+    // The other accounts need no key pair, because they sign nothing.
     const others = Array.from({ length: addresses - FUNDED }, (_, index) => hexOf(sha256(utf8(`address ${index}`))));
     this.#senders = [...funded, ...others].map((publicKey) => ({ publicKey, address: addressOf(publicKey) }));
   }
@@ -141,7 +141,8 @@ class UnsignedMaker {
   }
 
   /**
-   * Makes a vote by the next funded account in turn. Each account adds a vote in one turn and removes it in the next.
+   * Makes a vote of the next funded account. The accounts take turns. An account votes for a delegate in one turn, and
+   * removes this vote in its next turn.
    */
   #vote(number: number, timestamp: number): Transaction {
     const turn = Math.floor(number / FUNDED);

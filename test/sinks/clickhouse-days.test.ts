@@ -1,4 +1,7 @@
-/** Run where a server is given: `npm run analytics`. The sums of the balance changes for each day and address. */
+/**
+ * Tests the sums of the balance changes for each day and address. The tests need a ClickHouse server, which
+ * `BLOOMERY_TEST_CLICKHOUSE_URL` names. Without the variable, they do not run.
+ */
 
 import test from 'ava';
 import { randomUUID } from 'node:crypto';
@@ -12,15 +15,15 @@ import { dropDatabase } from './drop-database.ts';
 import { expireLease } from './expire-lease.ts';
 
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
-/** Cluster that the server knows. */
+/** Cluster that the server knows; undefined to skip the tests on a cluster. */
 const clusterName = process.env['BLOOMERY_TEST_CLICKHOUSE_CLUSTER'];
 
-/** Noon of a day, as Unix time in seconds. The time zone of no server makes another day of it. */
+/** Time of the first block: noon in UTC, as Unix time in seconds. */
 const FIRST_BLOCK_S = Date.UTC(2016, 4, 24, 12) / 1000;
-/** A range of ten blocks is 30 hours long. */
+/** Seconds from a block to the next block. A range of ten blocks lasts 30 hours. */
 const BLOCK_TIME_S = 3 * 3_600;
 
-/** The same rows with times that are three hours apart. */
+/** Replaces the times of rows, so that consecutive blocks are three hours apart. */
 function overDays(rows: Rows): Rows {
   return Object.fromEntries(
     SINK_TABLE_NAMES.map((table) => [
@@ -36,11 +39,14 @@ function tail(fromHeight: number, toHeight: number): readonly SinkBlock[] {
 
 interface Site {
   readonly server: ClickHouseServer;
-  /** @param daySumHeights number of heights whose days one statement sums up */
+  /**
+   * @param of methods that replace those of the server
+   * @param daySumHeights number of heights from which one statement computes sums of days
+   */
   open(of?: Partial<ClickHouseServer>, daySumHeights?: number): ClickHouseSink;
-  /** Rows of the view, and the same sums from the balance changes themselves. */
+  /** Rows of the view of the sums, and the rows that the balance changes give without stored sums. */
   sums(): Promise<readonly [view: readonly object[], changes: readonly object[]]>;
-  /** Heights of the markers. */
+  /** Heights up to which markers make sums visible. */
   markers(): Promise<readonly number[]>;
 }
 
@@ -161,7 +167,7 @@ function tryDays(at: string, cluster: string | undefined): void {
     await server.insert('sink_attempts', ['range_id'], ['17\n']);
     for (const [table, columns, line] of attempts) {
       let isWritten = false;
-      // The rows that the next process writes are not marked yet when the paused process looks for unmarked rows.
+      // When the paused process looks for rows without a marker, the next process has written rows but no marker yet.
       const late = site.open({
         async rows(select) {
           if (
@@ -193,7 +199,7 @@ function tryDays(at: string, cluster: string | undefined): void {
           for (const table of ['blocks', 'balance_changes'] as const) {
             if (!select.startsWith(`SELECT count() AS count FROM ${server.database}.${table}_final `)) continue;
             looks[table] += 1;
-            // The replica fetches the blocks first, and the balance changes later.
+            // The first three counts of each table lack a row, as if the replica had not fetched it yet.
             const { count } = rows[0] as { readonly count: string };
             if (looks[table] <= 3) return [{ count: String(Number(count) - 1) }] as unknown as readonly T[];
           }
@@ -247,7 +253,7 @@ function tryDays(at: string, cluster: string | undefined): void {
       if (made?.version === 2) break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    // One statement computes the sums of six heights, and a day has eight blocks.
+    // One statement looks for days in six heights, but a day has eight blocks. The statement must take a whole day.
     const again = site.open({}, 6);
     await again.begin(IDENTITY);
     t.deepEqual(await server.rows(version), [{ version: 4 }]);

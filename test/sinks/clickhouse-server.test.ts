@@ -1,6 +1,6 @@
 /**
- * The ClickHouse client against servers and proxies that answer with an error, with half an answer or with another
- * page.
+ * Tests the requests to ClickHouse against servers and proxies that answer with an error, with a part of an answer, or
+ * with a page of another program.
  */
 
 import test, { type ExecutionContext } from 'ava';
@@ -14,7 +14,7 @@ const EXCEPTION =
   'Code: 241, e.displayText() = DB::Exception: Memory limit exceeded: would use 5 GiB, e.what() = DB::Exception';
 
 /**
- * Starts a server whose every answer is `answer`, except that it names its settings.
+ * Starts a server that answers every request with `answer`, except the query for the settings that the server knows.
  *
  * @param settings names of the settings that the server knows
  */
@@ -133,7 +133,7 @@ test('a setting in the profile of the user that would lose rows is overruled, if
 });
 
 test('a URL with a parameter other than the password, or with port 0, is refused before a request is sent', (t) => {
-  // The client would take some of these parameters, although the sink relies on its own values.
+  // Some of these parameters would replace options of the client that the sink needs.
   const names = ['database', 'zz', 'request_timeout', 'max_open_connections', 'keep_alive_enabled', 'log_level'];
   for (const name of names) {
     const error = t.throws(() => openServer(`http://127.0.0.1:1/?${name}=1`, 'chain', systemClock));

@@ -1,4 +1,7 @@
-/** Run where a server is given: `npm run analytics`. */
+/**
+ * Tests the ClickHouse sink. The tests need a ClickHouse server, which `BLOOMERY_TEST_CLICKHOUSE_URL` names. Without
+ * the variable, they do not run.
+ */
 
 import { systemClock } from '../../src/node/system.ts';
 import test from 'ava';
@@ -24,7 +27,7 @@ import { dropDatabase } from './drop-database.ts';
 import { expireLease } from './expire-lease.ts';
 
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
-/** A cluster that this server knows, for the tables that are spread over its shards. */
+/** Cluster that the server knows; undefined to skip the tests on a cluster. */
 const clusterName = process.env['BLOOMERY_TEST_CLICKHOUSE_CLUSTER'];
 
 async function rowsIn(database: string): Promise<Rows> {
@@ -108,7 +111,7 @@ function tryServer(at: string, cluster: string | undefined): void {
     for (let look = 0; look < 100; look += 1) {
       const [left] = await server.rows<{ count: string }>(`SELECT count() AS count FROM ${database}.votes_final`);
       if (left?.count === '0') break;
-      // On a cluster the sink need not wait for it: the rows cannot be seen.
+      // On a cluster, `begin` does not wait until the rows are removed, because readers never see them.
       if (cluster === undefined || look === 99) t.fail(`${left?.count ?? ''} rows are left`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -175,7 +178,7 @@ function tryServer(at: string, cluster: string | undefined): void {
     t.teardown(() => insert.drop());
     const running = `SELECT count() AS count FROM system.processes WHERE query_id = 'bloomery-${database}-of-the-killed'`;
     while (isDeepStrictEqual(await server.rows(running), [{ count: '0' }])) await sleep(20);
-    // The insert ends after the next process has looked for it, tried to kill it, and looked again.
+    // The insert of the killed process ends when the next process looks for it the third time.
     let looks = 0;
     const rows: typeof server.rows = async (select) => {
       if (select.includes('system.processes') && (looks += 1) === 3) await insert.end();
@@ -191,17 +194,17 @@ function tryServer(at: string, cluster: string | undefined): void {
   });
 }
 
-/** An insert of a process that was killed while it sent the rows. The server runs it until the connection ends. */
+/** Begins an insert like that of a process that sends rows. The server runs the insert until the connection ends. */
 function unfinishedInsert(at: string, database: string): { end(): Promise<void>; drop(): void } {
   const target = new URL(at);
   target.searchParams.set('query', `INSERT INTO ${database}.votes_tail (height, voter) FORMAT TabSeparated`);
   target.searchParams.set('query_id', `bloomery-${database}-of-the-killed`);
   const sent = request(target, { method: 'POST' });
   const answered = once(sent, 'response');
-  // Nobody waits for the answer of a request that is dropped.
+  // If the test drops the request, no code waits for the answer. The error must not end the test process.
   answered.catch(() => undefined);
   sent.on('error', () => undefined);
-  // The server begins an insert only when it has read some megabytes.
+  // The server begins an insert only after it has read some megabytes of rows.
   sent.write(`3\t${'somebody'.repeat(100)}\n`.repeat(20_000));
   return {
     async end() {
@@ -214,7 +217,7 @@ function unfinishedInsert(at: string, database: string): { end(): Promise<void>;
   };
 }
 
-/** Only for tables on a cluster. */
+/** Tests that only apply to tables on a cluster. */
 function tryCluster(at: string, cluster: string): void {
   test.serial('clickhouse cluster: each range lies on one shard, and the ranges on all shards', async (t) => {
     const database = newDatabase();
@@ -246,7 +249,8 @@ function tryCluster(at: string, cluster: string): void {
       await sink.begin(IDENTITY);
       for (const number of [1, 2]) await putRange(sink, number);
       await sink.end();
-      // Without its own tables, this server is like a server that never had the sink.
+      // The test drops all tables on this server except the tables of its shard. The server is then like another server
+      // of the cluster, through which the sink was not created.
       const own = await server.rows<{ readonly name: string }>(
         `SELECT name FROM system.tables WHERE database = '${database}' AND NOT endsWith(name, '_shard')`,
       );

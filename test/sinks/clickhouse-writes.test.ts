@@ -1,4 +1,4 @@
-/** The writes that a sink sends to a ClickHouse server: their order, their size, and how many run at once. */
+/** Tests the writes that a sink sends to a ClickHouse server: their order, their size, and renewals of the lease. */
 
 import test, { type ExecutionContext } from 'ava';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -45,7 +45,8 @@ test('a revert writes the markers of one range after the other, from the top', a
   await sink.putTail(blocksOf(1, 34));
   markers.length = 0;
   await sink.revertTail(17);
-  // A server stores the rows of an insert range by range. If it dies meanwhile, blocks above a gap must not stay.
+  // A server stores the rows of an insert range by range. If the server dies during an insert of several ranges, blocks
+  // above a gap could stay.
   t.deepEqual(
     markers.map((heights) => [Math.max(...heights), Math.min(...heights), heights.length]),
     [
@@ -87,7 +88,7 @@ test('the lines of the tail are made while they are sent', async (t) => {
     },
   });
   await sink.putTail([{ ...block, rows: { ...block.rows, blocks: [watched] } }]);
-  // With the lines of 1,000 large blocks in memory, a process would need more than twice the memory of their rows.
+  // If a process made the lines of 1,000 large blocks at once, it would need more than twice the memory of their rows.
   t.deepEqual(
     steps.filter((step) => step === 'blocks_tail' || step.startsWith('line')),
     ['blocks_tail', 'line of a block'],

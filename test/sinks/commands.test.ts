@@ -120,7 +120,8 @@ if (chdb === undefined) {
       await sink.putTail(blocksOf(ranges * 10 + 1, 24));
       await sink.end();
     }
-    // This engine changes the files as the sink does, after the views exist and before the query runs.
+    // This engine changes the files after it has created the views and before it runs the query, as a sink would do
+    // that writes a range at this moment.
     const project = join(folder, 'engine-with-sink');
     mkdirSync(join(project, 'node_modules', 'chdb'), { recursive: true });
     writeFileSync(
@@ -177,7 +178,7 @@ test('bloomery query loads no package from the working folder or its parents, on
     await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
     t.false(existsSync(proof), cwd);
   }
-  // `--engine` names one folder: the command does not search the folders above it.
+  // `--engine` names a folder below the folder with the package. The command must not search the folders above.
   const above = await runCli(['query', 'SELECT 1', '--from', sink, '--engine', below]);
   t.is(above.code, 1);
   t.true(isProblemLine(above.stderr), above.stderr);
@@ -190,7 +191,8 @@ test('bloomery query loads no package from the working folder or its parents, on
     const { code, stdout, stderr } = await runCli([...query, ...rest], { env });
     t.is(code, 0, stderr);
     t.is(stdout, 'planted\n');
-    // A query with FORMAT makes the engine answer in that format. The answer 885 stands for a line of CSV.
+    // If a query contains FORMAT, the engine answers in this format, so the answer is not the JSON that `--json` needs.
+    // The answer 885 is like a line of CSV.
     for (const answer of ['885\\n', 'planted']) {
       writeFileSync(engine, engineThatSays(answer));
       const mixed = await runCli([...query, ...rest, '--json'], { env });
@@ -218,7 +220,7 @@ test('a sink folder in use is refused to a second process, with one line that na
 
 test('a server password comes from a file or a variable, in a URL with a warning, and is never printed', async (t) => {
   const seen: string[] = [];
-  // This server repeats the password in its error text, as a proxy in front of a server may do.
+  // The text of this server's errors contains the password, as the text of a proxy may do.
   const server = createServer((request, response) => {
     const given = Buffer.from((request.headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString();
     seen.push(given);

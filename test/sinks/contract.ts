@@ -1,4 +1,4 @@
-/** The contract of a sink, as a test suite that every kind of sink passes. */
+/** The contract of the interface `Sink`, as a test suite that every sink must pass. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ExecutionContext } from 'ava';
@@ -17,19 +17,20 @@ export interface SinkSite {
    * Opens a sink over the storage, as a new process would.
    *
    * @param owner name of the process; a sink without leases ignores the name
-   * @param pause runs before each write, in a sink with a lease after the check of the lease. The function may wait, like
-   *   a process that is paused. If it throws, the write must not happen, as if the process was killed. Only
-   *   `pausedContract` and `crashContract` pass the function.
+   * @param pause runs before each write; a sink with a lease calls the function after it has checked the lease. The
+   *   function may wait, which simulates a paused process. If the function throws, the write must not happen, which
+   *   simulates a killed process. Only `pausedContract` and `crashContract` pass the function.
    */
   open(owner: string, pause?: () => Promise<void>): Sink;
   /**
-   * Lets the process that has the sink lose it, as if the process was killed or stood still for long: deletes the file of
-   * a process lock, or lets a timed lease expire. Does nothing while the storage is empty.
+   * Takes the sink from the process that has it, as if this process was killed or paused for a long time. Deletes the
+   * file of a process lock, or lets a lease expire. Does nothing while the storage is empty.
    */
   expire(): Promise<void>;
   /**
-   * Reads all rows as a reader of the sink sees them. The rows have exactly the columns of `src/sinks/tables.ts`, in the
-   * same order: values of the types `u64` and `i64` as bigint, values of the type `time` as Unix time in seconds.
+   * Reads all rows as a reader of the sink sees them. The rows have exactly the columns of `src/sinks/tables.ts`, in
+   * the same order. A value of the type `u64` or `i64` is a bigint. A value of the type `time` is a Unix time in
+   * seconds.
    */
   rows(): Promise<Rows>;
   close(): Promise<void>;
@@ -54,7 +55,7 @@ function sinkBlocks({ maker, blocks: all }: FullChain): readonly SinkBlock[] {
   return all.map((block: Block) => ({ height: block.height, blockId: block.id, rows: rows.rowsOf(block) }));
 }
 
-/** Sorts the rows of each table, so that two sets of rows can be compared. */
+/** Writes the rows of each table as sorted texts, so that a test can compare two sets of rows. */
 export function sorted(rows: Rows): unknown {
   const textOf = (row: object): string =>
     JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
@@ -83,14 +84,18 @@ export async function putRange(sink: Sink, number: number, change = (rows: Rows)
   await draft.put(span, part.at(-1)?.blockId ?? '');
 }
 
-/** Blocks of the contract's chain between two heights; both belong to them. */
+/** Blocks of the chain of these tests, from one height to another, including both. */
 export function blocksOf(fromHeight: number, toHeight: number): readonly SinkBlock[] {
   return blocks.slice(fromHeight - 1, toHeight);
 }
 
 type Tester = (title: string, work: (t: ExecutionContext) => Promise<void>) => void;
 
-/** @param open makes empty storage for one sink */
+/**
+ * Tests the rows, the positions and the lease of a sink.
+ *
+ * @param open creates empty storage for one sink
+ */
 export function sinkContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   const using: Using = (title, work) =>
     test(`${name}: ${title}`, async (t) => {
@@ -116,7 +121,7 @@ type OpenSink = (owner?: string, pause?: () => Promise<void>) => Sink;
 type OpenSite = Omit<SinkSite, 'open'> & { readonly open: OpenSink };
 type Using = (title: string, work: (t: ExecutionContext, site: OpenSite) => Promise<void>) => void;
 
-/** Tests the rows and the heights that a sink holds after each call. */
+/** Tests the rows and the position of a sink after each call. */
 function contentContract(using: Using): void {
   using('a new sink is empty, and reports its heights when it is opened again', async (t, site) => {
     const sink = site.open();
@@ -276,8 +281,8 @@ function leaseContract(using: Using): void {
 }
 
 /**
- * Tests sinks whose lease can expire while their process stands still. A second process takes the sink over and writes
- * the same heights. The first process then continues its write, which must change nothing.
+ * Tests a sink whose lease can expire while its process is paused. During the pause, a second process takes the sink
+ * and writes the same heights. The first process then continues its write, which must change nothing.
  */
 export function pausedContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   const writes: Readonly<Record<string, (sink: Sink) => Promise<void>>> = {
@@ -295,10 +300,10 @@ export function pausedContract(test: Tester, name: string, open: () => Promise<S
 }
 
 /**
- * Pauses the first process before one write of a call, and lets the second process take the sink over meanwhile.
+ * Pauses the first process before one write of a call. During the pause, a second process takes the sink.
  *
- * @param at number of the paused write within the call; the first write has number 1
- * @returns false when the call has fewer than `at` writes
+ * @param at number of the write before which the process pauses; the first write of the call has number 1
+ * @returns false if the call has fewer than `at` writes
  */
 async function tryPause(
   t: ExecutionContext,
@@ -314,7 +319,8 @@ async function tryPause(
     await putRange(second, 3);
     await second.putTail(otherBlocks.slice(30, 34));
   };
-  // An error of the second process is stored here, because the call of the first process must fail with its own error.
+  // An error of the second process is stored here. Otherwise the call of the first process would throw this error, and
+  // the test could not see the error of the first process.
   let fault: unknown;
   const first = site.open('process 1', async () => {
     left -= 1;
@@ -354,7 +360,7 @@ const crashBranch = fullChain(3, 6, 1, CRASH_FORK);
 const crashBlocks = sinkBlocks(crashBranch);
 const CRASH_IDENTITY: SinkIdentity = { ...IDENTITY, rangeBlocks: CRASH_RANGE };
 
-/** A position of a sink, and the rows that the sink holds there. */
+/** A position of a sink, and the rows that the sink has at this position. */
 interface CrashState {
   readonly place: SinkPlace;
   readonly rows: unknown;
@@ -363,11 +369,14 @@ interface CrashState {
 interface CrashCall {
   readonly what: string;
   readonly call: (sink: Sink) => Promise<unknown>;
-  /** States in which a crash during the call may leave the sink: those before and after each range and block. */
+  /** States in which a crash during the call may leave the sink: one before and one after each range or block. */
   readonly states: readonly CrashState[];
 }
 
-/** Calls of one run, in order. A reorg replaces blocks of the tail, and each range has blocks of the tail. */
+/**
+ * Calls of one run, in order. The run has a reorg, which replaces blocks of the tail. When the run writes a range, its
+ * blocks are already in the tail.
+ */
 const CRASH_CALLS: readonly CrashCall[] = [
   { what: 'the first start', call: (sink) => sink.begin(CRASH_IDENTITY), states: [crashState(0, 0)] },
   { what: 'a write of the tail', call: (sink) => sink.putTail(blocks.slice(0, 4)), states: statesTo(0, 0, 4) },
@@ -393,7 +402,7 @@ function crashState(finalHeight: number, tailHeight: number, of = blocks): Crash
   return { place: placeAt(finalHeight, tailHeight, of), rows: rowsTo(tailHeight, of) };
 }
 
-/** States with one final part and a tail that ends between two heights; both belong to them. */
+/** States with the same final part, and with tails that end at each height from `fromHeight` to `toHeight`. */
 function statesTo(finalHeight: number, fromHeight: number, toHeight: number, of = blocks): readonly CrashState[] {
   return Array.from({ length: toHeight - fromHeight + 1 }, (_, index) =>
     crashState(finalHeight, fromHeight + index, of),
@@ -408,9 +417,10 @@ async function putCrashRange(sink: Sink, number: number, of: readonly SinkBlock[
 }
 
 /**
- * Tests that a crash leaves no incomplete data. The process of a sink is killed before a write of a call, for each write
- * of each call. The next process must find the sink in a state before or after the call, and must end with the rows of
- * the whole chain. Blocks of the tail are separate writes: a crash may leave the first of several blocks.
+ * Tests that a crash leaves no incomplete data. For each write of each call, a process of a sink is killed before this
+ * write. The next process must find the sink as it was before or after the call. After a call for several blocks of the
+ * tail, the sink may also have only the lowest of these blocks. At the end, the sink must have the rows of the whole
+ * chain.
  */
 export function crashContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   for (const [index, { what }] of CRASH_CALLS.entries()) {
@@ -424,11 +434,11 @@ export function crashContract(test: Tester, name: string, open: () => Promise<Si
 }
 
 /**
- * Kills the first process before one write of a call, and continues with other processes.
+ * Kills the first process before one write of a call. Then checks the sink with other processes, which complete it.
  *
  * @param index index of the call in `CRASH_CALLS`
  * @param at number of the first write of the call that does not happen; the first write has number 1
- * @returns false when the call has fewer than `at` writes
+ * @returns false if the call has fewer than `at` writes
  */
 async function tryKill(t: ExecutionContext, site: SinkSite, index: number, at: number): Promise<boolean> {
   const { what, call, states } = CRASH_CALLS[index] as CrashCall;
@@ -452,7 +462,7 @@ async function tryKill(t: ExecutionContext, site: SinkSite, index: number, at: n
       if (error instanceof Error) throw error;
       return false;
     }
-    // A killed process does not close its sink.
+    // A killed process does not call `end`, so its lease must expire.
     await site.expire();
     const second = openSink('process 2');
     const place = await second.begin(CRASH_IDENTITY);

@@ -1,5 +1,5 @@
 /**
- * Drops the ClickHouse database of a sink: on all servers of the cluster when one is given, otherwise on one server.
+ * Drops the ClickHouse database of a sink. If a cluster is given, drops the database on all servers of the cluster.
  */
 
 import { systemClock } from '../../src/node/system.ts';

@@ -1,6 +1,6 @@
 /**
- * Makes the lease on a ClickHouse database expire at once. After a real kill the lease expires by itself within half a
- * minute.
+ * Lets the lease on a ClickHouse database expire now. Without this function, the lease of a killed process would expire
+ * only after 30 s. Does nothing if the database has no table of leases yet.
  */
 
 import { openServer } from '../../src/sinks/clickhouse/server.ts';

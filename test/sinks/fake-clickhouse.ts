@@ -1,4 +1,4 @@
-/** An HTTP server that answers a sink as ClickHouse would: the lease is free, the tables exist and are empty. */
+/** An HTTP server that answers a sink like a ClickHouse server with a free lease, whose tables exist and are empty. */
 
 import type { ExecutionContext } from 'ava';
 import { createServer } from 'node:http';
@@ -13,11 +13,11 @@ export interface Write {
   readonly lines: string;
 }
 
-/** Version of the tables. */
+/** Version of the tables that the server reports. The sink then runs no migrations. */
 const VERSION = 4;
 
 /**
- * @param onWrite runs before a write is answered; if it throws, the server refuses the write
+ * @param onWrite runs before the server answers a write; if `onWrite` throws, the server refuses the write
  * @returns URL of the server
  */
 export async function fakeClickHouse(

@@ -1,5 +1,6 @@
 /**
- * Makes chains of both generations. The chains hold transactions of every type, groups, missed slots and many rounds.
+ * Makes chains of both generations. A chain has transactions of each type that live networks accept, a multisignature
+ * group, missed slots and many rounds.
  */
 
 import { codeOf } from '../../src/primitives/errors.ts';
@@ -21,17 +22,17 @@ export interface FullChain {
   readonly blocks: readonly Block[];
 }
 
-/** Slots without a block before every seventh block: eight hours, so that the chain lasts several days. */
+/** Number of missed slots before every seventh block. These slots last eight hours, so the chain lasts several days. */
 const LONG_GAP_SLOTS = 3_003;
 
-/** Number of delegates in a round. */
+/** Number of delegates and of blocks in a round. */
 export const ROUND = 5;
 
 /**
- * Makes a chain. Two chains with different `branch` numbers share their blocks below height `from`, and differ from
- * there on.
+ * Makes a chain. Two chains with different numbers of `branch` have the same blocks below height `from`, and different
+ * blocks from height `from` on.
  *
- * @param branch 0 is the main chain
+ * @param branch 0 for the main chain
  */
 export function fullChain(generation: 2 | 3, height: number, branch = 0, from = Infinity): FullChain {
   const rewards = { milestones: [5n * LSK, 4n * LSK], offset: 7, distance: 40 };
@@ -50,8 +51,8 @@ export function fullChain(generation: 2 | 3, height: number, branch = 0, from = 
 }
 
 /**
- * Forges the next block. In generation 3 a delegate that leaves the list cannot forge the last block of a round; the
- * function skips one more slot and tries again.
+ * Forges the next block. In generation 3, a delegate that leaves the list of delegates cannot forge the last block of a
+ * round. In this case, the function skips one more slot and tries again.
  */
 function forged(maker: ChainMaker, transactions: readonly Transaction[], missedSlots: number): Block {
   try {

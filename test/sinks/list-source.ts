@@ -1,11 +1,14 @@
-/** A chain source over a list of blocks, and a sink that crashes in the middle of its work. */
+/** A source that reads a list of blocks, and a sink that crashes at a given call. */
 
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange, ChainSource } from '../../src/sinks/source.ts';
 
-/** A source whose stream yields all `blocks` as applied, then all `changes`, and then ends. */
+/**
+ * Makes a source of a list of blocks. Its stream first reports `blocks` as applied, then `finalHeight`, then that it
+ * has caught up, and then `changes`. Then the stream ends.
+ */
 export function listSource(rules: Rules, { blocks, finalHeight, changes = [] }: ListSourceParts): ChainSource {
   return {
     rules,
@@ -37,7 +40,7 @@ export class Crash extends Error {}
  * Wraps a sink and simulates a crash of its process at one call.
  *
  * @param call number of the call that throws; the first call has number 1
- * @param isBefore true to throw instead of the call, false to throw right after it
+ * @param isBefore true to throw without making the call, false to throw after the call has ended
  */
 export function crashingSink(inner: Sink, call: number, isBefore: boolean): Sink {
   let calls = 0;

@@ -18,10 +18,10 @@ import { serveChain } from './served-chain.ts';
 
 const FORK = 54;
 const running = new AbortController().signal;
-// Many tests listen to the signal at the same time.
+// Many tests listen to the signal at the same time. Without this call, Node.js would print a warning.
 setMaxListeners(0, running);
 
-/** Returns undefined for work that does not end. */
+/** Returns the result of work; undefined if the work does not end within 20 s. */
 function orLate<T>(work: Promise<T>): Promise<T | undefined> {
   return Promise.race([work, sleep(20_000, undefined, { ref: false })]);
 }
@@ -104,8 +104,9 @@ test('a node of another network is refused', async (t) => {
 type Answering = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Starts a proxy in front of a node. `answers` returns true for a request that it has answered; the proxy sends
- * all other requests to the node.
+ * Starts a proxy in front of a node.
+ *
+ * @param answers answers a request and returns true, or returns false to let the proxy send the request to the node
  */
 async function inFrontOf(t: ExecutionContext, nodeUrl: string, answers: Answering): Promise<string> {
   const server = createServer((request, response) => {
@@ -248,7 +249,7 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
     if (asked > 2) return false;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': begin\n\n');
-    // The second stream is silent after some heartbeats.
+    // The first stream sends nothing. The second stream sends 20 heartbeats and then nothing.
     let beats = 0;
     const timer = setInterval(() => {
       beats += 1;
@@ -269,7 +270,7 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
   t.regex(lines[0] ?? '', /was lost \(no data arrived for 0\.5 s\); the command retries/);
 });
 
-/** Starts a proxy that loses one event of the first stream of a node. */
+/** Starts a proxy in front of a node that drops events of the first stream. */
 async function losing(t: ExecutionContext, nodeUrl: string, isLost: (event: string) => boolean): Promise<string> {
   let isFirst = true;
   return inFrontOf(t, nodeUrl, (request, response) => {

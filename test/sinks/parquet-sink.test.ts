@@ -15,7 +15,9 @@ import { viewStatements } from '../../src/sinks/parquet/views.ts';
 import { watchDiskWrites } from '../support/disk-writes.ts';
 import { blocksOf, crashContract, IDENTITY, putRange, sinkContract, type SinkSite } from './contract.ts';
 
-/** Reads all rows of the Parquet files under a folder, with a library that shares no code with the writer. */
+/**
+ * Reads all rows of the Parquet files of a sink, with a library that shares no code with the library that writes them.
+ */
 async function rowsIn(folder: string): Promise<Rows> {
   const parts: Rows[] = [joinedRows([])];
   for (const kind of ['ranges', 'tail']) {
@@ -42,7 +44,10 @@ async function rowsIn(folder: string): Promise<Rows> {
   return joinedRows(parts);
 }
 
-/** A folder lock whose owners are names in this process. `commands.test.ts` tests the lock of the command itself. */
+/**
+ * A folder lock that several owners in one process can use, as if each owner was a process. `commands.test.ts` tests
+ * the lock that the command uses.
+ */
 function lockOf(owner: string): TakeFolderLock {
   return (folder, name) => {
     const file = join(folder, `${name}.${randomUUID()}`);
@@ -57,13 +62,13 @@ function openSink(folder: string): ParquetSink {
   return new ParquetSink(folder, lockOf('process 1'));
 }
 
-/** Makes a part of a sink with a file of blocks. */
+/** Creates a part of a sink that has only an empty file of blocks, like a part of an earlier version. */
 function makePart(folder: string): void {
   mkdirSync(folder);
   writeFileSync(join(folder, 'blocks.parquet'), '');
 }
 
-/** Opens a sink, reads which heights it holds, and closes the sink. */
+/** Opens a sink, reads its position, and closes the sink. */
 async function placeOf(folder: string): Promise<SinkPlace> {
   const sink = openSink(folder);
   try {
@@ -124,7 +129,8 @@ test('a tail with a gap keeps the blocks below the gap, and ranges with a gap ar
 test('a tail with two blocks of one height keeps the blocks below that height', async (t) => {
   const folder = temporaryFolder(t);
   await placeOf(folder);
-  // A tail has two blocks of one height when a copy of the folder is updated after a reorg but keeps old files.
+  // A tail can have two blocks at one height in a copy of the folder. This happens if a copy is updated after a reorg,
+  // but its old files are not removed.
   for (const name of ['0000000001-5', '0000000002-6', '0000000002-7', '0000000003-8'])
     makePart(join(folder, 'tail', name));
   const { tail } = await placeOf(folder);
@@ -187,7 +193,7 @@ function statementsOf(folder: string): Promise<readonly string[]> {
   return withSnapshot(folder, (snapshot) => viewStatements(folder, snapshot));
 }
 
-/** Fills a sink with the range 1 to 10 and the tail 11 to 14. */
+/** Fills a sink: a range has the heights 1 to 10, and the tail has the heights 11 to 14. */
 async function fillSink(folder: string): Promise<void> {
   const sink = openSink(folder);
   await sink.begin(IDENTITY);
@@ -211,7 +217,7 @@ test('a part with a missing or shortened file is refused in the ranges, and writ
     };
     for (const [what, damage] of Object.entries(damages)) {
       damage();
-      // A part without sizes is from an earlier version.
+      // A part without `files.json` is complete, because earlier versions wrote no such file.
       const isRefused = what === 'shortened' || file !== 'files.json';
       for (const read of [placeOf, statementsOf]) {
         const error: unknown = await read(folder).catch((thrown: unknown) => thrown);

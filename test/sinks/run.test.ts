@@ -19,7 +19,7 @@ import { Crash, crashingSink, listSource } from './list-source.ts';
 
 const RANGE = 10;
 const FORK = 41;
-/** Height of a fork above the finalized height of the whole chain. */
+/** First height of a branch that begins above the finalized height of the chain. */
 const LATE_FORK = 54;
 const chain = fullChain(3, 58);
 const branch = fullChain(3, 61, 1, FORK);
@@ -30,7 +30,7 @@ function rowsOf({ maker }: FullChain, blocks: readonly Block[]): unknown {
   return sorted(joinedRows(blocks.map((block) => rows.rowsOf(block))));
 }
 
-/** Reverts the blocks of `chain` down to the fork, then applies the blocks of `branch`. */
+/** Reverts the blocks of `chain` from the tip down to height `FORK`, then applies the blocks of `branch`. */
 const REORGANISATION: readonly ChainChange[] = [
   ...chain.blocks
     .slice(FORK - 1)

@@ -1,6 +1,7 @@
 /**
  * Writes the tables of a chain into a ClickHouse database. Inserted rows become visible only with their marker
- * (`schema.ts`). Therefore a crash at any moment leaves only invisible rows, and the next `begin` removes them.
+ * (`schema.ts`), so an unfinished write leaves only invisible rows. The next `begin` removes such rows from the final
+ * tables. In the tail, such rows stay until the sink drops their range.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -39,7 +40,7 @@ import {
 } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Interval of the checks whether the server has finished its background work. */
+/** Milliseconds between two checks whether the server has finished its background work. */
 const POLL_MS = 100;
 
 interface ManifestRow {
@@ -69,7 +70,7 @@ export class ClickHouseSink implements Sink {
 
   /**
    * @param cluster name of the cluster over which the final tables are spread; undefined to keep them on the server
-   * @param daySumHeights number of heights whose days one statement sums up
+   * @param daySumHeights number of heights from which one statement computes sums of days; undefined for the default
    */
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder, cluster?: string, daySumHeights?: number) {
     if (cluster !== undefined) checkClusterName(cluster);
@@ -141,7 +142,7 @@ export class ClickHouseSink implements Sink {
     return {
       add: (rows) => lines.add(rows),
       put: async (span, lastBlockId) => {
-        // A second insert of the same rows would not have an id of its own.
+        // The rows already contain the id of one attempt, and a second attempt would need another id.
         assert(!isPut, 'a draft is stored once');
         isPut = true;
         await this.#putRange(span, lastBlockId, lines, id);
@@ -149,7 +150,7 @@ export class ClickHouseSink implements Sink {
     };
   }
 
-  /** @param id on a cluster, the id of this attempt to write the range; the rows have the id already */
+  /** @param id on a cluster, the id of this attempt, which `lines` already contains; undefined on one server */
   async #putRange(
     { fromHeight, toHeight }: HeightSpan,
     lastBlockId: BlockId,
@@ -173,7 +174,7 @@ export class ClickHouseSink implements Sink {
     await this.#losing(this.#daySums.rangeAdded(this.#finalHeight, lines.lastTimeS));
   }
 
-  /** Waits for a write. If the write fails, the error is the loss of the lease when the process lost the lease. */
+  /** Waits for a write. If the write fails and this process has lost the lease, throws `SINK_LEASE_LOST`. */
   async #losing<T>(write: Promise<T>): Promise<T> {
     return write.catch(async (error: unknown) => {
       throw await this.#lease.reasonOf(error);
@@ -192,7 +193,7 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Inserts the rows of a range, which the marker makes visible. The tables are inserted at the same time, so that the
+   * Inserts the rows of a range without its marker. The inserts into all tables run at the same time, so that the
    * server sorts the rows of one table while it receives the rows of another table.
    */
   async #insertRange(lines: RangeLines, isOnCluster: boolean): Promise<void> {
@@ -224,9 +225,9 @@ export class ClickHouseSink implements Sink {
 
   async revertTail(toHeight: number): Promise<void> {
     await this.#lease.keep();
-    // A range of the tail is a partition. The server stores the rows of an insert partition by partition, and refuses an
-    // insert with more than 100 partitions. So one insert reverts the blocks of one range, from the top, and neither a
-    // crash nor a query at this moment meets a gap below other blocks.
+    // Each range of the tail is a partition. The server stores an insert partition by partition, from the lowest, and
+    // refuses an insert into more than 100 partitions. Therefore each insert reverts one range, the highest first. A
+    // query or a crash between two inserts then meets no gap in the tail.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;
@@ -238,21 +239,21 @@ export class ClickHouseSink implements Sink {
   }
 
   async end(): Promise<void> {
-    // If the server cannot be reached, the lease ends by itself.
+    // If the server does not answer, the lease ends by itself, because nobody renews it.
     await this.#lease.release().catch(() => undefined);
     await this.#server.close();
   }
 
-  /** Inserts a row that the server accepts from the holder of the lease only. */
+  /** Inserts rows through a fence. The lines do not contain the token of the lease. */
   #insert(table: string, columns: readonly string[], lines: readonly string[]): Promise<void> {
     const chunks = lines.map((line) => `${this.#lease.token}\t${line}`);
     return this.#insertFenced(table, columns, chunks);
   }
 
   /**
-   * Inserts rows that the server accepts from the holder of the lease only.
+   * Inserts rows through a fence, so that the server accepts them only from the holder of the lease.
    *
-   * @param chunks whole lines with the token of the lease as their first value
+   * @param chunks complete lines with the token of the lease as their first value
    */
   async #insertFenced(table: string, columns: readonly string[], chunks: Iterable<string | Uint8Array>): Promise<void> {
     try {
@@ -269,7 +270,7 @@ export class ClickHouseSink implements Sink {
     await this.#insert('sink_tail', ['height', 'block_id', 'sign'], lines);
   }
 
-  /** Creates the tables that are needed before the lease is taken. */
+  /** Creates the tables that the sink needs before it takes the lease. */
   async #makeFirstTables(): Promise<void> {
     const { database } = this.#server;
     await this.#server.run(`CREATE DATABASE IF NOT EXISTS ${database}`);
@@ -280,7 +281,7 @@ export class ClickHouseSink implements Sink {
     await this.#server.run(leaseTable(database));
   }
 
-  /** @returns version of the tables; undefined for a database in which no sink was begun */
+  /** @returns version of the tables; undefined for a database without a sink */
   async #refuseOtherChain(identity: SinkIdentity): Promise<number | undefined> {
     const { database } = this.#server;
     const [made] = await this.#server.rows<ManifestRow>(
@@ -304,7 +305,7 @@ export class ClickHouseSink implements Sink {
     const made = await this.#refuseOtherChain(identity);
     if (made === undefined) {
       if (this.#cluster !== undefined) await refuseRowsOfOtherServer(this.#server, this.#cluster);
-      // The identity is stored before the first table, whose partitions depend on it.
+      // The identity is stored before the first table is created, because the partitions depend on the size of ranges.
       await this.#storeVersion(0, identity);
     }
     const versions = this.#migrations(identity);
@@ -317,7 +318,7 @@ export class ClickHouseSink implements Sink {
     }
   }
 
-  /** Makes the tables on shards that were added to the cluster after the sink was begun. */
+  /** Creates the tables on shards that were added to the cluster after the sink was created. */
   async #makeTablesOfNewShards(cluster: string, versions: readonly (readonly string[])[]): Promise<void> {
     const statements = versions.flat().filter((statement) => statement.includes(onCluster(cluster)));
     const tables = statements.filter((statement) => statement.startsWith('CREATE TABLE')).length;
@@ -339,7 +340,7 @@ export class ClickHouseSink implements Sink {
     await this.#server.insert('sink', columns, [line]);
   }
 
-  /** Removes rows of a range whose marker was never written. */
+  /** Removes the rows of a range that has no marker. */
   async #dropUnmarked(): Promise<void> {
     if (this.#cluster !== undefined)
       return dropUnmarkedOnCluster(this.#server, this.#cluster, this.#finalHeight, () => this.#lease.prove());
@@ -362,9 +363,9 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Removes final blocks from the tail. The partitions of the tail are ranges of heights, so a range that is final is
-   * dropped as a whole. The last range stays: a query may have read the markers before the range was marked, and reads
-   * the blocks from the tail.
+   * Removes blocks of complete ranges from the tail. Each partition of the tail has the blocks of one range, so whole
+   * partitions are dropped. The blocks of the newest complete range stay in the tail. A query that read the markers
+   * just before the marker of this range was inserted still reads these blocks from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;
@@ -379,15 +380,15 @@ export class ClickHouseSink implements Sink {
   }
 }
 
-/** Name of the function with which the server refuses rows of a process without the lease. */
+/** SQL function of the fences. Its name is in the server's error when a fence refuses rows. */
 const FENCE_REFUSAL = 'throwIf';
 
-/** Makes the lines of a block when the block is sent, because the lines of 1,000 blocks take much memory. */
+/** Makes the lines of each block just before they are sent, because the lines of 1,000 blocks take much memory. */
 function* tailLines(table: SinkTable, blocks: readonly SinkBlock[]): Iterable<string> {
   for (const { blockId, rows } of blocks) yield linesOf(table, rows[table], blockId);
 }
 
-/** Waits for the end of all inserts, also after an error, so that no insert runs when the error is thrown. */
+/** Waits for the end of all inserts. If an insert fails, throws its error only after all other inserts have ended. */
 async function allEnded(inserts: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(inserts);
   await Promise.all(inserts);

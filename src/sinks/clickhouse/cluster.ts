@@ -1,8 +1,8 @@
 /**
- * The final tables of a sink on a cluster. A range lies on one shard. The rows of a range carry an id that is new for
- * each attempt to write the range. Readers see only rows whose id is in a marker. So two kinds of rows stay invisible
- * forever: rows of a failed attempt, and late rows of a process without the lease. Invisible rows can be removed at any
- * time.
+ * The final tables of a sink on a cluster. All rows of a range are on one shard. The rows of a range contain an id,
+ * which is new for each attempt to write the range. Readers see only rows whose id is in a marker. Therefore two kinds
+ * of rows stay invisible forever: rows of a failed attempt, and late rows of a process that lost the lease. The sink
+ * can remove such rows at any time.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
@@ -13,7 +13,11 @@ import type { ClickHouseServer } from './server.ts';
 
 const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
 
-/** Checks the name of a cluster, because it becomes part of statements. */
+/**
+ * Checks the name of a cluster, because the name becomes a part of statements.
+ *
+ * @throws ProtocolError `USAGE`
+ */
 export function checkClusterName(cluster: string): void {
   if (NAME.test(cluster)) return;
   throw new ProtocolError(
@@ -24,7 +28,7 @@ export function checkClusterName(cluster: string): void {
 }
 
 /**
- * Checks that the server and the shards are set up for replicated tables.
+ * Checks that the configuration of the server and the shards allows replicated tables.
  *
  * @throws ProtocolError `CLICKHOUSE_CLUSTER_UNFIT`, which names the setting that is missing or wrong
  */
@@ -57,7 +61,12 @@ export async function checkCluster(server: ClickHouseServer, cluster: string): P
     throw unfit(cluster, '<macros>', `the macro replica is set on ${replica?.servers ?? 0} of ${shards} shards`);
 }
 
-/** Runs a statement on all servers of a cluster. */
+/**
+ * Runs a statement on the given server. A statement with the clause ON CLUSTER also runs on all other servers of the
+ * cluster.
+ *
+ * @throws ProtocolError `CLICKHOUSE_CLUSTER_UNFIT` when the server is not configured for statements ON CLUSTER
+ */
 export function runOnCluster(server: ClickHouseServer, cluster: string, statement: string): Promise<void> {
   return explained(server.run(statement), cluster);
 }
@@ -72,8 +81,8 @@ async function explained(statement: Promise<void>, cluster: string): Promise<voi
 }
 
 /**
- * @returns the cluster over which the final tables were spread when they were made; undefined for tables on one server;
- *   'none' if there are no tables yet
+ * @returns the cluster over which the existing final tables are spread (undefined for tables on one server); 'none' if
+ *   the database has no final tables yet
  */
 async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster: string | undefined } | 'none'> {
   const [made] = await server.rows<{ readonly engine_full: string }>(
@@ -83,7 +92,11 @@ async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster
   return { cluster: /^Distributed\('?([^',]+)'?,/.exec(made.engine_full)?.[1] };
 }
 
-/** @throws ProtocolError `SINK_OF_OTHER_CLUSTER` for tables that were made for another cluster, or for one server */
+/**
+ * @param cluster cluster that the user named; undefined for tables on one server
+ * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if the existing tables are on another cluster, or if only one of the
+ *   two is a cluster
+ */
 export async function refuseOtherCluster(server: ClickHouseServer, cluster: string | undefined): Promise<void> {
   const made = await madeCluster(server);
   if (made === 'none' || made.cluster === cluster) return;
@@ -100,8 +113,9 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 }
 
 /**
- * The markers of a sink lie on the server through which the sink was started first, its rows on all shards. A sink that
- * is started through another server knows none of the markers, so it is refused.
+ * Refuses to create a sink whose tables on the shards already have rows. The markers of a sink are only on the server
+ * through which the sink was created, but its rows are on all shards. Through another server, a process finds the rows
+ * without their markers.
  *
  * @throws ProtocolError `SINK_OF_OTHER_SERVER`
  */
@@ -111,7 +125,8 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
   const shards = await shardsOf(server, cluster);
   const having = await tablesOnShards(server, cluster, `name = '${part}'`);
   if (having === 0) return;
-  // The tables are missing on a shard when the other server has not finished making them, or when the shard is new.
+  // If some shards lack the table, the sink does not count as empty. Either another server has not finished creating
+  // the tables, or the shards were added to the cluster after another server had created the sink.
   const isEmpty =
     having === shards &&
     (await server.rows(`SELECT height FROM cluster('${cluster}', ${database}, ${part}) LIMIT 1`)).length === 0;
@@ -125,7 +140,7 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
 }
 
 /**
- * Number of tables on the shards. Of each shard one replica is asked.
+ * Counts the tables of the sink's database on all shards together. The query reads one replica of each shard.
  *
  * @param condition SQL condition on the columns of `system.tables`
  */
@@ -144,9 +159,10 @@ export async function shardsOf(server: ClickHouseServer, cluster: string): Promi
 }
 
 /**
- * Ids of the attempts of this sink that have no marker.
+ * Ids of the attempts of this sink that have no marker. The sink calls the function before it begins an attempt of its
+ * own.
  *
- * @param cluster undefined for tables on one server, where the markers of ranges carry no ids
+ * @param cluster undefined for tables on one server, where the markers of ranges contain no ids
  */
 export async function unmarkedAttempts(
   server: ClickHouseServer,
@@ -164,7 +180,8 @@ export async function unmarkedAttempts(
 }
 
 /**
- * Id of an attempt to write a range. No other attempt has the same id.
+ * Id of an attempt to write a range or sums, as a decimal number of 64 bits. Two attempts have different ids, because
+ * their tokens or numbers differ.
  *
  * @param token token of the process that holds the lease
  * @param number number of the attempt in this process
@@ -176,10 +193,11 @@ export function rangeIdOf(token: string, number: number): string {
 }
 
 /**
- * Removes rows of ranges whose marker was never written. The shards remove the rows after the function has returned, a
- * shard that is down when it runs again.
+ * Removes the rows of ranges that have no marker. The function returns before the shards have removed the rows. A shard
+ * that is down removes its rows when it runs again.
  *
- * @param proveLease throws unless the process has had the lease since it was taken
+ * @param finalHeight last height of the ranges with a marker; only attempts with rows above this height are looked for
+ * @param proveLease throws unless this process has held the lease without interruption
  */
 export async function dropUnmarkedOnCluster(
   server: ClickHouseServer,
@@ -196,7 +214,7 @@ export async function dropUnmarkedOnCluster(
       `SELECT height FROM ${database}.${table}${FINAL_SUFFIX} WHERE height > ${finalHeight} AND ${ofAttempts} LIMIT 1`,
     );
     if (stored.length === 0) continue;
-    // Without the lease, a range of the next holder could be among them.
+    // If this process had lost the lease, one of the ids could belong to an attempt of the next holder.
     await proveLease();
     const removal = `ALTER TABLE ${database}.${table}${SHARD_SUFFIX}${onCluster(cluster)} DELETE WHERE ${ofAttempts}`;
     await explained(server.change(removal, { isQueued: true }), cluster);
@@ -204,11 +222,11 @@ export async function dropUnmarkedOnCluster(
 }
 
 /**
- * Compares the rows that the server reads with the markers. A replica that was down during an insert lacks rows until it
- * has fetched them, and reads do not say so.
+ * Compares the number of rows that queries find now with the number of rows that the sink has written. A replica that
+ * was down during an insert lacks rows until it has fetched them. A query that reads this replica returns no error.
  *
- * @param height the ranges that end above this height are compared
- * @returns true when all blocks and balance changes of the ranges can be read
+ * @param height the function compares the ranges that end above this height
+ * @returns true if queries find all blocks and balance changes of these ranges
  */
 export async function hasRowsAbove(server: ClickHouseServer, height: number): Promise<boolean> {
   const { database } = server;
@@ -225,7 +243,7 @@ export async function hasRowsAbove(server: ClickHouseServer, height: number): Pr
     );
     return found?.count;
   };
-  // The attempts of earlier versions are not noted, so only the blocks of their ranges are counted.
+  // Earlier versions of the sink had no table of attempts. For their ranges, only the blocks are compared.
   return (
     (await stored('blocks', ranges)) === marked?.blocks &&
     (await stored('balance_changes', attempts)) === noted?.changes

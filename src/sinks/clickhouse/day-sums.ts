@@ -1,7 +1,8 @@
 /**
- * Keeps the sums of the balance changes for each day and address. The server computes the sums of a day when all blocks
- * of the day are in complete ranges. The sums carry the id of the attempt to compute them, and the marker of the
- * attempt makes them visible. Sums without a marker are never visible, so they can be removed at any time.
+ * Stores the sums of the balance changes for each day and address. The server computes the sums of a day when all
+ * blocks of the day are in complete ranges. The rows of the sums contain the id of the attempt to compute them, and the
+ * marker of the attempt makes them visible. Sums without a marker are never visible, so the sink can remove them at any
+ * time.
  */
 
 import { changesPerDay } from '../question-views.ts';
@@ -18,12 +19,13 @@ import {
 import type { ClickHouseServer } from './server.ts';
 
 /**
- * One statement computes the sums of the days that end within this number of heights, and at least of one day. The
- * number bounds the memory of the server.
+ * One statement computes the sums of all days that end within this number of heights above the last day with sums. If
+ * no day ends there, the statement computes the sums of one longer day. The number limits the memory that the server
+ * needs.
  */
 const HEIGHTS_AT_ONCE = 50_000;
 const DAY_S = 86_400;
-/** Number of times that the sink looks for the rows of a replica, with a pause after each. */
+/** Maximum number of pauses in which the sink waits until a replica has the rows that it lacks. */
 const REPLICA_LOOKS_MAX = 600;
 
 const DAY_OF_BLOCK = "toDate(time, 'UTC')";
@@ -32,15 +34,23 @@ const DAY_OF_BLOCK = "toDate(time, 'UTC')";
 export interface DaySumsSink {
   readonly server: ClickHouseServer;
   readonly cluster: string | undefined;
-  /** Stores and returns the id of a new attempt to write rows. */
+  /** Creates the id of a new attempt to write rows, stores it in `sink_attempts`, and returns it. */
   beginAttempt(): Promise<string>;
-  /** Waits for a moment. */
+  /** Waits for the time between two checks. */
   pause(): Promise<void>;
-  /** @throws ProtocolError `SINK_LEASE_LOST` */
+  /**
+   * Renews the lease if the last renewal was too long ago.
+   *
+   * @throws ProtocolError `SINK_LEASE_LOST`
+   */
   keepLease(): Promise<void>;
-  /** Like `keepLease`, and shows that the process has had the lease since it was taken. */
+  /** Like `keepLease`, but always renews the lease, which proves that this process has held it without interruption. */
   proveLease(): Promise<void>;
-  /** Inserts the marker of an attempt, unless the process has lost its lease. */
+  /**
+   * Inserts the marker of an attempt.
+   *
+   * @throws ProtocolError `SINK_LEASE_LOST`
+   */
   mark(table: string, columns: readonly string[], line: string): Promise<void>;
 }
 
@@ -48,20 +58,20 @@ export class DaySums {
   readonly #sink: DaySumsSink;
   /** Height of the last block in the marked sums. */
   #height = 0;
-  /** Day since 1970 of the last block in the complete ranges, when the sums were last computed. */
+  /** Day of the last block at the last call of `rangeAdded` that computed sums, in days since 1970-01-01. */
   #day = 0;
 
   readonly #heightsAtOnce: number;
 
-  /** @param heightsAtOnce number of heights whose days one statement sums up */
+  /** @param heightsAtOnce number of heights from which one statement computes sums */
   constructor(sink: DaySumsSink, heightsAtOnce = HEIGHTS_AT_ONCE) {
     this.#sink = sink;
     this.#heightsAtOnce = heightsAtOnce;
   }
 
   /**
-   * Removes sums of attempts without a marker, and computes sums that are missing, for example in a database of an
-   * earlier version.
+   * Removes the sums of attempts without a marker. Then computes missing sums, for example in a database of an earlier
+   * version.
    *
    * @param finalHeight last height of the complete ranges
    */
@@ -76,10 +86,10 @@ export class DaySums {
   }
 
   /**
-   * Computes the sums of the days that ended.
+   * Computes the sums of the days that the complete ranges contain as a whole and that have no sums yet.
    *
    * @param finalHeight last height of the complete ranges
-   * @param timeS Unix time of the block at this height, in seconds
+   * @param timeS Unix time of the block at `finalHeight`, in seconds
    */
   async rangeAdded(finalHeight: number, timeS: number): Promise<void> {
     const day = Math.floor(timeS / DAY_S);
@@ -99,7 +109,7 @@ export class DaySums {
     }
   }
 
-  /** A replica without a part of the rows would give sums of a part of the changes. */
+  /** Waits until queries find all rows. From a replica that lacks rows, the server would compute wrong sums. */
   async #waitForReplicas(): Promise<void> {
     const { cluster } = this.#sink;
     if (cluster === undefined) return;
@@ -111,8 +121,8 @@ export class DaySums {
   }
 
   /**
-   * Last height of the next days whose blocks are all in complete ranges; 0 when there is no such day. The block after
-   * this height is always a block of another day.
+   * Last height of the next days whose blocks are all in complete ranges; 0 if there is no such day. The block after
+   * this height always belongs to another day.
    */
   async #endOfDays(finalHeight: number): Promise<number> {
     const lastHeight = Math.min(finalHeight, this.#height + this.#heightsAtOnce);
@@ -120,12 +130,12 @@ export class DaySums {
     if (day === undefined) return 0;
     const end = await this.#lastHeightOn(`< toDate('${day}')`, lastHeight);
     if (end !== 0 || lastHeight === finalHeight) return end;
-    // All blocks up to `lastHeight` belong to one day, and the day goes on. It may end at a later height.
+    // All blocks without sums up to `lastHeight` belong to one day. This day may end at a later height.
     if (day === (await this.#dayAt(finalHeight))) return 0;
     return this.#lastHeightOn(`= toDate('${day}')`, finalHeight);
   }
 
-  /** Day of a block, as text; undefined for height 0. */
+  /** Day of a block as text, for example `2020-01-31`; undefined if there is no block, as at height 0. */
   async #dayAt(height: number): Promise<string | undefined> {
     const [found] = await this.#sink.server.rows<{ readonly day: string }>(
       `SELECT toString(${DAY_OF_BLOCK}) AS day FROM ${this.#blocks()} AND height = ${height}`,
@@ -133,7 +143,7 @@ export class DaySums {
     return found?.day;
   }
 
-  /** @param condition comparison of the day of a block with another day */
+  /** @param condition right side of a comparison with the day of a block, with the operator */
   async #lastHeightOn(condition: string, lastHeight: number): Promise<number> {
     const [found] = await this.#sink.server.rows<{ readonly end: number }>(
       `SELECT max(height) AS end FROM ${this.#blocks()} AND height > ${this.#height} AND height <= ${lastHeight} ` +
@@ -142,7 +152,7 @@ export class DaySums {
     return found?.end ?? 0;
   }
 
-  /** Blocks in complete ranges, with the beginning of a condition. */
+  /** Table of the final blocks for a FROM clause, and the beginning of the WHERE clause. */
   #blocks(): string {
     const { server, cluster } = this.#sink;
     return `${server.database}.blocks${FINAL_SUFFIX} WHERE 1${markedRanges(server.database, cluster)}`;
@@ -160,7 +170,7 @@ export class DaySums {
         `SELECT toUInt64(${id}), toUInt32(${toHeight}), day, address, amount, transfers FROM (${changesPerDay(rows)})`,
       { isWaitingForShards: true },
     );
-    // The statement may have read another replica than the check before it.
+    // The statement may have read another replica than the check before the statement, so the check is repeated.
     await this.#waitForReplicas();
     await this.#sink.mark(DAY_MARKERS, ['to_height', RANGE_ID_COLUMN], `${toHeight}\t${id}\n`);
   }
@@ -173,7 +183,7 @@ export class DaySums {
     const ofAttempts = `${RANGE_ID_COLUMN} IN (${ids.join(', ')})`;
     const stored = await server.rows(`SELECT day FROM ${database}.${DAYS_TABLE} WHERE ${ofAttempts} LIMIT 1`);
     if (stored.length === 0) return;
-    // Without the lease, an attempt of the next holder could be among them.
+    // If this process had lost the lease, one of the ids could belong to an attempt of the next holder.
     await this.#sink.proveLease();
     const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
     await server.change(`ALTER TABLE ${database}.${table} DELETE WHERE ${ofAttempts}`, { isQueued: true });

@@ -1,8 +1,8 @@
 /**
- * The lease on a database: rows of the table `sink_lease`, with times of the server's clock. The newest row of a token
- * counts. Inserts into final tables and markers go through tables that accept rows of the lease's holder only
- * (`schema.ts`). So the server checks the lease and inserts in one step. The server refuses an insert that a paused
- * process sends too late.
+ * The lease on a database. The lease consists of rows of the table `sink_lease`, with times of the server's clock. The
+ * newest row of a token counts. Markers, and on one server also final rows, go through fences, which accept only rows
+ * with the token of the lease's holder (`schema.ts`). Therefore the server checks the lease and inserts the rows in one
+ * step, and refuses an insert that a paused process sends too late.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -11,13 +11,13 @@ import { LEASE_S, leaseLost, RENEW_MS, sinkInUse, type LeaseHolder } from '../le
 import { heldTokens, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Interval of the checks whether the server has ended earlier work. */
+/** Milliseconds between two checks whether the statements of an earlier holder have ended on the server. */
 const POLL_MS = 100;
 
 interface HolderRow {
   readonly token: string;
   readonly owner: string;
-  /** Unix time in seconds. */
+  /** Unix time at which the lease ends, in seconds. */
   readonly until: number;
 }
 
@@ -27,7 +27,7 @@ export class ClickHouseLease {
   readonly #holder: LeaseHolder;
   readonly #leaseS: number;
   readonly #renewMs: number;
-  /** Number of the last row of this process. The number grows by one with each row, and the newest row counts. */
+  /** Number of the newest row of this process in `sink_lease`. Each new row has the next number. */
   #turn = 0;
   #state: 'none' | 'held' | 'lost' = 'none';
   #renewedMs = 0;
@@ -48,9 +48,9 @@ export class ClickHouseLease {
   }
 
   /**
-   * Takes the lease if no other process has it. The function claims the lease first, and then looks for other holders.
-   * When several processes start at once, all of them may be refused, and at most one succeeds. `take` also ends
-   * statements of an earlier holder that still run on the server.
+   * Takes the lease if no other process has it. The function looks for other holders, inserts the row of this process,
+   * and then looks for other holders again. If several processes start at once, all of them may fail, but never two of
+   * them succeed. `take` also waits until the inserts and deletions of an earlier holder have ended on the server.
    *
    * @throws ProtocolError `SINK_IN_USE`
    */
@@ -59,8 +59,8 @@ export class ClickHouseLease {
     await this.#write(this.#leaseS, '');
     this.#state = 'held';
     try {
-      // The statements of the earlier holder may include a renewal of its lease. A renewal that ended in time is valid,
-      // so the other holders are checked again.
+      // One of the earlier holder's statements may have renewed its lease just before the lease ended. This renewal is
+      // valid, so other holders are looked for again after all of these statements have ended.
       await this.#endInserts();
       await this.#refuseOthers();
       await this.keep();
@@ -72,18 +72,20 @@ export class ClickHouseLease {
   }
 
   /**
-   * @throws ProtocolError `SINK_LEASE_LOST` when the lease has ended; renews the lease when a part of its time is over
+   * Renews the lease if the last renewal was too long ago.
+   *
+   * @throws ProtocolError `SINK_LEASE_LOST` if a renewal or a refused insert has shown that the lease has ended
    */
   async keep(): Promise<void> {
     const sinceMs = this.#clock.nowMs() - this.#renewedMs;
-    // When the clock was set back, the age of the lease is unknown, so it is renewed.
+    // If the clock was set back, the time since the last renewal is unknown, so the lease is renewed.
     if (sinceMs < 0 || sinceMs >= this.#renewMs) await this.#renew();
     if (this.#state !== 'held') throw this.lost();
   }
 
   /**
-   * Renews the lease now. A lease that ended cannot be renewed, so after the call this process has had the lease
-   * without interruption since `take`.
+   * Renews the lease now. A lease that has ended cannot be renewed. Therefore a renewal proves that this process has
+   * held the lease without interruption since `take`.
    *
    * @throws ProtocolError `SINK_LEASE_LOST`
    */
@@ -92,23 +94,24 @@ export class ClickHouseLease {
     if (this.#state !== 'held') throw this.lost();
   }
 
+  /** Marks the lease as lost, and returns the error for the loss. */
   lost(cause?: unknown): Error {
     this.#state = 'lost';
     return leaseLost(this.#name(), cause);
   }
 
   /**
-   * The reason why a write failed: the loss of the lease, if this process lost it, because the next holder ends the
-   * writes of the earlier holder. Otherwise, the reason is the error itself.
+   * Returns the error to report for a failed write. If this process has lost the lease, the next holder may have killed
+   * the write, so the function returns `SINK_LEASE_LOST`. Otherwise, the function returns the given error.
    */
   async reasonOf(error: unknown): Promise<unknown> {
-    // If the server does not answer, `error` already reports it.
+    // If the server does not answer this query, `error` most likely has the same cause.
     const holders = await this.#holders().catch(() => undefined);
     const isHeld = holders?.some(({ token }) => token === this.#holder.token) ?? true;
     return isHeld ? error : this.lost(error);
   }
 
-  /** Releases the lease, so that another process can take it at once. */
+  /** Ends the lease now, so that another process can take it at once. */
   async release(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -119,7 +122,7 @@ export class ClickHouseLease {
 
   #renewLater(): void {
     this.#timer = this.#clock.after(this.#renewMs, () => {
-      // If the server does not answer, the next write reports the error.
+      // An error is ignored here. The next write meets the same error and reports it.
       void this.keep()
         .catch(() => undefined)
         .then(() => {
@@ -141,7 +144,7 @@ export class ClickHouseLease {
     await renewal;
   }
 
-  /** SQL condition that this process still holds the lease, checked when the server inserts the row. */
+  /** SQL clauses with which a renewal inserts its row only if this process still holds the lease at this moment. */
   #held(): string {
     return ` FROM system.one WHERE ${text(this.#holder.token)} IN (${heldTokens(this.#server.database)})`;
   }
@@ -154,8 +157,8 @@ export class ClickHouseLease {
       `INSERT INTO ${this.#server.database}.sink_lease (token, owner, turn, expires) ` +
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
-    // `nowMs` is the time before the request was sent. The lease begins later, when the server runs the statement. So
-    // this process never expects the lease to end later than it does.
+    // `nowMs` is a time before the request was sent. The time of the lease begins later, when the server runs the
+    // statement. Therefore this process never believes that the lease lasts longer than it really does.
     this.#renewedMs = nowMs;
   }
 
@@ -173,8 +176,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * Kills running inserts of an earlier holder and waits for their end. Also waits for deletions of that holder.
-   * Otherwise these inserts and deletions could change rows later.
+   * Kills the running inserts of an earlier holder, and waits for their end. Also waits for the end of its deletions.
+   * Otherwise these inserts and deletions could still change rows while this process writes.
    */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;
@@ -184,7 +187,7 @@ export class ClickHouseLease {
       await this.#killIfAble(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
-    // A removal on a shard removes only invisible rows (`cluster.ts`), so it need not have ended.
+    // Deletions on shards are not waited for, because they delete only rows that stay invisible (`cluster.ts`).
     const removals =
       `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +
       `AND NOT endsWith(table, '${SHARD_SUFFIX}')`;
@@ -192,8 +195,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * In some stages of an insert, the server refuses to kill the insert. The insert then ends by itself, and the caller
-   * waits for its end.
+   * Runs a KILL statement, and ignores a refusal. In some stages of an insert, the server refuses to kill the insert.
+   * The insert then ends by itself, and the caller waits for its end.
    */
   async #killIfAble(statement: string): Promise<void> {
     try {

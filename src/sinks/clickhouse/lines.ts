@@ -19,7 +19,7 @@ export function namesOf(table: SinkTable): readonly string[] {
 /**
  * Writes rows as lines.
  *
- * @param first value of a further column before the columns of the table; it needs no escapes
+ * @param first value of an extra column that stands before the columns of the table; written without escapes
  */
 export function linesOf(table: SinkTable, rows: readonly object[], first: string): string {
   const columns = COLUMNS.get(table) ?? [];
@@ -43,8 +43,8 @@ export function escaped(text: string): string {
 }
 
 /**
- * The lines of a range, by table. Bytes outside the heap take less memory than rows, and the garbage collector skips
- * them.
+ * The lines of a range, by table. The lines are kept as bytes outside the JavaScript heap. These bytes take less memory
+ * than row objects, and cause no work for the garbage collector.
  */
 export class RangeLines {
   readonly #first: string;
@@ -52,17 +52,17 @@ export class RangeLines {
   #lastTimeS = 0;
   #changes = 0;
 
-  /** @param first first value of each line */
+  /** @param first value that stands at the beginning of each line, before the columns of the table */
   constructor(first: string) {
     this.#first = first;
   }
 
-  /** Unix time of the last block, in seconds. */
+  /** Unix time of the last added block, in seconds; 0 before the first block. */
   get lastTimeS(): number {
     return this.#lastTimeS;
   }
 
-  /** Number of balance changes. */
+  /** Number of balance changes in all added blocks. */
   get changes(): number {
     return this.#changes;
   }
@@ -80,7 +80,7 @@ export class RangeLines {
     this.#lastTimeS = rows.blocks.at(-1)?.time ?? this.#lastTimeS;
   }
 
-  /** Lines of a table, several in a chunk. */
+  /** Lines of a table; a chunk has all lines of one block. */
   of(table: SinkTable): readonly Uint8Array[] {
     return this.#chunks.get(table) ?? [];
   }

@@ -2,16 +2,19 @@
  * Statements that create the tables in a ClickHouse database, for each version of the schema. The statements work with
  * servers from 18.16 on, so they use no codecs, no LowCardinality and no window functions.
  *
+ * Rows are invisible to readers until the sink inserts their marker. The marker of a range is a row of `sink_ranges`.
+ * The marker of a block in the tail is a row of `sink_tail` with the sign 1. To revert the block, the sink inserts the
+ * same row with the sign -1.
+ *
  * A process that lost its lease must not write final rows or markers. Therefore final rows and markers go through a
- * fence: a table that stores nothing, with a materialized view behind it. The view passes rows with the token of the
- * lease's holder, and refuses an insert with any other token. Rows of the tail need no fence: they are invisible
- * without their marker, and a repeated insert replaces them with equal rows.
+ * fence: a table that stores nothing, with a materialized view that copies inserted rows to the table behind the fence.
+ * The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other token. Rows
+ * of the tail need no fence: they are invisible without their marker, and a repeated insert replaces them with equal
+ * rows.
  *
- * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range carry the id of
- * the attempt to write the range, and the marker names the valid attempt. So rows on a cluster need no fence either.
- *
- * One insert of a marker makes rows visible. The marker of a range is a row of `sink_ranges`. The marker of a block in
- * the tail is a row of `sink_tail`, which collapses when the block is reverted.
+ * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
+ * the attempt to write the range, and the marker names the valid attempt. Therefore final rows on a cluster need no
+ * fence. For the same reason, the sums of days need no fence, neither on a cluster nor on one server.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
@@ -35,14 +38,17 @@ const PARTITION_HEIGHTS = 1_000_000;
 
 export const TAIL_SUFFIX = '_tail';
 export const FINAL_SUFFIX = '_final';
-/** Suffix in the name of a table's fence. A fence accepts only rows of the lease's holder. */
+/** Suffix of the name of a fence, after the name of the table behind the fence. */
 export const FENCED_SUFFIX = '_fenced';
-/** Column with the token of the lease. */
+/** Column of a fence, with the token of the process that inserts the row. */
 export const LEASE_COLUMN = 'lease';
 
-/** Suffix of the part of a final table that lies on one shard of a cluster. */
+/** Suffix of the name of the table that stores, on each shard of a cluster, the shard's part of a final table. */
 export const SHARD_SUFFIX = '_shard';
-/** Column with the id of the attempt to write a range; only on a cluster. */
+/**
+ * Column with the id of the attempt to write a range or sums of days. The tables of sums always have this column. The
+ * tables of ranges have it only on a cluster.
+ */
 export const RANGE_ID_COLUMN = 'range_id';
 
 const RANGES = 'from_height UInt32, to_height UInt32, last_block_id UInt64, written DateTime';
@@ -50,22 +56,23 @@ const TAIL_MARKERS = 'height UInt32, block_id UInt64, sign Int8';
 
 /** View with the sum of the balance changes for each day and address. */
 const DAYS_VIEW = 'balance_changes_per_day';
-/** Table behind the view: the sums of the days whose blocks are all in complete ranges. */
+/** Table with the sums that the view reads: the sums of the days whose blocks are all in complete ranges. */
 export const DAYS_TABLE = `${DAYS_VIEW}${FINAL_SUFFIX}`;
-/** Part of the table of sums on one shard of a cluster. */
+/** Table with a shard's part of the sums, on each shard of a cluster. */
 export const DAYS_SHARD = `${DAYS_VIEW}${SHARD_SUFFIX}`;
 const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, address String, amount Int64, transfers UInt64`;
-/** Table of the markers of the sums. A marker makes the sums of the days up to a height visible. */
+/** Table of the markers of the sums. A marker has the id of an attempt, and makes the sums of this attempt visible. */
 export const DAY_MARKERS = 'sink_days';
 /**
- * Table of the attempts to write a range on a cluster, or sums. The id of an attempt is inserted before its rows, so a
- * sink removes only rows of its own attempts. `changes` is the number of balance changes in the range, 0 for sums.
+ * Table of the attempts to write sums of days and, on a cluster, to write ranges. The id of an attempt is inserted
+ * before the rows of the attempt, so that a sink can later find and remove the rows of its own attempts only. `changes`
+ * is the number of balance changes in the range; 0 for sums.
  */
 export const ATTEMPTS = 'sink_attempts';
 const ATTEMPT_COLUMNS = `${RANGE_ID_COLUMN} UInt64, changes UInt64`;
 const DAY_MARKER_COLUMNS = `to_height UInt32, ${RANGE_ID_COLUMN} UInt64`;
 
-/** The place of a sink's tables. */
+/** The database and the cluster of a sink's tables, and the size of the sink's ranges. */
 export interface TablesPlace {
   readonly database: string;
   readonly rangeBlocks: number;
@@ -73,12 +80,12 @@ export interface TablesPlace {
   readonly cluster: string | undefined;
 }
 
-/** SELECT of the tokens whose leases have not ended. */
+/** SELECT of the tokens whose leases have not ended, by the clock of the server. */
 export function heldTokens(database: string): string {
   return `SELECT token FROM ${database}.sink_lease GROUP BY token HAVING argMax(expires, turn) > now()`;
 }
 
-/** Statement that creates the table of leases, the first of all tables. */
+/** Statement that creates the table of leases. The sink needs this table before it may run the migrations. */
 export function leaseTable(database: string): string {
   return (
     `CREATE TABLE IF NOT EXISTS ${database}.sink_lease (token String, owner String, turn UInt32, expires DateTime) ` +
@@ -87,8 +94,9 @@ export function leaseTable(database: string): string {
 }
 
 /**
- * Statements of each version of the schema, in order. The statements of versions that the database already has are
- * skipped.
+ * Statements of each version of the schema, in order; the first element has the statements of version 1. The caller
+ * skips the versions that the database already has. After a crash, the caller runs the statements of a version again,
+ * so each statement must be repeatable.
  */
 export function migrations({ database, rangeBlocks, cluster }: TablesPlace): readonly (readonly string[])[] {
   const ranges = cluster === undefined ? RANGES : `${RANGES}, ${RANGE_ID_COLUMN} UInt64`;
@@ -116,8 +124,8 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
     ],
     [
       ...dayTables({ database, rangeBlocks, cluster }),
-      // The views of earlier versions are dropped: their days were days of the server's time zone, and on a cluster a
-      // query that began just before the marker of a range could count the range twice.
+      // The views of earlier versions are replaced. Their days were days in the time zone of the server. On a cluster,
+      // a query that began just before the insert of a range's marker could count the range twice.
       ...SINK_TABLE_NAMES.flatMap((table) => [dropView(database, table), viewOf(database, table, cluster)]),
       ...Object.entries(QUESTION_VIEWS).flatMap(([name, select]) => [
         dropView(database, name),
@@ -134,7 +142,7 @@ function dropView(database: string, name: string): string {
   return `DROP TABLE IF EXISTS ${database}.${name}`;
 }
 
-/** Part of a statement that makes every server of a cluster run it. */
+/** Clause of a statement, with which all servers of a cluster run the statement. */
 export function onCluster(cluster: string): string {
   return ` ON CLUSTER '${cluster}'`;
 }
@@ -161,8 +169,9 @@ interface SpreadTable {
 }
 
 /**
- * On one server: one table. On a cluster: a replicated table on each shard, and a table on the first server that reads
- * and writes the tables of all shards.
+ * Statements that create a final table. On one server, this is one table. On a cluster, each shard gets a replicated
+ * table. The server to which the sink connects also gets a Distributed table, which reads and writes the tables of all
+ * shards.
  */
 function spreadTable(
   { database, cluster }: TablesPlace,
@@ -179,8 +188,9 @@ function spreadTable(
 }
 
 /**
- * The sums of the balance changes of each day and address. The sums of an attempt become visible with the marker of the
- * attempt. The view computes the sums of the days without a marker from the balance changes.
+ * Statements that create the tables and the view of the sums of balance changes for each day and address. The view
+ * shows the stored sums whose attempt has a marker. For the blocks above the height of the newest marker, the view
+ * computes the sums from the balance changes.
  */
 function dayTables(place: TablesPlace): readonly string[] {
   const { database, cluster } = place;
@@ -208,7 +218,11 @@ function dayTables(place: TablesPlace): readonly string[] {
   ];
 }
 
-/** @param columns names of the columns with their types */
+/**
+ * Statements that create the fence of a table.
+ *
+ * @param columns names of the columns of the table with their types
+ */
 function fence(database: string, table: string, columns: string): readonly string[] {
   const names = columns.split(', ').map((column) => column.split(' ')[0]);
   const from = `${database}.${table}${FENCED_SUFFIX}`;
@@ -226,15 +240,19 @@ function columnList(table: SinkTable): string {
 }
 
 /**
- * View of a table for readers: the rows of whole ranges and, above them, of the blocks in the tail that were not
- * reverted.
+ * Statement that creates the view of a table for readers. The view shows the rows of complete ranges and, above the
+ * ranges, the rows of the blocks in the tail that were not reverted.
  */
 function viewOf(database: string, table: SinkTable, cluster: string | undefined): string {
   const columns = columnsOf(table).map(([name]) => name);
   return `CREATE VIEW IF NOT EXISTS ${database}.${table} AS ${visibleRows(database, table, cluster, columns, '')}`;
 }
 
-/** @param condition further condition on the rows, which begins with ` AND `; empty for all rows */
+/**
+ * SELECT of the rows of a table that readers may see.
+ *
+ * @param condition extra condition on the rows, which begins with ` AND `; empty for all rows
+ */
 function visibleRows(
   database: string,
   table: SinkTable,
@@ -252,14 +270,17 @@ function visibleRows(
   );
 }
 
-/** Condition that the marker of a row's range exists, which begins with ` AND `; empty for tables on one server. */
+/**
+ * Condition that a marker has the id of a row's attempt. The text begins with ` AND `, and is empty for tables on one
+ * server, where rows of ranges have no id.
+ */
 export function markedRanges(database: string, cluster: string | undefined): string {
   return cluster === undefined
     ? ''
     : ` AND ${RANGE_ID_COLUMN} ${global(cluster)}IN (SELECT ${RANGE_ID_COLUMN} FROM ${database}.sink_ranges)`;
 }
 
-/** On a cluster, only the first server has the markers, and GLOBAL sends the ids in the markers to the shards. */
+/** On a cluster, only the server to which the sink connects has the markers. GLOBAL sends their ids to the shards. */
 function global(cluster: string | undefined): string {
   return cluster === undefined ? '' : 'GLOBAL ';
 }

@@ -1,4 +1,4 @@
-/** The requests of a sink to a ClickHouse server. */
+/** Sends the requests of a sink to a ClickHouse server. */
 
 import {
   ClickHouseLogLevel,
@@ -16,17 +16,18 @@ export interface ClickHouseServer {
   /** Runs a statement without a result. */
   run(statement: string): Promise<void>;
   /**
-   * Runs a statement that changes rows. Like an insert, a statement that changes rows has a query id by which it can be
-   * found while it runs.
+   * Runs a statement that changes rows. The statement has a query id with a fixed prefix, so that another process can
+   * find and kill the statement while it runs.
    */
   change(statement: string, options?: WriteOptions): Promise<void>;
-  /** Runs a SELECT and returns its rows; integers of 64 bits come as text. */
+  /** Runs a SELECT and returns its rows. Integers of 64 bits are text. */
   rows<T>(select: string): Promise<readonly T[]>;
   /**
-   * Inserts rows. If the server or this process dies during the call, a part of the rows may be inserted.
+   * Inserts rows. If the server or this process dies during the call, a part of the rows may be inserted. The insert
+   * has a query id, like the statements of `change`.
    *
-   * @param chunks whole lines in the format TabSeparated, one or many in a chunk, with their values in the order of the
-   *   columns
+   * @param chunks lines in the format TabSeparated, one or more complete lines in each chunk; the values of a line are
+   *   in the order of `columns`
    */
   insert(
     table: string,
@@ -39,13 +40,13 @@ export interface ClickHouseServer {
 
 interface WriteOptions {
   /**
-   * True to end the insert only when the shards of a Distributed table have the rows. By default, the insert ends when
-   * the first server has the rows.
+   * True to end an insert into a Distributed table only when the shards have the rows. By default, the insert ends when
+   * the server that received the insert has the rows.
    */
   readonly isWaitingForShards?: true;
   /**
-   * True to end a statement ON CLUSTER as soon as it is in the queue of the cluster. By default, the statement ends when
-   * all servers have run it. While a server is down, the default waits for minutes and then fails.
+   * True to end a statement ON CLUSTER as soon as it is in the queue of the cluster. By default, the statement ends
+   * when all servers have run it. While a server is down, the default waits for minutes and then fails.
    */
   readonly isQueued?: true;
 }
@@ -58,53 +59,57 @@ function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickH
 }
 
 /**
- * Settings on which the sink relies. The profile of a user can change each of them, and with some other values rows are
- * lost without an error. An old server does not know all of them.
+ * Settings that the sink sends with its statements. Without them, the settings profile of the user would apply, and
+ * with some values of these settings the sink would lose rows without an error. An old server does not know all of
+ * these settings, so the sink sends only those that the server knows.
  */
 const PINNED: Readonly<Record<string, string>> = {
-  // An insert ends when its rows are stored, and every row counts.
+  // An insert ends only when its rows are stored, and a row that cannot be parsed must fail the insert.
   async_insert: '0',
   input_format_allow_errors_num: '0',
   input_format_allow_errors_ratio: '0',
   // A fence that refuses rows must fail the insert.
   materialized_views_ignore_errors: '0',
-  // A shard that does not answer must fail the statement. Reads follow the writes to the same replica.
+  // A shard that does not answer must fail the statement. Reads go to the same replica as writes, if possible.
   skip_unavailable_shards: '0',
   load_balancing: 'in_order',
-  // A limit must fail the statement. With the value break, the statement ends with a part of the rows.
+  // A statement that exceeds a limit must fail. With the value `break`, it would return a part of the rows without an
+  // error.
   ...Object.fromEntries(
     ['read', 'result', 'set', 'group_by', 'sort', 'distinct', 'transfer', 'join', 'timeout'].map((limit) => [
       `${limit}_overflow_mode`,
       'throw',
     ]),
   ),
-  // A failed statement must not look like a shorter answer, and a failed migration not like a finished one.
+  // A failed statement must not look like a shorter answer. A migration that fails on a server of a cluster must not
+  // look like a finished one.
   http_write_exception_in_output_format: '0',
   distributed_ddl_output_mode: 'throw',
-  // Each row is read once, by the server that the statement names.
+  // Each row is read once, and the server that receives a statement runs the whole statement.
   max_parallel_replicas: '1',
   parallel_distributed_insert_select: '0',
-  // Integers of 64 bits are exact as text only.
+  // JSON numbers lose digits of large integers of 64 bits in JavaScript, so these integers are sent as text.
   output_format_json_quote_64bit_integers: '1',
 };
 
 /**
- * Time limit of a request, in milliseconds. An insert of a range takes about a second, but a mutation of large tables
- * takes minutes.
+ * Time limit of a request, in milliseconds. An insert of a range takes about a second, but a statement ON CLUSTER can
+ * take minutes.
  */
 const REQUEST_TIMEOUT_MS = 600_000;
 /**
- * Maximum number of requests at once. A sink inserts six tables at once. While these inserts run, the lease is renewed,
- * which takes a request of its own.
+ * Maximum number of requests at once. A sink inserts into six tables at once. The renewal of the lease needs one more
+ * request at the same time.
  */
 const CONNECTIONS_MAX = 8;
-/** Databases that a ClickHouse server fills itself. */
+/** Databases that belong to the ClickHouse server itself. */
 const OWN_DATABASES: ReadonlySet<string> = new Set(['system', 'information_schema']);
-/** Minimum size of the chunks that are sent, except of the last chunk. */
+/** Minimum size of each chunk that is sent to the server, except the last chunk, in bytes. */
 const CHUNK_BYTES = 65_536;
 
 /**
- * True for a URL with a password. Every program on the machine can read a password in a URL in the list of processes.
+ * True for a URL that contains a password. If such a URL is an argument of a command, every program on the machine can
+ * read the password in the list of processes.
  */
 export function hasPassword(url: string): boolean {
   if (!URL.canParse(url)) return false;
@@ -113,10 +118,14 @@ export function hasPassword(url: string): boolean {
 }
 
 /**
- * @param url URL with the user name if the server asks for one; errors never contain its password
+ * Prepares the access to a server, but sends no request yet. The methods of the result throw `CLICKHOUSE_UNREACHABLE`
+ * if no ClickHouse server answers, and `CLICKHOUSE_REFUSED` if the server reports an error. The messages of the errors
+ * never contain the password.
+ *
+ * @param url URL of the server, which may contain a user name and a password
  * @param database name of the database, which need not exist yet
  * @param givenPassword password that replaces the password in the URL
- * @throws ProtocolError `CLICKHOUSE_UNREACHABLE` or `CLICKHOUSE_REFUSED`, like all calls
+ * @throws ProtocolError `USAGE` for a URL or the name of a database that cannot be used
  */
 export function openServer(
   url: string,
@@ -143,12 +152,12 @@ export function openServer(
     password,
     request_timeout: REQUEST_TIMEOUT_MS,
     max_open_connections: CONNECTIONS_MAX,
-    // A server closes idle connections. A request over such a connection would fail, and nobody would know whether it
-    // was done.
+    // A server closes idle connections. A request over a closed connection fails, and the sink cannot know whether the
+    // server has run the statement.
     keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });
-  // Query ids begin with this prefix, so that running inserts of a killed sink can be found.
+  // Query ids begin with this prefix, so that the next process can find statements of a killed process that still run.
   const queryPrefix = `bloomery-${database}-`;
   let queries = 0;
   const nextQueryId = (): string => `${queryPrefix}${process.pid}-${clock.nowMs()}-${(queries += 1)}`;
@@ -162,7 +171,8 @@ export function openServer(
   };
 
   const select = async <T>(query: string, settings: ClickHouseSettings): Promise<readonly T[]> => {
-    // JSON has an end, so rows that are missing at the end are noticed.
+    // In the format JSON, an answer without its end is invalid. In a format with a line for each row, missing last rows
+    // would not be noticed.
     const result = await told(client.query({ query, format: 'JSON', clickhouse_settings: settings }));
     const answer = await told(result.text());
     const rows = rowsIn(answer);
@@ -215,10 +225,10 @@ export function openServer(
   };
 }
 
-/** Says that another program than ClickHouse answered. */
+/** Reason in an error if the answer cannot come from ClickHouse, or is cut off. */
 const NO_ANSWER = 'the answer is not of ClickHouse';
 
-/** @throws ProtocolError `USAGE` for a parameter in the URL that the client does not know */
+/** @throws ProtocolError `USAGE` for a URL that the client refuses */
 function clientOf(options: ClickHouseClientConfigOptions): ClickHouseClient {
   try {
     return createClient(options);
@@ -235,8 +245,8 @@ async function textOf(stream: Readable): Promise<string> {
 }
 
 /**
- * Returns the exception in an answer with status 200; undefined when there is none. If a statement fails after the
- * server or a proxy has sent the status, the status cannot change any more.
+ * Returns the exception in an answer with status 200; undefined if the answer has no exception. If a statement fails
+ * after the server or a proxy has sent the status, the server can report the error only in the body.
  */
 function exceptionIn(answer: string): string | undefined {
   return /(?:^|"exception": ?")(Code: [0-9]+.*Exception.*)$/m.exec(answer)?.[1];
@@ -255,7 +265,7 @@ function rowsIn(answer: string): readonly unknown[] | undefined {
   }
 }
 
-/** Joins small chunks, because each chunk that is sent costs a system call. */
+/** Joins small chunks to larger chunks, because each chunk that is sent costs a system call. */
 function* joinedChunks(chunks: Iterable<string | Uint8Array>): Iterable<Uint8Array> {
   let gathered: Uint8Array[] = [];
   let bytes = 0;
@@ -271,23 +281,25 @@ function* joinedChunks(chunks: Iterable<string | Uint8Array>): Iterable<Uint8Arr
 }
 
 interface ServerPlace {
+  /** URL for the client, without user name and password. */
   readonly place: string;
-  /** URL for messages: without parameters, which may hold secrets. */
+  /** URL for messages, without user name, password and parameters, because they may contain secrets. */
   readonly shown: string;
   readonly username: string;
   readonly password: string;
 }
 
 function placeIn(url: string): ServerPlace {
-  // The error does not repeat the URL, because it may hold a password.
+  // The message does not repeat the URL, because the URL may contain a password.
   const wrong = 'the URL is no address of a server: give one such as http://127.0.0.1:8123';
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ProtocolError('USAGE', {}, wrong);
   const parsed = new URL(url);
-  // The client would connect to port 80 instead.
+  // With port 0 in the URL, the client would connect to port 80.
   if (parsed.port === '0') throw new ProtocolError('USAGE', {}, wrong);
   const unknown = [...parsed.searchParams.keys()].find((name) => name !== 'password');
   if (unknown !== undefined) {
-    // The client takes settings from the URL, also those that the sink relies on, such as the number of connections.
+    // The client reads its options from the parameters of the URL. Parameters could therefore replace options that the
+    // sink needs, such as the number of connections.
     const message = `the parameter \`${unknown}\` of the URL is not supported: name the server only`;
     throw new ProtocolError('USAGE', {}, message);
   }
@@ -314,7 +326,7 @@ function refusalOf(place: string, error: unknown, password: string): ProtocolErr
 }
 
 /**
- * Removes the password from a text of the server. A server, or a program that poses as a server, may repeat the
+ * Replaces the password in a text of the server by `***`. A server, or another program at its address, may repeat the
  * password in its answer.
  */
 function withoutSecret(text: string, secret: string): string {

@@ -17,17 +17,21 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 };
 
-/** Number of rows in a row group. Engines skip row groups by the minimum and maximum of a column. */
+/**
+ * Number of rows in a row group. A row group has the minimum and maximum of each column, so that an engine can skip a
+ * group without the values of a query.
+ */
 const ROW_GROUP_ROWS = 100_000;
 
 /**
- * Columns with random texts. Compression does not make random texts shorter, and trying it takes five times as long as
- * writing the texts.
+ * Columns that are written without compression, because their texts are random. Compression does not make random texts
+ * shorter, and an attempt takes five times as long as writing the texts.
  */
 const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
 
 /**
- * @param rows rows of the table, in the order in which they are written
+ * @param rows rows of the table, in their order in the file
+ * @returns content of the file
  */
 export function parquetFile(table: SinkTable, rows: readonly object[]): Uint8Array {
   const columns = columnsOf(table);

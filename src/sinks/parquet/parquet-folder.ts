@@ -1,8 +1,9 @@
 /**
- * The folder of a Parquet sink. This folder holds one folder for each range and for each block of the tail. Each folder
- * of a range or block holds one file for each table with rows. A folder is written under another name and renamed when
- * it is complete, so a reader never sees an incomplete folder. The position of the sink follows from the names of the
- * folders alone.
+ * The folders of a Parquet sink. The folder of the sink has two folders: `ranges` contains a folder for each range, and
+ * `tail` contains a folder for each block of the tail. A part is the folder of a range or of a block. A part contains a
+ * Parquet file for each table with rows, and a file with the sizes of the Parquet files. The sink writes a part under
+ * another name, and renames the part when it is complete. Therefore readers never see an incomplete part. The names of
+ * the parts alone define the position of the sink.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -17,15 +18,17 @@ export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
 /**
- * File with the size of each Parquet file of a part, in bytes. A part whose files have other sizes was copied
- * incompletely, or changed by hand. Parts of earlier versions do not have this file.
+ * File with the size of each Parquet file of a part, in bytes. If a file has another size, the part was copied
+ * incompletely or changed by hand. Parts of earlier versions do not have this file.
  */
 const SIZES_FILE = 'files.json';
 
 /** Number of digits of a height in a name. Leading zeros make names sort in the order of heights. */
 const HEIGHT_DIGITS = 10;
 
-/** A range or a block of the tail, read from the name of its folder; the name ends with the last block. */
+/**
+ * A range or a block of the tail, as the name of its folder describes it; `height` and `blockId` are of its last block.
+ */
 export interface Part extends BlockPlace {
   readonly name: string;
   readonly fromHeight: number;
@@ -40,8 +43,8 @@ export function blockName({ height, blockId }: BlockPlace): string {
 }
 
 /**
- * Creates a folder and the missing folders above it. The recursive `mkdir` of Node is not used, because it never returns
- * below `/proc`.
+ * Creates a folder and the missing folders above it. The function does not use the recursive `mkdir` of Node.js,
+ * because the recursive `mkdir` never returns for a path below `/proc`.
  */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isMade(folder)) return;
@@ -50,7 +53,7 @@ export async function makeFolder(folder: string): Promise<void> {
   if (!(await isMade(folder))) await mkdir(folder);
 }
 
-/** @returns false if the folder above it is missing */
+/** Creates a folder unless it exists. Returns false if the folder above it is missing. */
 async function isMade(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
@@ -64,7 +67,7 @@ async function isMade(folder: string): Promise<boolean> {
 }
 
 /**
- * Lists the parts in a folder, ascending.
+ * Lists the parts in a folder, ascending. Skips unfinished parts and files of other programs.
  *
  * @throws ProtocolError `SINK_DAMAGED` when the folder does not exist
  */
@@ -76,9 +79,11 @@ export async function partsIn(folder: string): Promise<readonly Part[]> {
 }
 
 /**
- * Lists the ranges of a sink, ascending.
+ * Lists the ranges of a sink, ascending, and checks them.
  *
- * @throws ProtocolError `SINK_DAMAGED` when a range is missing or incomplete, or two ranges have the same heights
+ * @param folder folder of the sink
+ * @throws ProtocolError `SINK_DAMAGED` when a range is missing or incomplete, when two ranges have the same heights, or
+ *   when the folder of the ranges is missing
  */
 export async function wholeRanges(folder: string): Promise<readonly Part[]> {
   const ranges = await partsIn(join(folder, RANGES));
@@ -90,8 +95,9 @@ export async function wholeRanges(folder: string): Promise<readonly Part[]> {
 }
 
 export interface IncompletePart {
+  /** First height of the part. */
   readonly height: number;
-  /** The missing or changed file, for an error. */
+  /** The missing or changed file, as the first part of an error message. */
   readonly fault: string;
 }
 
@@ -107,7 +113,7 @@ export function firstIncomplete(folder: string, parts: readonly Part[]): Incompl
 function fileFault(part: string): string | undefined {
   const sizes = sizesIn(part);
   if (sizes === 'damaged') return `${join(part, SIZES_FILE)} is damaged`;
-  // Each part has a block.
+  // Without sizes, only one fault is noticed: each part has a block, so it must have the file of the blocks.
   if (sizes === 'missing')
     return existsSync(join(part, fileOf('blocks'))) ? undefined : `${part} has no ${fileOf('blocks')}`;
   for (const file of SINK_TABLE_NAMES.map(fileOf)) {
@@ -141,7 +147,13 @@ export interface RangeGap {
   readonly repeated: Part | undefined;
 }
 
-/** @returns undefined when all parts follow one another */
+/**
+ * Finds the first gap or repetition in a list of parts.
+ *
+ * @param parts ascending by first height
+ * @param below height below the first part
+ * @returns undefined if the parts have all heights from `below + 1` to their end exactly once
+ */
 export function firstRangeGap(parts: readonly Part[], below: number): RangeGap | undefined {
   let next = below + 1;
   for (const part of parts) {
@@ -153,9 +165,10 @@ export function firstRangeGap(parts: readonly Part[], below: number): RangeGap |
 }
 
 /**
- * Writes the files of a part and then renames its folder to `name`. Does nothing when the part already exists.
+ * Writes the files of a part into a temporary folder, and then renames this folder to `name`. Writes nothing if the
+ * part already exists.
  *
- * @param mayWrite throws when this process has lost the right to write to the folder
+ * @param mayWrite throws `SINK_LEASE_LOST` if this process no longer has the lock of the sink
  */
 export async function writePart(folder: string, name: string, rows: Rows, mayWrite: () => void): Promise<void> {
   mayWrite();
@@ -177,20 +190,20 @@ export async function writePart(folder: string, name: string, rows: Rows, mayWri
   await syncFolder(folder);
 }
 
-/** Renames the folder of a part first, so that readers do not see a part with missing files, and then removes it. */
+/** Removes a part. The folder is renamed first, so that readers never see a part with missing files. */
 export async function removePart(folder: string, name: string): Promise<void> {
   const draft = join(folder, `${DRAFT}gone-${name}`);
   await rename(join(folder, name), draft);
   await rm(draft, { recursive: true, force: true });
 }
 
-/** Removes unfinished folders, which a process left when it ended while writing or removing them. */
+/** Removes the temporary folders of a process that ended while it wrote or removed parts. */
 export async function removeDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Writes a file so that it is either complete or missing. */
+/** Writes a text file. After a crash, the file is either complete or missing. */
 export async function writeWhole(folder: string, name: string, text: string): Promise<void> {
   const draft = join(folder, `${DRAFT}${name}`);
   await writeDurably(draft, Buffer.from(text, 'utf8'));
@@ -198,7 +211,7 @@ export async function writeWhole(folder: string, name: string, text: string): Pr
   await syncFolder(folder);
 }
 
-/** @returns the part of a name; nothing for the name of another folder */
+/** @returns a list with the part that a folder name describes; an empty list for any other name */
 export function partOf(name: string): readonly Part[] {
   const range = /^([0-9]{10})-([0-9]{10})-([0-9]{1,20})$/.exec(name);
   const block = /^([0-9]{10})-([0-9]{1,20})$/.exec(name);
@@ -234,7 +247,7 @@ export function fileOf(table: SinkTable): string {
   return `${table}.parquet`;
 }
 
-/** A height as names have it. */
+/** Writes a height with leading zeros, as in the names of parts. */
 export function digits(height: number): string {
   return height.toString().padStart(HEIGHT_DIGITS, '0');
 }

@@ -28,7 +28,7 @@ import {
 } from './parquet-folder.ts';
 
 const IDENTITY_FILE = 'sink.json';
-/** Prefix of the names of the writing process's lock files. */
+/** Name of the lock. The names of the lock files begin with this name. */
 const LOCK_NAME = 'sink.lock';
 
 export interface SinkManifest {
@@ -43,7 +43,7 @@ export interface FolderLock {
 }
 
 /**
- * Takes a lock in a folder. The lock of a killed process does not count.
+ * Takes a lock in a folder. Ignores the lock of a process that was killed.
  *
  * @throws ProtocolError `SINK_IN_USE` while another process has the lock
  */
@@ -91,8 +91,8 @@ export class ParquetSink implements Sink {
     const parts = await partsIn(this.#tail);
     const faults = [firstRangeGap(parts, finalHeight), firstIncomplete(this.#tail, parts)];
     const faultyHeight = Math.min(...faults.map((fault) => fault?.height ?? Infinity));
-    // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they
-    // can be written again.
+    // If the tail has a fault of any kind, all blocks from the height of the fault on are removed. The chain has these
+    // blocks, so the sink can write them again.
     await this.#removeTail(({ height }) => height >= faultyHeight);
     const tail = await partsIn(this.#tail);
     return {
@@ -129,7 +129,10 @@ export class ParquetSink implements Sink {
     return Promise.resolve();
   }
 
-  /** Runs work on the folder. An error of the file system alone would not say that it concerns the sink. */
+  /**
+   * Runs work on the folder. Replaces errors of the file system by `SINK_UNWRITABLE`, which names the sink and a
+   * remedy.
+   */
   async #onDisk<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -142,7 +145,7 @@ export class ParquetSink implements Sink {
     if (this.#lock?.isHeld() !== true) throw leaseLost(this.#folder);
   };
 
-  /** Removes parts of the tail from the top, so that a crash leaves no gap. */
+  /** Removes parts of the tail, the highest first, so that a crash leaves no gap. */
   async #removeTail(isToGo: (part: Part) => boolean): Promise<void> {
     for (const part of [...(await partsIn(this.#tail))].reverse()) {
       if (!isToGo(part)) continue;
@@ -166,7 +169,8 @@ export class ParquetSink implements Sink {
 /**
  * Reads the manifest of a folder.
  *
- * @throws ProtocolError `SINK_MISSING` when the folder holds no sink, `SINK_VERSION` for a schema of another version
+ * @throws ProtocolError `SINK_MISSING` when the folder is not the folder of a sink, `SINK_VERSION` for tables of
+ *   another version
  */
 export async function readManifest(folder: string): Promise<SinkManifest> {
   let manifest: Partial<SinkManifest> | null;
@@ -188,7 +192,11 @@ export async function readManifest(folder: string): Promise<SinkManifest> {
   );
 }
 
-/** Refuses a folder that holds files of other programs. */
+/**
+ * Refuses a folder that contains files of other programs.
+ *
+ * @throws ProtocolError `SINK_MISSING`
+ */
 async function refuseOtherFolder(folder: string): Promise<void> {
   if (existsSync(join(folder, IDENTITY_FILE))) return;
   const isOurs = (name: string): boolean => name.startsWith('draft-') || name.startsWith(LOCK_NAME);

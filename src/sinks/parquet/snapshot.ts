@@ -1,4 +1,4 @@
-/** The parts of a Parquet sink that a reader shows while another process writes to the sink. */
+/** The parts of a Parquet sink at one moment, which a reader queries while another process writes to the sink. */
 
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -19,17 +19,19 @@ import {
 
 export interface Snapshot {
   readonly ranges: readonly Part[];
-  /** The blocks above the ranges. */
+  /** The blocks above the newest range. */
   readonly tail: readonly Part[];
 }
 
+/** Maximum number of attempts to run the work with a snapshot that does not change. */
 const ATTEMPTS = 5;
 
 /**
- * Runs work that reads the parts of a snapshot. The sink never removes a range. If the sink removed a block of the tail
- * meanwhile, the work may have missed rows. Its result or error is then dropped, and the work runs again with a new
- * snapshot.
+ * Runs work that reads the parts of a snapshot. The sink never removes a range. If the sink removes a block of the tail
+ * while the work runs, the work may miss rows. In this case, the function drops the result or error of the work, and
+ * runs the work again with a new snapshot.
  *
+ * @param folder folder of the sink
  * @throws ProtocolError `SINK_DAMAGED` when the snapshot lacks rows or has rows twice, `SINK_OVERTAKEN` when the sink
  *   removed blocks during each attempt, and the errors of the work
  */
@@ -52,11 +54,11 @@ export async function withSnapshot<T>(folder: string, work: (snapshot: Snapshot)
 }
 
 async function snapshotOf(folder: string): Promise<Snapshot> {
-  // The tail is listed first. If the ranges were listed first, a range that the sink writes between the two lists would
-  // be in neither of them.
+  // The tail is listed first. Otherwise the sink could move blocks from the tail to a new range between the two reads,
+  // and these blocks would be in neither list.
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
-  // A reader reads all folders whose names begin with a digit.
+  // Queries read all folders whose names begin with a digit (`views.ts`), so rows of other programs would count.
   for (const kind of [RANGES, TAIL]) {
     const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
     if (other !== undefined) throw foreign(join(folder, kind, other));
@@ -66,8 +68,8 @@ async function snapshotOf(folder: string): Promise<Snapshot> {
 }
 
 /**
- * Times at which the folders of the tail changed; undefined for a removed folder. The name alone does not tell that a
- * block was removed, because the block may have come back.
+ * Times at which the folders of the tail last changed; undefined for a removed folder. A comparison of the names would
+ * not be enough, because the sink may have removed a block and written the same block again.
  */
 function changeTimes(folder: string, { tail }: Snapshot): readonly (number | undefined)[] {
   return tail.map(({ name }) => statSync(join(folder, TAIL, name), { throwIfNoEntry: false })?.ctimeMs);

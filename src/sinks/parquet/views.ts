@@ -32,7 +32,12 @@ function view(name: string, select: string): string {
   return `CREATE OR REPLACE VIEW ${name} AS ${select}`;
 }
 
-/** @returns nothing when no part has rows of the table, because the engine refuses a pattern that matches no file */
+/**
+ * Makes the SELECT of the rows of a table in the given parts.
+ *
+ * @param parts ascending
+ * @returns one SELECT; none if no part has rows of the table, because the engine refuses a pattern that matches no file
+ */
 function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): readonly string[] {
   const [first] = parts;
   const last = parts.at(-1);
@@ -41,13 +46,14 @@ function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): re
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // The names of complete parts begin with a digit. The names of unfinished parts do not begin with a digit. A list such
-  // as {0,1} would make the engine refuse a path with a comma.
+  // Only the names of complete parts begin with a digit. The pattern uses {0..9} instead of a list such as {0,1},
+  // because with a list the engine would refuse a path that contains a comma.
   const pattern = `${folder}/{0..9}*/${fileOf(table)}`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
   );
-  // The engine does not open files that a condition on `_path` excludes. The sink may remove these files during a query.
+  // The condition on `_path` limits the rows to the snapshot. The engine does not open the excluded files, so the sink
+  // may remove them during a query.
   const part = "extract(_path, '([^/]+)/[^/]+$')";
   const isShown = `${part} >= '${digits(first.fromHeight)}' AND ${part} < '${digits(last.height + 1)}'`;
   return [
@@ -66,7 +72,10 @@ function text(value: string): string {
   return `'${value.replace(/[\\']/g, (character) => `\\${character}`)}'`;
 }
 
-/** Refuses a path that the engine would read as a pattern for several paths. The engine has no way to escape characters. */
+/**
+ * Refuses a path that the engine would read as a pattern for several paths. The engine has no escape for the special
+ * characters of patterns.
+ */
 function refusePattern(folder: string): void {
   const [character] = /[*?{}]/.exec(folder) ?? [];
   if (character === undefined) return;
