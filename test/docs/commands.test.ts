@@ -152,9 +152,10 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
     title: 'start says what prevents a new network from forging',
   },
   'bloomery devnet --delegates 5 --data-dir ./five': control('the devnet prints its addresses, ten worthless accounts'),
-  'bloomery transfer --from account_1 ADDRESS 12.5 --wait --network ./five/network': control(
-    'in the mode instant, a transaction is in a block before anybody asks',
-  ),
+  'bloomery transfer --from account_1 ADDRESS 10 --network /home/alice/five/network': {
+    file: 'cli/startup-banner.test.ts',
+    title: 'a devnet in another folder prints the folder, the network and the port that commands need',
+  },
   'bloomery devnet list': control('an added node follows the chain of the other nodes'),
   'bloomery devnet mine 10': MINING,
   'bloomery devnet instant': control('in the mode instant, a transaction is in a block before anybody asks'),
