@@ -241,7 +241,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'A real node ignores all parameters after the thousandth one.',
     here: 'This node checks all parameters.',
     reason:
-      'If a node ignores a filter, the client gets a wrong answer. A request of 16 kB has at most 8,000 parameters.',
+      'If a node ignores a filter, the client gets a wrong answer. The head of a request has at most 16 kB, so a request has at most 8,000 parameters.',
   },
   {
     target: QUERIES,
