@@ -729,7 +729,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Lists the voters of an account. `votes` is the number of voters. */
+  /** Lists the voters of an account, which the request must name. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -761,7 +761,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates that an account votes for. */
+  /** Lists the delegates that an account votes for. The request must name the account. */
   'GET /votes': {
     parameters: {
       username?: string | undefined;
@@ -1590,7 +1590,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Lists the voters of an account. `votes` is the number of voters. */
+  /** Lists the voters of an account, which the request must name. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -1622,7 +1622,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates that an account votes for. */
+  /** Lists the delegates that an account votes for. The request must name the account. */
   'GET /votes': {
     parameters: {
       username?: string | undefined;
