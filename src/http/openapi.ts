@@ -153,7 +153,8 @@ function answersOf(route: Route): Record<string, ResponseObject> {
     Object.entries(route.answers).map(([status, schema]) => [
       status,
       {
-        description: status === '200' ? successOf(route) : `${NOT_SERVED[route.path] ?? ''} The body contains the reason.`,
+        description:
+          status === '200' ? successOf(route) : `${NOT_SERVED[route.path] ?? ''} The body contains the reason.`,
         content: { [mediaType]: { schema } },
       },
     ]),
@@ -167,7 +168,9 @@ const NOT_SERVED: Readonly<Record<string, string>> = {
 };
 
 function successOf({ body }: Route): string {
-  return body?.judgedByHandler ? 'If `success` is true, the request succeeded. Otherwise `error` contains the reason.' : SUCCESS;
+  return body?.judgedByHandler
+    ? 'If `success` is true, the request succeeded. Otherwise `error` contains the reason.'
+    : SUCCESS;
 }
 
 /** Events of equal shape become one alternative of the schema. */

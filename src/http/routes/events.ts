@@ -33,7 +33,8 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         type: 'string',
         enum: ['any', 'final'],
         default: 'any',
-        description: '`final` sends the events of blocks and their transactions only when the blocks become final, and sends no reverts.',
+        description:
+          '`final` sends the events of blocks and their transactions only when the blocks become final, and sends no reverts.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',
@@ -46,7 +47,8 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         type: 'string',
         minLength: 1,
         maxLength: 50,
-        description: 'Id of the event after which the stream continues. Same as the header `Last-Event-ID`, for clients that cannot send this header.',
+        description:
+          'Id of the event after which the stream continues. Same as the header `Last-Event-ID`, for clients that cannot send this header.',
       }),
       queryParameter('follow', {
         type: 'boolean',

@@ -252,7 +252,8 @@ const SLOTS_MAX = 101;
 const SLOTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/slots',
-  summary: 'Shows the events of each slot: whether the node forged, refused or reverted a block, or paused forging, with the reason.',
+  summary:
+    'Shows the events of each slot: whether the node forged, refused or reverted a block, or paused forging, with the reason.',
   parameters: [
     queryParameter('from', {
       type: 'integer',

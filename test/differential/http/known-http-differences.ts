@@ -41,7 +41,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: QUERIES,
     matches: /\/votes: both 200, changed body\.data\.publicKey|\/voters: both 200, changed body\.data\.publicKey/i,
-    reference: "In a real node's answers for votes and voters, `publicKey` is null for an account without a public key.",
+    reference:
+      "In a real node's answers for votes and voters, `publicKey` is null for an account without a public key.",
     here: 'This node also sends null, but with `strictDialect` this node sends an empty string.',
     reason:
       'The API description of the real node allows only strings here, and the strict dialect must match the description.',
