@@ -125,8 +125,8 @@ export interface Client<G extends Generation> {
     ...args: Arguments<ListParametersOf<G, P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
-   * Yields the events of the node as `{ type, id, data }`. Pass an `id` as `lastEventId` to continue after that event.
-   * After a lost connection, the client connects again and continues where the stream ended.
+   * Yields the events of the node as `{ type, id, data }`. Pass the `id` of an event as `lastEventId` to continue after this
+   * event. After a lost connection, the client connects again and continues where the stream ended.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */
@@ -137,7 +137,7 @@ export interface Client<G extends Generation> {
    * Waits until a block contains the transaction and the transaction has the wanted number of confirmations. Returns
    * the height and the id of the block.
    *
-   * @throws ClientError `TIMEOUT` if the time limit passes before that, or the reason of `signal` when `signal` is aborted
+   * @throws ClientError `TIMEOUT` if the time limit passes first, or the reason of `signal` when `signal` is aborted
    */
   waitFor(transactionId: string, options?: WaitOptions): Promise<{ readonly height: number; readonly blockId: string }>;
 }

@@ -109,7 +109,8 @@ export interface TestDevnet {
   now(): Date;
   /**
    * Mines the next slots (default: 1 slot): in each slot, the delegate of the slot forges a block. All nodes have the
-   * blocks when the promise resolves. In a partition, only the group of the forging node has its blocks.
+   * blocks when the promise resolves. In a partition, only the nodes in the group of the forging node
+   * get the block.
    */
   mine(slots?: number): Promise<Mined>;
   /**
