@@ -125,8 +125,8 @@ export interface Client<G extends Generation> {
     ...args: Arguments<ListParametersOf<G, P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
-   * Yields the events of the node as `{ type, id, data }`. Pass the `id` of an event as `lastEventId` to continue after this
-   * event. After a lost connection, the client connects again and continues where the stream ended.
+   * Yields the events of the node as `{ type, id, data }`. Pass the `id` of an event as `lastEventId` to continue after
+   * this event. After a lost connection, the client connects again and continues where the stream ended.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */
