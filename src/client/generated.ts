@@ -354,7 +354,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists registered applications. With both filters, the list has each application that matches at least one filter. */
+  /** Lists registered applications. If a request has both filters, the list contains each application that matches at least one filter. */
   'GET /dapps': {
     parameters: {
       transactionId?: string | undefined;
@@ -477,7 +477,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Enables or disables a configured delegate. */
+  /** Enables or disables forging for a configured delegate. */
   'PUT /node/status/forging': {
     parameters: Record<never, never>;
     body: { readonly publicKey: string; readonly password: string; readonly forging: boolean };
@@ -526,7 +526,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows for each slot whether the node forged, paused, refused or reverted a block, with the reason. */
+  /** Shows the events of each slot: whether the node forged, refused or reverted a block, or paused forging, with the reason. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -548,7 +548,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires. */
+  /** Lists the members of the multisignature group of a waiting transaction. Shows which members have signed, and how many signatures the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -645,7 +645,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Sends a member’s signature for a pending transaction. */
+  /** Sends the signature of a member of a multisignature group for a pending transaction. */
   'POST /signatures': {
     parameters: Record<never, never>;
     body: { readonly transactionId: string; readonly publicKey: string; readonly signature: string };
@@ -655,7 +655,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Registers a second signature: builds, signs and sends the transaction. */
+  /** Registers a second signature: the node builds, signs and sends the transaction. */
   'PUT /signatures': {
     parameters: Record<never, never>;
     body: { readonly publicKey?: string; readonly secondSecret: string; readonly secret: string };
@@ -729,7 +729,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Lists the voters of an account. `votes` is the number of voters. */
+  /** Lists the voters of an account, which the request must name. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -761,7 +761,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates that an account votes for. */
+  /** Lists the delegates that an account votes for. The request must name the account. */
   'GET /votes': {
     parameters: {
       username?: string | undefined;
@@ -797,7 +797,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
   };
-  /** Shows whether the node follows its network, or the reason why not. */
+  /** Shows whether the node follows its network. If not, the answer contains the reason. */
   'GET /readyz': {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
@@ -807,7 +807,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name of the node, its pages, and the paths of the interface. */
+  /** Shows the name and version of the software, the pages of the node, and the GET paths without parameters in the path. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -1220,7 +1220,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists registered applications. With both filters, the list has each application that matches at least one filter. */
+  /** Lists registered applications. If a request has both filters, the list contains each application that matches at least one filter. */
   'GET /dapps': {
     parameters: {
       transactionId?: string | undefined;
@@ -1343,7 +1343,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Enables or disables a configured delegate. */
+  /** Enables or disables forging for a configured delegate. */
   'PUT /node/status/forging': {
     parameters: Record<never, never>;
     body: { readonly publicKey: string; readonly password: string; readonly forging: boolean };
@@ -1392,7 +1392,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows for each slot whether the node forged, paused, refused or reverted a block, with the reason. */
+  /** Shows the events of each slot: whether the node forged, refused or reverted a block, or paused forging, with the reason. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -1414,7 +1414,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires. */
+  /** Lists the members of the multisignature group of a waiting transaction. Shows which members have signed, and how many signatures the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1511,7 +1511,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Sends a member’s signature for a pending transaction. */
+  /** Sends the signature of a member of a multisignature group for a pending transaction. */
   'POST /signatures': {
     parameters: Record<never, never>;
     body: { readonly transactionId: string; readonly publicKey: string; readonly signature: string };
@@ -1521,7 +1521,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Registers a second signature: builds, signs and sends the transaction. */
+  /** Registers a second signature: the node builds, signs and sends the transaction. */
   'PUT /signatures': {
     parameters: Record<never, never>;
     body: { readonly publicKey?: string; readonly secondSecret: string; readonly secret: string };
@@ -1590,7 +1590,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Lists the voters of an account. `votes` is the number of voters. */
+  /** Lists the voters of an account, which the request must name. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -1622,7 +1622,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates that an account votes for. */
+  /** Lists the delegates that an account votes for. The request must name the account. */
   'GET /votes': {
     parameters: {
       username?: string | undefined;
@@ -1658,7 +1658,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
   };
-  /** Shows whether the node follows its network, or the reason why not. */
+  /** Shows whether the node follows its network. If not, the answer contains the reason. */
   'GET /readyz': {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
@@ -1668,7 +1668,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name of the node, its pages, and the paths of the interface. */
+  /** Shows the name and version of the software, the pages of the node, and the GET paths without parameters in the path. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {

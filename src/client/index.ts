@@ -15,8 +15,8 @@ const RETRY_MS = 1000;
 const PAGE_ITEMS = 100;
 
 /**
- * Error of a failed request. The node refused the request, did not answer in time, or could not be reached. `waitFor`
- * also throws it when its time limit has passed.
+ * Error of a failed request: the node refused the request, did not answer in time, or could not be reached. `waitFor`
+ * also throws this error when the time limit of `waitFor` has passed.
  */
 export class ClientError extends Error {
   /**

@@ -54,11 +54,14 @@ export type NodeEvent<G extends Generation> = {
 export interface EventOptions<K extends PropertyKey> {
   /** Names of events; default: all. */
   readonly types?: readonly K[];
-  /** Only blocks and transactions of this account. Events that concern no single account are sent, too. */
+  /**
+   * Only blocks that this account forged, and transactions that this account sent or received. Events that concern no
+   * single account are sent, too.
+   */
   readonly address?: string;
   /**
-   * Only blocks, transactions and forging of the delegate with this public key. Events that concern no single delegate
-   * are sent, too.
+   * Public key of a delegate. Only blocks that the delegate forged, transactions that it sent, votes for or against it,
+   * and changes of its forging. Events that concern no single delegate are sent, too.
    */
   readonly delegate?: string;
   /**
@@ -68,7 +71,7 @@ export interface EventOptions<K extends PropertyKey> {
   readonly finality?: 'any' | 'final';
   /** Starts with the block at this height. The stream sends all blocks from this height on, and then live events. */
   readonly fromHeight?: number;
-  /** Continues after this event; `0.0` starts with the oldest event that the node keeps. */
+  /** Continues after the event with this id; `0.0` starts with the oldest event that the node keeps. */
   readonly lastEventId?: string;
   /** Ends the stream. */
   readonly signal?: AbortSignal;
@@ -103,8 +106,8 @@ export interface Client<G extends Generation> {
   /**
    * Sends a request, and returns the body of the answer.
    *
-   * @throws ClientError if the node refuses the request, does not answer in time, or cannot be reached; the other
-   *   methods throw it for the same reasons
+   * @throws ClientError if the node refuses the request, does not answer in time, or cannot be reached; `post`, `put`,
+   *   `items` and `waitFor` throw ClientError for the same reasons
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
@@ -113,7 +116,7 @@ export interface Client<G extends Generation> {
   post<P extends PathOf<G, 'POST'>>(path: P, body: BodyOf<G, 'POST', P>): Promise<AnswerOf<G, 'POST', P>>;
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
-   * Reads all items of a list, page by page. Items that are added or removed meanwhile do not shift the pages.
+   * Reads all items of a list, page by page. Items that are added or removed during the reading do not shift the pages.
    *
    * @throws TypeError if `offset` or `after` is given
    */
@@ -122,17 +125,19 @@ export interface Client<G extends Generation> {
     ...args: Arguments<ListParametersOf<G, P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
-   * Yields the events of the node as `{ type, id, data }`. Pass an `id` as `lastEventId` to continue after that event.
-   * After a lost connection, the client connects again and continues where the stream ended.
+   * Yields the events of the node as `{ type, id, data }`. Pass the `id` of an event as `lastEventId` to continue after
+   * this event. After a lost connection, the client connects again and continues where the stream ended.
+   *
+   * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */
   events<K extends keyof Events<G>>(
     options?: EventOptions<K>,
   ): AsyncGenerator<Extract<NodeEvent<G>, { readonly type: K }>, void, undefined>;
   /**
-   * Waits until a block contains the transaction and has the wanted confirmations. Returns the height and the id of the
-   * block.
+   * Waits until a block contains the transaction and the transaction has the wanted number of confirmations. Returns
+   * the height and the id of the block.
    *
-   * @throws ClientError `TIMEOUT` if this does not happen in time, or the reason of `signal` when it is aborted
+   * @throws ClientError `TIMEOUT` if the time limit passes first, or the reason of `signal` when `signal` is aborted
    */
   waitFor(transactionId: string, options?: WaitOptions): Promise<{ readonly height: number; readonly blockId: string }>;
 }

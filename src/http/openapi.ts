@@ -145,10 +145,7 @@ function answersOf(route: Route): Record<string, ResponseObject> {
   if (route.kind !== 'plain') {
     const { meta, data } = route.answer;
     return {
-      200: json(
-        'The request succeeded.',
-        objectOf({ meta, data, links: { type: 'object', additionalProperties: false } }),
-      ),
+      200: json(SUCCESS, objectOf({ meta, data, links: { type: 'object', additionalProperties: false } })),
     };
   }
   const mediaType = route.contentType.split(';')[0] ?? '';
@@ -157,13 +154,23 @@ function answersOf(route: Route): Record<string, ResponseObject> {
       status,
       {
         description:
-          status === '200'
-            ? 'The request succeeded.'
-            : 'The node is not ready, or has no metrics. The body contains the reason.',
+          status === '200' ? successOf(route) : `${NOT_SERVED[route.path] ?? ''} The body contains the reason.`,
         content: { [mediaType]: { schema } },
       },
     ]),
   );
+}
+
+/** Reasons for the 503 that the handler of a route sends, by path. */
+const NOT_SERVED: Readonly<Record<string, string>> = {
+  '/readyz': 'The node is not ready.',
+  '/metrics': 'The node keeps no metrics.',
+};
+
+function successOf({ body }: Route): string {
+  return body?.judgedByHandler
+    ? 'If `success` is true, the request succeeded. Otherwise `error` contains the reason.'
+    : SUCCESS;
 }
 
 /** Events of equal shape become one alternative of the schema. */
@@ -194,26 +201,38 @@ function eitherOf(one: ResponseObject, other: ResponseObject): ResponseObject {
   return { description: `${one.description} Or: ${other.description}`, content };
 }
 
-/** Description of the 503 of every route. */
-const UNAVAILABLE =
-  'The node is busy or stopping, or its height is below `minHeight`. The header `Retry-After` says when to repeat the request.';
+const SUCCESS = 'The request succeeded.';
+
+/** Returns the description of the 400. Every GET route refuses an invalid `minHeight`. */
+function invalidityOf({ body, unknownParameters }: Route): string {
+  const isStrict = unknownParameters === 'refused';
+  if (body?.judgedByHandler) return 'The body cannot be parsed.';
+  if (body !== undefined) return isStrict ? 'A parameter or the body is invalid.' : 'The body is invalid.';
+  return isStrict ? 'A parameter is unknown or invalid.' : 'A parameter is invalid.';
+}
+
+/** Returns the description of the 503 that every route has. Only GET routes have the parameter `minHeight`. */
+function unavailabilityOf({ method }: Route): string {
+  const reason = method === 'GET' ? 'busy or stopping, or its height is below `minHeight`' : 'busy or stopping';
+  return `The node is ${reason}. The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
+}
 
 /** Returns the refusals that every route has, and the refusals that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
-    400: json('A parameter is unknown or invalid, or the body is invalid.', problem.INVALID_OR_UNREADABLE),
+    400: json(invalidityOf(route), problem.INVALID_OR_UNREADABLE),
     403: json('The client has no access.', problem.REFUSED),
     405: json('The path does not support the method. The header `Allow` lists the supported methods.', problem.SIMPLE),
     429: json('The client exceeded the rate limit.', problem.SIMPLE),
     500: json('The node failed.', problem.SIMPLE),
-    503: json(UNAVAILABLE, problem.UNAVAILABLE),
+    503: json(unavailabilityOf(route), problem.UNAVAILABLE),
   };
   if (route.body !== undefined) {
-    refusals['413'] = json('The body is too large.', problem.UNREADABLE);
-    refusals['415'] = json('The body has an unknown character set or encoding.', problem.UNREADABLE);
+    refusals['413'] = json('The body is larger than 128 kB.', problem.UNREADABLE);
+    refusals['415'] = json('The body is compressed, or its character set is unknown.', problem.UNREADABLE);
   }
   for (const [status, description] of Object.entries(route.errors)) {
-    if (status === '503') refusals[status] = json(`${description} Or: ${UNAVAILABLE}`, problem.UNAVAILABLE);
+    if (status === '503') refusals[status] = json(`${description} Or: ${unavailabilityOf(route)}`, problem.UNAVAILABLE);
     else {
       const schema = status === '409' ? problem.REJECTED : status === '403' ? problem.REFUSED : problem.SIMPLE;
       refusals[status] = json(description, schema);

@@ -8,7 +8,7 @@ import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
 /** Reason for a 503 on routes whose queries may take long. */
-export const TOO_MANY_QUERIES = 'Too many queries without an index are waiting.';
+export const TOO_MANY_QUERIES = 'Too many queries that no index answers are waiting.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
   return { name, in: 'query', schema };

@@ -137,7 +137,10 @@ const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
 /** Description of the 503 on routes that promise to keep accepted transactions. */
 export const NOT_KEPT =
-  'The node did not accept the transaction, because it could not write to its disk. Send the transaction again.';
+  'The node did not accept the request, because the node could not write to its disk. Send the request again.';
+
+/** Description of the 429 on routes whose requests may cost signature checks. */
+export const CHECKS_EXCEEDED = 'The client exceeded the rate limit or the limit on signature checks.';
 
 /** Failures that concern the whole transaction and none of its members. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);

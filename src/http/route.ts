@@ -26,7 +26,7 @@ interface Declared {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Path below the prefix, with `{name}` for path parameters: `/accounts/{address}/multisignature_groups`. */
   readonly path: string;
-  /** Description in one sentence. */
+  /** Description in a few short sentences. */
   readonly summary: string;
   /** Parameters, in the order in which their errors are reported. */
   readonly parameters: readonly Parameter[];

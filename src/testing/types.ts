@@ -23,7 +23,7 @@ export interface DevnetOptions {
    * passphrases of the delegates.
    */
   readonly network?: string;
-  /** Lowest level of the log lines that the nodes write to the standard error output; none by default. */
+  /** Lowest level of the log lines that the nodes write to the standard error output. By default, they write none. */
   readonly log?: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -86,14 +86,14 @@ export type TransactionPayload =
 
 export interface SentTransaction {
   readonly id: string;
-  /** Height of the block with the transaction; undefined when the mining mode is not `instant`. */
+  /** Height of the block with the transaction; undefined in a partition, and when the mining mode is not `instant`. */
   readonly height?: number;
 }
 
 export interface SendOptions {
   /** Number of the node that gets the transaction first; default 0. */
   readonly node?: number;
-  /** Accepts any string as a passphrase, even a string that is neither an account name nor BIP-39. */
+  /** Accepts any string as a passphrase, even if the string is neither an account name nor a BIP-39 passphrase. */
   readonly anyPassphrase?: boolean;
 }
 
@@ -108,8 +108,9 @@ export interface TestDevnet {
   /** Present time of the chain's clock. */
   now(): Date;
   /**
-   * Forges a block in each of the next slots, by the delegate of the slot; default 1 slot. All nodes have the blocks
-   * when the promise resolves.
+   * Mines the next slots (default: 1 slot): in each slot, the delegate of the slot forges a block. All nodes have the
+   * blocks when the promise resolves. In a partition, only the nodes in the group of the forging node
+   * get the block.
    */
   mine(slots?: number): Promise<Mined>;
   /**
@@ -141,20 +142,23 @@ export interface TestDevnet {
    */
   revert(name: string): Promise<Snapshot>;
   /**
-   * Signs a transaction and sends it to a node. With `mine: 'instant'`, a block contains the transaction when the call
-   * resolves.
+   * Signs a transaction and sends it to a node. In the mining mode `instant`, a block contains the transaction when the
+   * promise resolves, except in a partition.
    *
    * @param from an account, its name, or a BIP-39 passphrase
    * @param options number of the node, or an object of options
-   * @throws an error with the reason when the node refuses the transaction; an error for a string that names no account;
-   *   an error with the name of the field for an incomplete payload
+   * @throws an error with the reason when the node refuses the transaction; an error for a string that is neither the
+   *   name of an account nor a BIP-39 passphrase; an error with the name of the field for an incomplete payload
    */
   send(
     from: TestAccount | string,
     payload: TransactionPayload,
     options?: number | SendOptions,
   ): Promise<SentTransaction>;
-  /** Sends beddows from the account `genesis` and mines a block with the transaction. */
+  /**
+   * Sends beddows from the account `genesis` (on another network, from its first account), and mines slots until a
+   * block contains the transaction.
+   */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**
    * Makes the nodes accept any signature for the account with this address from now on. The account must have sent a
@@ -168,8 +172,8 @@ export interface TestDevnet {
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
    * Delays each message between nodes by a duration: a number of milliseconds, or a string such as `150ms` or `2s`. A
-   * link has the greater delay of its two nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass
-   * blocks to all nodes at once.
+   * link has the greater delay of its two nodes. A delay does not affect the function `mine` and the mining mode
+   * `instant`, which pass blocks to all nodes at once.
    *
    * @param nodes nodes whose links get the delay; default: all
    */
@@ -186,8 +190,8 @@ export interface TestDevnet {
    */
   skew(node: number, by: string | number): Promise<void>;
   /**
-   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. `heal` also mines
-   * some slots, because a node learns of a better chain from a new block of that chain, and because a new block decides
+   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. If the tips differ,
+   * `heal` also mines slots. A node learns of a better chain from a new block of that chain, and a new block decides
    * between two equally good chains.
    */
   heal(): Promise<void>;

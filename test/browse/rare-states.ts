@@ -254,7 +254,7 @@ function diagnostics(): Untyped {
       time: at(430),
       module: 'forge',
       code: 'FORGING_PAUSED',
-      message: 'a slot of ours passes unused',
+      message: 'forging is paused in a slot of ours',
       fields: { slot: 165582943, reason: 'no peer has reported its tip yet' },
     },
     {

@@ -7,7 +7,7 @@ const PAUSED = {
   time: '2026-01-02T03:04:05.678Z',
   module: 'forge',
   code: 'FORGING_PAUSED',
-  message: 'a slot of ours passes unused',
+  message: 'forging is paused in a slot of ours',
   fields: { slot: 7, reason: 'synchronising with the network' },
 };
 const REFUSED = {
@@ -26,7 +26,7 @@ test.serial('each diagnostic is printed on one line, the newest last, and cannot
   t.is(
     stdout,
     '2026-01-02 03:04:00 chain BLOCK_SIGNATURE_INVALID: refused a block  height=3  reason=bad?[31m?thing\n' +
-      '2026-01-02 03:04:05 forge FORGING_PAUSED: a slot of ours passes unused  slot=7  reason="synchronising with the network"\n',
+      '2026-01-02 03:04:05 forge FORGING_PAUSED: forging is paused in a slot of ours  slot=7  reason="synchronising with the network"\n',
   );
 });
 

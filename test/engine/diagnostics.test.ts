@@ -105,7 +105,7 @@ test('reorgs, dropped peers and failed downloads are kept', (t) => {
 
 test('a module keeps only its latest entries, and does not displace those of another module', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
-  observer.module('forge').log('warn', 'FORGING_PAUSED', 'a slot of ours passes unused');
+  observer.module('forge').log('warn', 'FORGING_PAUSED', 'forging is paused in a slot of ours');
   for (let i = 0; i < 1000; i += 1)
     observer.module('peers').log('debug', 'PEER_PENALISED', 'a peer broke a rule', { i });
   const kept = diagnostics.latest(5000);

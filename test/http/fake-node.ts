@@ -85,7 +85,7 @@ export const DIAGNOSTICS: readonly Diagnostic[] = [
     timeMs: 1_500_000_000_000,
     module: 'forge',
     code: 'FORGING_PAUSED',
-    message: 'a slot of ours passes unused',
+    message: 'forging is paused in a slot of ours',
     fields: { slot: 7, reason: 'synchronising with the network' },
   },
   {

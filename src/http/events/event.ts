@@ -108,7 +108,7 @@ export function eventShapes(
     'transactions/included': { summary: 'A block with the transaction was applied.', data: confirmed },
     'transactions/reverted': { summary: 'The block of the transaction was reverted.', data: confirmed },
     'finalized/change': {
-      summary: 'Blocks up to a height can never be reverted any more.',
+      summary: 'No block up to `height` can be reverted any more.',
       data: objectOf({ height: COUNT }),
     },
     'rounds/change': {
@@ -117,7 +117,7 @@ export function eventShapes(
     },
     'forging/change': {
       summary:
-        'A delegate of this node was enabled or disabled. This event has no id and is only for the forging whitelist.',
+        'A delegate of this node was enabled or disabled. This event has no id. Only clients in `http.forgingWhitelist` get this event.',
       data: objectOf({ publicKey: PUBLIC_KEY, forging: FLAG }),
     },
     'peers/connected': { summary: 'A connection to a peer opened. This event has no id.', data: peerShape(dialect) },

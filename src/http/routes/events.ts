@@ -12,7 +12,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
     method: 'GET',
     path: '/events',
     summary:
-      'Streams events as they happen. Events of the chain have ids. A client that sends the id of its last event gets each later event once, also after a restart of the node.',
+      'Streams events as they happen. Events of the chain have ids. A client that sends the id of its last event gets each later event of the chain once, also after a restart of the node.',
     parameters: [
       queryParameter('types', {
         type: 'string',
@@ -23,30 +23,32 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       addressParameter(
         'address',
         2,
-        'Only blocks and transactions of this account. Events that concern no single account are sent, too.',
+        'Only blocks that this account forged, and transactions that this account sent or received. Events that concern no single account are sent, too.',
       ),
       publicKeyParameter(
         'delegate',
-        'Only blocks, transactions and forging of the delegate with this public key. Events that concern no single delegate are sent, too.',
+        'Public key of a delegate. Only blocks that the delegate forged, transactions that it sent, votes for or against it, and changes of its forging. Events that concern no single delegate are sent, too.',
       ),
       queryParameter('finality', {
         type: 'string',
         enum: ['any', 'final'],
         default: 'any',
-        description: '`final` reports blocks and transactions only when they become final, and reports no reverts.',
+        description:
+          '`final` sends the events of blocks and their transactions only when the blocks become final, and sends no reverts.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',
         minimum: 1,
         description:
           'Starts with the block at this height: sends all blocks from this height on, and then live events. ' +
-          'The node ignores `fromHeight` if the request has the id of a last event, so a client may reconnect with the same URL.',
+          'The node ignores `fromHeight` if the request has `lastEventId` or the header `Last-Event-ID`, so a client may reconnect with the same URL.',
       }),
       queryParameter('lastEventId', {
         type: 'string',
         minLength: 1,
         maxLength: 50,
-        description: 'Same as the header `Last-Event-ID`, for clients that cannot send this header.',
+        description:
+          'Id of the event after which the stream continues. Same as the header `Last-Event-ID`, for clients that cannot send this header.',
       }),
       queryParameter('follow', {
         type: 'boolean',
@@ -54,7 +56,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       }),
     ],
     unknownParameters: 'refused',
-    errors: { 503: 'Too many event streams are open, or the client opens too many streams that send old events.' },
+    errors: { 503: 'Too many event streams are open, or too many streams that send old events.' },
     events: eventShapes(dialect),
     subscriptionOf: (request, lastEventIdHeader) => {
       const id = request.text('lastEventId') ?? lastEventIdHeader;

@@ -38,7 +38,7 @@ export const READINESS_ROUTE: Route = {
   kind: 'plain',
   method: 'GET',
   path: '/readyz',
-  summary: 'Shows whether the node follows its network, or the reason why not.',
+  summary: 'Shows whether the node follows its network. If not, the answer contains the reason.',
   parameters: [],
   unknownParameters: 'ignored',
   contentType: 'application/json',

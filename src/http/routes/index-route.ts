@@ -18,7 +18,8 @@ export function indexRoute(routes: readonly Route[], hasDashboard: boolean): Env
   return {
     method: 'GET',
     path: '/',
-    summary: 'Shows the name of the node, its pages, and the paths of the interface.',
+    summary:
+      'Shows the name and version of the software, the pages of the node, and the GET paths without parameters in the path.',
     parameters: [],
     unknownParameters: 'ignored',
     errors: {},

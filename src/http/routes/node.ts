@@ -80,7 +80,7 @@ function forgingShape(dialect: HttpDialect): Schema {
   return listOf(extendedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
 }
 
-const NOT_LISTED = 'The client is not in the forging whitelist.';
+const NOT_LISTED = 'The address of the client is not in `http.forgingWhitelist`.';
 
 function forgingRoute(dialect: HttpDialect): Route {
   const forgingFilter: Parameter = queryParameter('forging', {
@@ -135,7 +135,7 @@ function pausedView(paused: ForgingDelegate['paused']) {
 const SWITCH_FORGING_ROUTE: Route = {
   method: 'PUT',
   path: '/node/status/forging',
-  summary: 'Enables or disables a configured delegate.',
+  summary: 'Enables or disables forging for a configured delegate.',
   parameters: [],
   unknownParameters: 'ignored',
   body: {
@@ -153,7 +153,7 @@ const SWITCH_FORGING_ROUTE: Route = {
   answer: { meta: NO_META, data: listOf(objectOf(FORGING_MEMBERS)) },
   errors: {
     403: NOT_LISTED,
-    404: 'The delegate is not configured, or the password is wrong.',
+    404: 'The delegate is not configured, the password is wrong, or the account is not registered as a delegate.',
     422: 'The signing record of the delegate was moved to another node, so this node must not sign.',
   },
   access: 'forging',
@@ -172,7 +172,7 @@ const DIGEST_ROUTE: Route = {
     int32Parameter(
       'height',
       1,
-      'Expected height of the tip. The node answers 400 if the tip has another height, because it has only the state of the tip.',
+      'Expected height of the tip. The node answers 400 if the tip has another height, because the node has only the state of the tip.',
     ),
   ],
   unknownParameters: 'refused',
@@ -252,7 +252,8 @@ const SLOTS_MAX = 101;
 const SLOTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/slots',
-  summary: 'Shows for each slot whether the node forged, paused, refused or reverted a block, with the reason.',
+  summary:
+    'Shows the events of each slot: whether the node forged, refused or reverted a block, or paused forging, with the reason.',
   parameters: [
     queryParameter('from', {
       type: 'integer',

@@ -15,7 +15,7 @@ import {
   sortOf,
   sortParameter,
 } from '../parameters.ts';
-import { Problem } from '../problems.ts';
+import { CHECKS_EXCEEDED, Problem } from '../problems.ts';
 import type { CheckedRequest, Parameter, Reply, Route } from '../route.ts';
 import { withLive } from '../with-live.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
@@ -75,7 +75,7 @@ const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
   summary:
-    'Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires.',
+    'Lists the members of the multisignature group of a waiting transaction. Shows which members have signed, and how many signatures the transaction needs.',
   parameters: [
     {
       name: 'id',
@@ -95,7 +95,7 @@ const SIGNERS_ROUTE: Route = {
   },
   errors: {
     404: 'No multisignature transaction with this id waits in the pool.',
-    429: 'The client exceeded the rate limit or the limit on signature checks.',
+    429: CHECKS_EXCEEDED,
   },
   handle: (api, request) => {
     const id = request.text('id') ?? '';

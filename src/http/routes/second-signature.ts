@@ -60,7 +60,7 @@ function registrationRoute(dialect: HttpDialect): Route {
     kind: 'plain',
     method: 'PUT',
     path: '/signatures',
-    summary: 'Registers a second signature: builds, signs and sends the transaction.',
+    summary: 'Registers a second signature: the node builds, signs and sends the transaction.',
     parameters: [],
     unknownParameters: 'ignored',
     body: { name: 'registration', schema: BODY, judgedByHandler: true },

@@ -1,6 +1,6 @@
 /** Declares the route for signatures of group members on pending transactions. */
 
-import { NOT_KEPT, signatureRefused } from '../problems.ts';
+import { CHECKS_EXCEEDED, NOT_KEPT, signatureRefused } from '../problems.ts';
 import type { Route } from '../route.ts';
 import { FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
@@ -9,7 +9,7 @@ export function signatureRoutes(): readonly Route[] {
     {
       method: 'POST',
       path: '/signatures',
-      summary: 'Sends a member’s signature for a pending transaction.',
+      summary: 'Sends the signature of a member of a multisignature group for a pending transaction.',
       parameters: [],
       unknownParameters: 'ignored',
       body: {
@@ -25,7 +25,7 @@ export function signatureRoutes(): readonly Route[] {
         },
       },
       answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
-      errors: { 409: 'The signature is refused; `errors` has the reasons.', 503: NOT_KEPT },
+      errors: { 409: 'The signature is refused; `errors` has the reasons.', 429: CHECKS_EXCEEDED, 503: NOT_KEPT },
       handle: async (api, request) => {
         const result = await api.submitSignature(request.body, request.client);
         if (!result.accepted) throw signatureRefused(result);

@@ -19,7 +19,7 @@ import {
   sortOf,
   sortParameter,
 } from '../parameters.ts';
-import { NOT_KEPT, transactionRefused } from '../problems.ts';
+import { CHECKS_EXCEEDED, NOT_KEPT, transactionRefused } from '../problems.ts';
 import type { CheckedRequest, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
 import { COUNTED_LIST_META, FLAG, listOf, objectOf, TEXT } from '../views/shapes.ts';
@@ -110,7 +110,7 @@ function submitRoute(dialect: HttpDialect): Route {
     unknownParameters: 'ignored',
     body: { name: 'transaction', schema: dialect.generation === 2 ? BODY_2 : BODY_3 },
     answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
-    errors: { 409: 'The transaction is refused; `errors` has the reasons.', 503: NOT_KEPT },
+    errors: { 409: 'The transaction is refused; `errors` has the reasons.', 429: CHECKS_EXCEEDED, 503: NOT_KEPT },
     handle: async (api, request) => {
       const result = await api.submitTransaction(request.body, request.client);
       if (!result.accepted) throw transactionRefused(result, dialect.generation);

@@ -51,7 +51,7 @@ function votersRoute(dialect: HttpDialect): Route {
     isOfChain: true,
     method: 'GET',
     path: '/voters',
-    summary: 'Lists the voters of an account. `votes` is the number of voters.',
+    summary: 'Lists the voters of an account, which the request must name. `votes` is the number of voters.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(100),
@@ -92,7 +92,7 @@ function votesRoute(dialect: HttpDialect): Route {
     isOfChain: true,
     method: 'GET',
     path: '/votes',
-    summary: 'Lists the delegates that an account votes for.',
+    summary: 'Lists the delegates that an account votes for. The request must name the account.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(101),

@@ -18,7 +18,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
     matches: /: 200 here, 500 there/,
     reference:
-      'A real node answers 500 to five inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and an account without a key.',
+      'A real node answers 500 to five inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and an account without a public key.',
     here: 'This node answers 200 with an empty list, or with zeros.',
     reason: 'The database of the real node fails, although the request has a valid answer.',
   },
@@ -26,7 +26,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: QUERIES,
     matches: /forging_statistics: 400 here \(INVALID_PARAM\), 500 there/i,
     reference:
-      'A real node answers 500 to a query for forging statistics with a time before the epoch of the network, or for an account without a key.',
+      'A real node answers 500 to a query for forging statistics with a time before the epoch of the network, or for an account without a public key.',
     here: 'This node answers 400 with the reason if the account is not a delegate.',
     reason: 'The database of the real node fails before the node looks at the account.',
   },
@@ -34,14 +34,15 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: QUERIES,
     matches: /multisignature_(groups|memberships): both 200, added body\.data/i,
     reference:
-      "The registration of a multisignature account may write the key of a member in capitals. A real node omits a member in capitals from the list of members, and omits the multisignature account from the member's list of memberships.",
+      "The registration of a multisignature account may write the key of a member in capitals. A real node omits a member whose key is in capitals from the list of members, and omits the multisignature account from the member's list of memberships.",
     here: 'This node lists the member and the multisignature account. The lists of members and memberships show keys in lower case. The asset of the registration shows the keys as the sender wrote them.',
     reason: 'The member can sign in either letter case, so a list of members without the member is wrong.',
   },
   {
     target: QUERIES,
     matches: /\/votes: both 200, changed body\.data\.publicKey|\/voters: both 200, changed body\.data\.publicKey/i,
-    reference: "In a real node's answers for votes and voters, `publicKey` of an account without a key is null.",
+    reference:
+      "In a real node's answers for votes and voters, `publicKey` is null for an account without a public key.",
     here: 'This node also sends null, but with `strictDialect` this node sends an empty string.',
     reason:
       'The API description of the real node allows only strings here, and the strict dialect must match the description.',
@@ -157,7 +158,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'A real node of generation 3 refuses an unsigned amount (`asset.amount`) of 10^21 or more with two errors.',
+      'If an unsigned amount (`asset.amount`) is 10^21 or more, a real node of generation 3 reports two errors.',
     here: 'This node sends only the second error, and writes all digits of the amount in `actual`.',
     reason: 'The first error only shows how the JavaScript engine writes large numbers.',
   },
@@ -241,7 +242,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'A real node ignores all parameters after the thousandth one.',
     here: 'This node checks all parameters.',
     reason:
-      'If a node ignores a filter, the client gets a wrong answer. A request of 16 kB has at most 8,000 parameters.',
+      'If a node ignores a filter, the client gets a wrong answer. The head of a request has at most 16 kB, so a request has at most 8,000 parameters.',
   },
   {
     target: QUERIES,
@@ -299,7 +300,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /\\"id\\":\\"0/,
     matches: /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \(Invalid transaction id/,
     reference:
-      'A real node refuses a transaction id with leading zeros with two errors: an invalid id and an invalid signature.',
+      'If a transaction id has leading zeros, a real node reports two errors: an invalid id and an invalid signature.',
     here: 'This node reports only the invalid id.',
     reason: 'The parser refuses the id, so the node verifies no signature.',
   },
