@@ -7,9 +7,9 @@ import { LAYOUT_VERSION, RETIRED_TABLES, SELF_LIST, TABLES, TRANSACTION_ORDERS, 
 const HEAD = `# Layout of the chain store
 
 The store is one database of binary keys and values. The first byte of a key is the number of its table. Integers in keys are
-big-endian, so the order of the keys is the order of these integers. This page describes layout ${LAYOUT_VERSION}. Each change of the
-encoding of a key or a value needs a new number of the layout. This page is generated from \`src/store/tables/layout.ts\`,
-which defines the tables for the code.
+big-endian, so that keys sorted by their bytes are also sorted by these integers. This page describes layout ${LAYOUT_VERSION}. Each
+change of the encoding of a key or a value needs a new number of the layout. This page is generated from
+\`src/store/tables/layout.ts\`, which defines the tables for the code.
 
 | Role of a table | Content |
 | --- | --- |
