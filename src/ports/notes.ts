@@ -6,14 +6,15 @@
  */
 export const NOTES = {
   'chain/finalized':
-    'u32, little endian: finalized height; the node never reverts blocks up to this height (`engine/commit.ts`); then its checksum, 8 bytes (`store/tables/checksummed.ts`)',
+    'finalized height, u32 (little endian), then the checksum of the note, 8 bytes (`store/tables/checksummed.ts`); the node never reverts blocks up to this height (`engine/commit.ts`)',
   'chain/unsigned':
     'one byte, 1: a devnet has added unsigned blocks or transactions to the chain (`node/unsigned-chain.ts`)',
   'chain-log-head':
-    'JSON: numbers of the newest and the oldest record of the chain log, finalized height, id of the tip (`store/chain/chain-log.ts`)',
+    'JSON: numbers of the newest and the oldest record of the chain log; finalized height and id of the tip after the newest record (`store/chain/chain-log.ts`)',
   'chain-log/':
     'JSON: a record of the chain log; the name ends with the number of the record, in 15 digits (`store/chain/chain-log.ts`)',
-  'disk/trial/': 'zeros: a test write after a failed write; removed at once (`engine/disk-watch.ts`)',
+  'disk/trial/':
+    'zeros. After a failed write, the node writes these notes as a test, and removes them at once (`engine/disk-watch.ts`)',
   'peers/book': 'JSON: addresses of peers, with the data that the node has about each peer (`engine/peers/book.ts`)',
 } as const;
 

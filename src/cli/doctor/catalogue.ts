@@ -32,14 +32,14 @@ export const FAULTS = {
   ),
   FORGING_OPEN_TO_STRANGERS: warning(
     'Any other machine can try passwords to switch forging on or off.',
-    'List single addresses in http.forgingWhitelist.',
+    'In http.forgingWhitelist, list only the addresses of the operator.',
   ),
   DATA_FOLDER_UNWRITABLE: error(
     'The node cannot write to the data folder.',
     'Give the folder to the user that runs the node (chown), mount its file system for writing, or choose another folder with --data-dir.',
   ),
   DISK_NEARLY_FULL: error(
-    'The disk of the chain is nearly full.',
+    'The disk of the chain has less than 1 GiB of free space, or has room for fewer than 100 files.',
     'Free space, or move the folder to a larger disk. A node with a full disk cannot write and cannot forge.',
   ),
   STORE_DAMAGED: error(
@@ -64,7 +64,7 @@ export const FAULTS = {
   ),
   JOURNAL_DAMAGED: error(
     'The record of the delegates’ signatures is damaged, so the node must not sign.',
-    'Move the file away and import the last `bloomery forging export`, or let the node wait until signing is safe.',
+    'Move the file away. Then import the last file of `bloomery forging export`, or let the node wait until signing is safe.',
   ),
   PORT_TAKEN: error(
     'Another program uses a port of the node.',
@@ -72,7 +72,7 @@ export const FAULTS = {
   ),
   NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start a node with `bloomery start`.'),
   NODE_SILENT: error(
-    'A node uses the folder, but does not answer, or does not answer its HTTP processes.',
+    'A node uses the data folder, but does not answer HTTP requests, or does not answer its reading processes.',
     'Set the address of the node with --node. If the address is right, the node hangs: read the end of its log, then restart the node.',
   ),
   NODE_REFUSES: error(
@@ -85,7 +85,7 @@ export const FAULTS = {
   ),
   NODE_OF_OTHER_NETWORK: error(
     'The node that answers belongs to another network.',
-    'Correct --node or --network. The two options may name different nodes of this machine.',
+    'Correct --node or --network. The two options may name two different nodes of this machine.',
   ),
   CLOCK_OFF: error(
     'The clock of this machine differs from the clocks of the peers.',
@@ -104,15 +104,15 @@ export const FAULTS = {
     'Use a time service that slews the clock (timedatectl set-ntp true, chrony): the node loses the slots that a clock skips.',
   ),
   NODE_LAGS: error(
-    'The node is behind most of its peers and does not catch up.',
-    'Look at `bloomery why` for refused blocks and failed downloads. The node may need a newer version, or the exceptions.json of the network.',
+    'The node is more than two blocks behind most of its peers, and does not catch up.',
+    'Run `bloomery why` to see refused blocks and failed downloads. The node may need a newer version, or the file exceptions.json of the network.',
   ),
   NETWORK_STANDS_STILL: error(
     'Neither the node nor its peers have received a block for a long time.',
     'Too few delegates forge, or this part of the network is cut off: check `bloomery peers`, and compare heights with other nodes.',
   ),
   FINALITY_LAGS: warning(
-    'No block has become final for several rounds.',
+    'No block has become final for more than four rounds.',
     'More than a third of the delegates do not forge. Wait until they forge again, and do not rely on blocks that are not final.',
   ),
   NO_PEERS: error(
@@ -124,7 +124,7 @@ export const FAULTS = {
     'Correct the addresses in p2p.fixedPeers and p2p.seedPeers, or the network folder.',
   ),
   CONSENSUS_LOW: warning(
-    'Fewer than half of the peers have the same tip as this node.',
+    'Fewer than 51 % of the peers have the same tip as this node.',
     'If the consensus stays low, the network is split. Compare a block of equal height with other nodes, and read `bloomery why`.',
   ),
   SYNC_FAILS: error(
@@ -133,7 +133,7 @@ export const FAULTS = {
   ),
   BLOCKS_REFUSED: error(
     'The node refuses blocks of the network repeatedly.',
-    'Compare version and network folder (exceptions.json) with other nodes; run `bloomery verify`.',
+    'Compare the version of the node and its network folder (exceptions.json) with other nodes; run `bloomery verify`.',
   ),
   FORGING_OFF: warning(
     'Delegates are configured, but none of them forges.',
@@ -160,9 +160,9 @@ export const FAULTS = {
     'Check the receiver, its address and the secret. The latest 1000 events wait on the disk until the receiver accepts them.',
   ),
   READERS_FAIL: warning(
-    'Fewer processes answer HTTP than http.processes asks for.',
-    'Read the log of the node from `HTTP_READER_LOST` on. If the processes end again and again, the store may be damaged: stop ' +
-      'the node and run `bloomery verify`. With `http.processes: 0` the node answers by itself.',
+    'Fewer reading processes run than http.processes sets.',
+    'Read the log of the node from `HTTP_READER_LOST` on. If reading processes end again and again, the store may be damaged: ' +
+      'stop the node and run `bloomery verify`. With `http.processes: 0`, the node answers HTTP requests without reading processes.',
   ),
   FOLDER_TAKEN_OVER: error(
     'Another node has taken over the data folder, so this node no longer writes or signs.',

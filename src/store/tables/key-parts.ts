@@ -150,7 +150,7 @@ const sizedAddress: KeyPart<Address> = {
 };
 
 const voter: KeyPart<PublicKey | undefined> = {
-  description: 'with a public key of the voter: the byte 0, then the key; without a public key: the byte 1',
+  description: 'if the public key of the voter is known: the byte 0, then the public key; otherwise: the byte 1',
   size: (value) => (value === undefined ? 1 : 1 + KEY_BYTES),
   write: (key, value, at) => {
     key[at] = value === undefined ? 1 : 0;
@@ -164,11 +164,11 @@ const voter: KeyPart<PublicKey | undefined> = {
 
 export const PARTS = {
   height: u32('u32'),
-  ordinal: u32('position in a list from 0, u32'),
-  listIndex: u32('number of a list, u32'),
+  ordinal: u32('position of the block among the blocks of the delegate, from 0, u32'),
+  listIndex: u32('number of a list of active delegates, u32 (`protocol/rounds.ts`)'),
   place: fixed<TransactionPlace>(
     PLACE_BYTES,
-    'height u32 and position in the block u16',
+    'height of the block, u32, then position in the block, u16',
     (key, { height, index }, at) => writePlace(key, height, index, at),
     (key, at) => ({ height: key.readUInt32BE(at), index: key.readUInt16BE(at + HEIGHT_BYTES) }),
   ),
@@ -194,7 +194,7 @@ export const PARTS = {
     },
     (key, at) => key.readUInt16BE(at),
   ),
-  sort: u8('order of a long list, u8'),
+  sort: u8('number of the sort order of a long list, u8'),
   amount,
   voter,
   '(address)': sizedAddress,
@@ -202,10 +202,12 @@ export const PARTS = {
   name: text<string>('UTF-8'),
   note: text<NoteName>('UTF-8, see the notes below'),
   data: bytes('UTF-8 data of a transfer'),
-  value: bytes('the sort value, encoded as in the table that sorts all transactions by this value'),
+  value: bytes(
+    'the value by which the list is sorted: amount and fee like `amount`, timestamp like `timestamp`, type like `u16`',
+  ),
   table: u8('number of a table, u8'),
-  level: u8('level of an inner block, u8: 1 above the leaf blocks'),
-  start: bytes('first key of the first leaf block below, without the table number'),
+  level: u8('level of an inner block, u8: 1 directly above the leaf blocks'),
+  start: bytes('first key of the first leaf block below the inner block, without the table number'),
   list: bytes('prefix of the keys of a list: table number, then the key parts that identify the list', (key, at) =>
     key[at] === TYPE_LIST ? at + 3 : at + 2 + (key[at + 1] ?? 0),
   ),

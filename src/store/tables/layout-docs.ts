@@ -6,19 +6,19 @@ import { LAYOUT_VERSION, RETIRED_TABLES, SELF_LIST, TABLES, TRANSACTION_ORDERS, 
 
 const HEAD = `# Layout of the chain store
 
-The store is one database of binary keys with small values. The first byte of a key is the number of its table. The other parts
-of a key are big-endian, so keys are sorted by the values of their parts. This page describes layout ${LAYOUT_VERSION}. If the encoding of
-a key or value changes, the layout needs a new number. This page is generated from \`src/store/tables/layout.ts\`. The same file
-defines how the code writes and reads keys.
+The store is one database of binary keys and values. The first byte of a key is the number of its table. Integers in keys are
+big-endian, so that keys sorted by their bytes are also sorted by these integers. This page describes layout ${LAYOUT_VERSION}. Each
+change of the encoding of a key or a value needs a new number of the layout. This page is generated from
+\`src/store/tables/layout.ts\`, which defines the tables for the code.
 
 | Role of a table | Content |
 | --- | --- |
-| \`state\` | consensus state, covered by the digest, the checksum and undo records |
+| \`state\` | consensus state: the result of applying all blocks. The digest (\`bloomery status --digest\`) and the checksum of the state cover these tables, and undo records store their overwritten values. |
 | \`chain\` | blocks as they were signed |
 | \`index\` | indexes, which can be rebuilt from \`state\` and \`chain\` |
 | \`local\` | data of this node only |
 
-In tables with the value "none; counted", the store keeps some hundred neighbouring keys in one stored value ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
+In tables with the value "none; counted", keys have no values, and the store can count the keys of a range. For this purpose, the store puts some hundred neighbouring keys into one stored value ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
 
 /** The page as Markdown. */
 export function layoutMarkdown(): string {
@@ -28,7 +28,7 @@ export function layoutMarkdown(): string {
     HEAD,
     '## Tables',
     tableOf(
-      ['Number', 'Table', 'Role', 'Key after the number', 'Value'],
+      ['Number', 'Table', 'Role', 'Parts of the key after the number', 'Value'],
       names.map((name) => {
         const { number, role, parts, value, isCounted } = TABLES[name];
         const key = parts.map((part) => `\`${part}\``).join(' ');
@@ -36,15 +36,16 @@ export function layoutMarkdown(): string {
       }),
     ),
     `Table numbers of earlier layouts, which must not be used again: ${RETIRED_TABLES.join(', ')}.`,
-    `A list in \`longLists\` is a list of \`transactionsByType\`, \`transactionsBySender\` or \`transactionsByRecipient\`. The transactions ` +
-      `of an address to itself are also a list, with the number ${SELF_LIST} instead of a table number. Numbers of the sort orders: ${sorts.join(', ')}.`,
+    `The part \`list\` in a key of \`longLists\` is a list of \`transactionsByType\`, \`transactionsBySender\` or ` +
+      `\`transactionsByRecipient\`, or the list of the transactions of an address to itself. In the last case, ${SELF_LIST} stands ` +
+      `in place of the table number. The part \`sort\` is the number of a sort order: ${sorts.join(', ')}.`,
     '## Parts of keys',
     tableOf(
       ['Part', 'Bytes'],
       (Object.keys(PARTS) as PartName[]).map((name) => [`\`${name}\``, PARTS[name].description]),
     ),
     '## Notes',
-    'A name that ends with a slash is a prefix.',
+    'If a name in this table ends with a slash, the row describes all notes whose names begin with this name.',
     tableOf(
       ['Note', 'Value'],
       Object.entries(NOTES).map(([name, value]) => [`\`${name}\``, value]),

@@ -21,14 +21,14 @@ export const TABLES = {
     role: 'local',
     key: ['name'],
     value:
-      'layout, generation, network and consensus parameters (`params-pin.ts`) as text; number of accounts as u64; ' +
-      'checksum of the state as two u32 (`state-checksum.ts`); index watermark as a height (u32) and the checksum of this record (`index-watermark.ts`)',
+      'one entry for each name: layout, generation, network and consensus parameters (`params-pin.ts`) as texts; number of accounts ' +
+      'as u64; checksum of the state as two u32 (`state-checksum.ts`); index watermark as a height (u32), then the checksum of this entry (`index-watermark.ts`)',
   }),
   headers: new Table({
     number: 2,
     role: 'chain',
     key: ['height'],
-    value: 'encoded header, which begins with its signed bytes',
+    value: 'encoded header, which begins with the bytes that the delegate signed',
   }),
   undo: new Table({
     number: 4,
@@ -41,7 +41,7 @@ export const TABLES = {
     number: 6,
     role: 'local',
     key: ['table', 'level', 'start'],
-    value: 'for each block of the level below: its first key, and its number of keys, u32 (`order-statistic-tree.ts`)',
+    value: 'for each child block: its first key, and the number of keys below it, u32 (`order-statistic-tree.ts`)',
   }),
 
   transactions: new Table({
@@ -50,10 +50,15 @@ export const TABLES = {
     key: ['place'],
     value:
       'at most 256 transactions, the first of them at `place`; for each transaction its length, u32 (little endian), then the ' +
-      'encoded transaction, which begins with its signed bytes',
+      'encoded transaction, which begins with the bytes that the sender signed',
   }),
 
-  accounts: new Table({ number: 16, role: 'state', key: ['address'], value: 'account without votes (`records.ts`)' }),
+  accounts: new Table({
+    number: 16,
+    role: 'state',
+    key: ['address'],
+    value: 'account, except its votes (`records.ts`)',
+  }),
   votes: new Table({
     number: 17,
     role: 'state',
@@ -65,7 +70,7 @@ export const TABLES = {
     number: 19,
     role: 'state',
     key: ['listIndex'],
-    value: 'public keys of the delegates, highest rank first',
+    value: 'public keys of the active delegates, highest rank first',
   }),
   bftState: new Table({ number: 20, role: 'state', key: [], value: 'bytes whose form the generation defines' }),
   facts: new Table({ number: 21, role: 'state', key: ['name'], value: 'text whose form the generation defines' }),
@@ -76,7 +81,7 @@ export const TABLES = {
     number: 34,
     role: 'index',
     key: ['height'],
-    value: 'u64: number of transactions in the chain up to this height',
+    value: 'number of transactions in the chain up to this height, u64',
   }),
   blocksByAmount: new Table({ number: 35, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
   blocksByFee: new Table({ number: 36, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
@@ -85,7 +90,7 @@ export const TABLES = {
     role: 'index',
     key: ['key', 'ordinal'],
     value:
-      'height, timestamp u32, then two u64: the sum of the fees and the sum of the rewards of all blocks of this delegate up to this block',
+      'height u32, timestamp u32, then two u64: the sum of the fees and the sum of the rewards of all blocks of this delegate up to this block',
   }),
   generatorBlocksByAmount: new Table({
     number: 38,
@@ -135,7 +140,7 @@ export const TABLES = {
     isCounted: true,
   }),
 
-  usernames: new Table({ number: 64, role: 'index', key: ['name'], value: 'key' }),
+  usernames: new Table({ number: 64, role: 'index', key: ['name'], value: 'public key of the delegate' }),
   accountsByBalance: new Table({ number: 65, role: 'index', key: ['amount', 'address'], value: '', isCounted: true }),
   secondPublicKeys: new Table({
     number: 66,
