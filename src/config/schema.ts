@@ -157,7 +157,7 @@ export const OPTIONS = {
     seedPeers: list('Peers that the node asks for the addresses of other peers.', [], 'HOST:PORT', hostPort, {
       defaultText: "the network's",
     }),
-    whitelistedPeers: list('Peers that the node never forgets, and that get no penalty for an invalid message, block or transaction. Too many messages still cost penalty points.', [], 'IP:PORT', ipv4Port),
+    whitelistedPeers: list('Peers that the node never forgets, and that get no penalty for an invalid block or transaction. Too many messages still cost penalty points.', [], 'IP:PORT', ipv4Port),
     blacklistedIps: list('Addresses to which the node never connects, and from which no peer may connect.', [], 'IPv4 addresses', (entry) =>
       isIpv4(entry) ? entry : undefined,
     ),
@@ -187,7 +187,7 @@ export const OPTIONS = {
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of peers that must have the tip of this node before this node forges; 0 for no condition. The condition holds if all connected peers reach this share, or if the dialled and configured peers reach this share.',
+      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. It is also sufficient if this share of the dialled and configured peers has the tip.',
       0,
       0,
       100,
