@@ -77,7 +77,12 @@ export const OPTIONS = {
     host: text('Address on which the HTTP interface listens.', '127.0.0.1', IPV4, isIpv4, {
       defaultText: '127.0.0.1; 0.0.0.0 if `accessPublic` or `accessWhitelist` admits other machines',
     }),
-    forgingWhitelist: list('Addresses that may view the forging status, and switch forging on and off.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
+    forgingWhitelist: list(
+      'Addresses that may view the forging status, and switch forging on and off.',
+      ['127.0.0.1'],
+      ADDRESSES,
+      ipOrBlock,
+    ),
     trustProxy: flag(
       'Whether the header X-Forwarded-For contains the address of the client. Set `trustProxy` only behind your own proxy.',
       false,
@@ -128,7 +133,10 @@ export const OPTIONS = {
       'Whether requests and answers below `/api` have only the parameters and members that a lisk-sdk node of the network’s generation has.',
       false,
     ),
-    legacySignatures: flag('Whether a client may send a passphrase to register a second signature (`PUT /api/signatures`).', true),
+    legacySignatures: flag(
+      'Whether a client may send a passphrase to register a second signature (`PUT /api/signatures`).',
+      true,
+    ),
     legacySignaturesWhitelist: list(
       'Addresses that may send passphrases to register second signatures. `accessPublic` does not add addresses to this list.',
       ['127.0.0.0/8', '::1'],
@@ -138,7 +146,9 @@ export const OPTIONS = {
     tlsPort: integer('Port of a second listener with TLS; 0 for none.', 0, 0, 65_535),
     tlsKeyFile: text('Private key of the TLS listener, a PEM file.', '', 'a path', () => true),
     tlsCertificateFile: text('Certificate chain of the TLS listener, a PEM file.', '', 'a path', () => true),
-    headersTimeoutMs: integer('Time within which a client must send all headers of a request.', 5000, 1, 40_000, { unit: 'ms' }),
+    headersTimeoutMs: integer('Time within which a client must send all headers of a request.', 5000, 1, 40_000, {
+      unit: 'ms',
+    }),
     socketTimeoutMs: integer(
       'Time without progress after which the node closes the connection of a request. The node closes an idle connection after 5 s.',
       20_000,
@@ -148,7 +158,10 @@ export const OPTIONS = {
     ),
   },
   p2p: {
-    enabled: flag('Whether the node connects to peers; if false, the node neither listens for peers nor dials peers.', true),
+    enabled: flag(
+      'Whether the node connects to peers; if false, the node neither listens for peers nor dials peers.',
+      true,
+    ),
     port: integer('Port for peers; 0 for any free port.', 5000, 0, 65_535, {
       defaultText: "the network's",
     }),
@@ -157,9 +170,17 @@ export const OPTIONS = {
     seedPeers: list('Peers that the node asks for the addresses of other peers.', [], 'HOST:PORT', hostPort, {
       defaultText: "the network's",
     }),
-    whitelistedPeers: list('Peers that the node never forgets, and that get no penalty for an invalid block or transaction. Too many messages still cost penalty points.', [], 'IP:PORT', ipv4Port),
-    blacklistedIps: list('Addresses to which the node never connects, and from which no peer may connect.', [], 'IPv4 addresses', (entry) =>
-      isIpv4(entry) ? entry : undefined,
+    whitelistedPeers: list(
+      'Peers that the node never forgets, and that get no penalty for an invalid block or transaction. Too many messages still cost penalty points.',
+      [],
+      'IP:PORT',
+      ipv4Port,
+    ),
+    blacklistedIps: list(
+      'Addresses to which the node never connects, and from which no peer may connect.',
+      [],
+      'IPv4 addresses',
+      (entry) => (isIpv4(entry) ? entry : undefined),
     ),
     advertiseAddress: flag('Whether the peers of this node may pass on its address to other nodes.', true),
     outboundMax: integer('Maximum number of connections that this node opens to peers.', 20, 0, 1000),
@@ -167,11 +188,20 @@ export const OPTIONS = {
   },
   forging: {
     enabled: flag('Whether this node may forge; if false, no delegate can be enabled.', true),
-    force: flag('Whether the node enables forging for all delegates in `delegates` at each start, with `defaultPassword`.', false),
+    force: flag(
+      'Whether the node enables forging for all delegates in `delegates` at each start, with `defaultPassword`.',
+      false,
+    ),
     delegates: delegateList('Delegates that may forge on this node, with their encrypted passphrases.'),
-    defaultPassword: text('Password of the encrypted passphrases in `delegates`. With `force`, the node needs this password.', '', 'a string', () => true, {
-      secret: true,
-    }),
+    defaultPassword: text(
+      'Password of the encrypted passphrases in `delegates`. With `force`, the node needs this password.',
+      '',
+      'a string',
+      () => true,
+      {
+        secret: true,
+      },
+    ),
     riskDoubleForging: flag(
       'Whether the node signs without checking whether the delegate also signs on another node. If true, the node checks only the signing record in its data folder. ' +
         'Two such nodes with the same delegate forge two blocks for one slot.',
@@ -205,7 +235,12 @@ export const OPTIONS = {
     ),
   },
   pool: {
-    transactionsPerQueueMax: integer('Maximum number of transactions in each of the five queues of the pool.', 1000, 100, 5000),
+    transactionsPerQueueMax: integer(
+      'Maximum number of transactions in each of the five queues of the pool.',
+      1000,
+      100,
+      5000,
+    ),
     // The name is from Lisk Core. At this interval, the node verifies waiting transactions again, and broadcasts
     // nothing.
     broadcastIntervalMs: integer(
@@ -217,7 +252,12 @@ export const OPTIONS = {
     ),
   },
   notify: {
-    name: text("Name of this node in the events; if not set, the host name of the machine.", '', 'a string', () => true),
+    name: text(
+      'Name of this node in the events; if not set, the host name of the machine.',
+      '',
+      'a string',
+      () => true,
+    ),
     webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
       secret: true,
     }),
@@ -241,7 +281,12 @@ export const OPTIONS = {
     ),
   },
   verifier: {
-    threads: integer('Number of threads that verify signatures; with 0, the main thread verifies all signatures.', 2, 0, 64),
+    threads: integer(
+      'Number of threads that verify signatures; with 0, the main thread verifies all signatures.',
+      2,
+      0,
+      64,
+    ),
     backend: choice(
       'Implementation of Ed25519 signatures: `sodium` is a native library, `noble` is JavaScript. `auto` selects the fastest implementation that loads.',
       ['auto', 'sodium', 'noble'],
@@ -269,9 +314,25 @@ export const OPTIONS = {
   log: {
     level: choice('Lowest level of the log lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
-    modules: list('Levels of single modules, which replace `level` for these modules.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
-    file: text('File to which the node appends its log lines; if not set, the node writes them to standard error.', '', 'a path', () => true),
-    fileSizeMaxMb: integer('Size at which the node renames the log file to `<file>.1` and begins a new file.', 50, 1, 10_000, { unit: 'MB' }),
+    modules: list(
+      'Levels of single modules, which replace `level` for these modules.',
+      [],
+      'MODULE=LEVEL such as p2p=debug',
+      moduleLevel,
+    ),
+    file: text(
+      'File to which the node appends its log lines; if not set, the node writes them to standard error.',
+      '',
+      'a path',
+      () => true,
+    ),
+    fileSizeMaxMb: integer(
+      'Size at which the node renames the log file to `<file>.1` and begins a new file.',
+      50,
+      1,
+      10_000,
+      { unit: 'MB' },
+    ),
     filesKept: integer('Number of renamed log files that the node keeps.', 5, 1, 100),
   },
 } as const satisfies Record<string, Record<string, Option<unknown>>>;
