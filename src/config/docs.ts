@@ -14,16 +14,16 @@ const INTRODUCTION = `# Configuration
 
 <!-- Made from src/config/schema.ts. After a change there: UPDATE_DOCS=1 npx ava dist/test/config/docs.test.js -->
 
-The value of an option comes from the first of these sources that sets it:
+The value of an option comes from the first of these sources that sets the option:
 
 1. a flag of \`bloomery start\`
 2. an environment variable
 3. the JSON5 file of \`--config\`
-4. the folder of the network (ports, seeds, known delegates)
-5. the default below
+4. the folder of the network (only ports, seeds, and the delegates of \`forgers.json\`)
+5. the default in the tables below
 
-Parameters that all nodes of a network must share (block time, rewards, genesis block) are not options. The network's folder
-\`networks/<name>\` contains the shared parameters.
+Parameters that must be equal on all nodes of a network (block time, rewards, genesis block) are not options. These parameters
+are in the folder of the network.
 
 A configuration file has one object per section:
 
@@ -36,13 +36,15 @@ A configuration file has one object per section:
 \`\`\`
 
 In an environment variable, commas separate the entries of a list. A delegate in an environment variable is
-\`<publicKey>|<encryptedPassphrase>\`. The node refuses to start with an unknown key, an unknown variable or a wrong value. The
-error names the source, the key and the expected value.
+\`<publicKey>|<encryptedPassphrase>\`. The node refuses to start with an unknown key or a wrong value. The node also refuses to
+start with a variable that begins with the prefix of a section (such as \`BLOOMERY_HTTP_\`) but belongs to no option. The error
+names the source, the key, and the expected value of a wrong value.
 
-Two environment variables belong to no section:
+Three environment variables of a node belong to no section:
 
-- \`BLOOMERY_HOME\` is the folder for data and networks of a user (default \`~/.bloomery\`).
+- \`BLOOMERY_HOME\` is the folder for the data and the networks of a user (default \`~/.bloomery\`).
 - \`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process ends.
+- \`BLOOMERY_DEBUG=1\` adds the stack trace to an error that ends the node.
 `;
 
 const TABLE_HEAD = ['| Key | Variable | Value | Default | Meaning |', '| --- | --- | --- | --- | --- |'];

@@ -49,7 +49,7 @@ export const OPTIONS = {
   http: {
     enabled: flag('Whether the node answers HTTP.', true),
     processes: integer(
-      'Number of additional processes that answer HTTP on the node’s port; with 0, the node itself answers. A node of `bloomery devnet` has 0.',
+      'Number of additional processes that answer HTTP on the port of the node; with 0, the node itself answers. A node of `bloomery devnet` always has 0.',
       0,
       0,
       64,
@@ -65,11 +65,11 @@ export const OPTIONS = {
       hostName,
     ),
     accessPublic: flag(
-      'Whether every address has access; if false, only this machine and `accessWhitelist` have access.',
+      'Whether every address has access; if false, only the addresses in `accessWhitelist` have access.',
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access even if `accessPublic` is false.',
+      'Addresses that have access if `accessPublic` is false.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -77,22 +77,27 @@ export const OPTIONS = {
     host: text('Address on which the HTTP interface listens.', '127.0.0.1', IPV4, isIpv4, {
       defaultText: '127.0.0.1; 0.0.0.0 if `accessPublic` or `accessWhitelist` admits other machines',
     }),
-    forgingWhitelist: list('Addresses that may view and switch forging.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
+    forgingWhitelist: list(
+      'Addresses that may view the forging status, and switch forging on and off.',
+      ['127.0.0.1'],
+      ADDRESSES,
+      ipOrBlock,
+    ),
     trustProxy: flag(
-      'Whether X-Forwarded-For names the address of the client. Set `trustProxy` only behind your own proxy.',
+      'Whether the header X-Forwarded-For contains the address of the client. Set `trustProxy` only behind your own proxy.',
       false,
     ),
     corsOrigin: text('Origin from which browsers may send requests.', '*', 'an origin or *', (value) =>
       /^\S{1,200}$/.test(value),
     ),
     connectionsMax: integer(
-      'Maximum number of open connections; a tenth of them is reserved for this machine and `accessWhitelist`.',
+      'Maximum number of open connections. A tenth of this number is reserved for this machine and `accessWhitelist`.',
       5000,
       100,
       100_000,
     ),
     connectionsPerAddressMax: integer(
-      'Maximum number of connections of one address that is neither this machine nor in `accessWhitelist`. With IPv6 a /64 counts as one address.',
+      'Maximum number of connections of one address that is neither this machine nor in `accessWhitelist`. An IPv6 network with a prefix of 64 bits (/64) counts as one address.',
       100,
       1,
       100_000,
@@ -107,13 +112,13 @@ export const OPTIONS = {
       unit: 'ms',
     }),
     rateLimitStrangersMax: integer(
-      'Maximum number of requests per window from one address of another machine, also if the address is in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
+      'Maximum number of requests per window from one address of another machine, even if the address is in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
       1200,
       0,
       1_000_000_000,
     ),
     rateLimitStrangersTotalMax: integer(
-      'Maximum number of requests per window from all addresses together that are neither this machine nor in `accessWhitelist`; 0 for no limit.',
+      'Maximum total number of requests per window from all addresses that are neither this machine nor in `accessWhitelist`; 0 for no limit.',
       60_000,
       0,
       1_000_000_000,
@@ -125,12 +130,15 @@ export const OPTIONS = {
     metrics: flag('Whether clients with access get metrics for Prometheus at `/metrics`.', true),
     readOnly: flag('Whether the node refuses every method except GET.', false),
     strictDialect: flag(
-      'Whether paths below `/api` have only the members and parameters of real nodes of the network’s generation.',
+      'Whether requests and answers below `/api` have only the parameters and members that a lisk-sdk node of the network’s generation has.',
       false,
     ),
-    legacySignatures: flag('Whether second signatures may be registered by passphrase (`PUT /api/signatures`).', true),
+    legacySignatures: flag(
+      'Whether a client may send a passphrase to register a second signature (`PUT /api/signatures`).',
+      true,
+    ),
     legacySignaturesWhitelist: list(
-      'Addresses that may send passphrases to register second signatures, whatever the value of `accessPublic`.',
+      'Addresses that may send passphrases to register second signatures. `accessPublic` does not add addresses to this list.',
       ['127.0.0.0/8', '::1'],
       ADDRESSES,
       ipOrBlock,
@@ -138,7 +146,9 @@ export const OPTIONS = {
     tlsPort: integer('Port of a second listener with TLS; 0 for none.', 0, 0, 65_535),
     tlsKeyFile: text('Private key of the TLS listener, a PEM file.', '', 'a path', () => true),
     tlsCertificateFile: text('Certificate chain of the TLS listener, a PEM file.', '', 'a path', () => true),
-    headersTimeoutMs: integer('Time within which a client must send its headers.', 5000, 1, 40_000, { unit: 'ms' }),
+    headersTimeoutMs: integer('Time within which a client must send all headers of a request.', 5000, 1, 40_000, {
+      unit: 'ms',
+    }),
     socketTimeoutMs: integer(
       'Time without progress after which the node closes the connection of a request. The node closes an idle connection after 5 s.',
       20_000,
@@ -148,53 +158,73 @@ export const OPTIONS = {
     ),
   },
   p2p: {
-    enabled: flag('Whether the node connects to peers; if false, the node neither listens nor dials.', true),
+    enabled: flag(
+      'Whether the node connects to peers; if false, the node neither listens for peers nor dials peers.',
+      true,
+    ),
     port: integer('Port for peers; 0 for any free port.', 5000, 0, 65_535, {
       defaultText: "the network's",
     }),
     host: text('Listen address of the peer port.', '0.0.0.0', IPV4, isIpv4),
-    fixedPeers: list('Peers that the node always dials.', [], 'IP:PORT', ipv4Port),
-    seedPeers: list('Peers that the node asks for further peers.', [], 'HOST:PORT', hostPort, {
+    fixedPeers: list('Peers to which the node always tries to be connected.', [], 'IP:PORT', ipv4Port),
+    seedPeers: list('Peers that the node asks for the addresses of other peers.', [], 'HOST:PORT', hostPort, {
       defaultText: "the network's",
     }),
-    whitelistedPeers: list('Peers that the node never penalises or forgets.', [], 'IP:PORT', ipv4Port),
-    blacklistedIps: list('Addresses from which no peer may connect.', [], 'IPv4 addresses', (entry) =>
-      isIpv4(entry) ? entry : undefined,
+    whitelistedPeers: list(
+      'Peers that the node never forgets, and that get no penalty for an invalid block or transaction. Too many messages still cost penalty points.',
+      [],
+      'IP:PORT',
+      ipv4Port,
     ),
-    advertiseAddress: flag('Whether peers may pass on the address of this node.', true),
-    outboundMax: integer('Maximum number of connections to peers that this node opens.', 20, 0, 1000),
-    inboundMax: integer('Maximum number of connections from peers that this node accepts.', 100, 0, 10_000),
+    blacklistedIps: list(
+      'Addresses to which the node never connects, and from which no peer may connect.',
+      [],
+      'IPv4 addresses',
+      (entry) => (isIpv4(entry) ? entry : undefined),
+    ),
+    advertiseAddress: flag('Whether the peers of this node may pass on its address to other nodes.', true),
+    outboundMax: integer('Maximum number of connections that this node opens to peers.', 20, 0, 1000),
+    inboundMax: integer('Maximum number of connections that this node accepts from peers.', 100, 0, 10_000),
   },
   forging: {
     enabled: flag('Whether this node may forge; if false, no delegate can be enabled.', true),
-    force: flag('Whether all listed delegates forge after each start, unlocked with `defaultPassword`.', false),
-    delegates: delegateList('Delegates that may forge here, with their encrypted passphrases.'),
-    defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a string', () => true, {
-      secret: true,
-    }),
+    force: flag(
+      'Whether the node enables forging for all delegates in `delegates` at each start, with `defaultPassword`.',
+      false,
+    ),
+    delegates: delegateList('Delegates that may forge on this node, with their encrypted passphrases.'),
+    defaultPassword: text(
+      'Password of the encrypted passphrases in `delegates`. With `force`, the node needs this password.',
+      '',
+      'a string',
+      () => true,
+      {
+        secret: true,
+      },
+    ),
     riskDoubleForging: flag(
-      'Whether the node signs without checking if a delegate signs elsewhere. With this option, the node checks only the signing record in its data folder. ' +
-        'Two nodes with this option and the same delegate forge two blocks for one slot.',
+      'Whether the node signs without checking whether the delegate also signs on another node. If true, the node checks only the signing record in its data folder. ' +
+        'Two such nodes with the same delegate forge two blocks for one slot.',
       false,
       { defaultText: 'false; true on networks with published passphrases, such as a devnet' },
     ),
     watermarkFolder: text(
-      'Folder outside of the data folder. The node stores the last signed header of each delegate there, to detect a data ' +
-        'folder that was restored from a backup; `none` to store no headers. Not used with `riskDoubleForging`.',
+      'Folder outside of the data folder, in which the node stores the last signed header of each delegate. With these headers, ' +
+        'the node detects a data folder that was restored from a backup. `none` to store no headers. Not used with `riskDoubleForging`.',
       '',
       'a path',
       () => true,
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of peers with the tip of this node, as a condition for forging; 0 for no condition. Either the share of all peers or the share of the dialled and named peers must reach `consensusMin`.',
+      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. It is also sufficient if this share of the dialled and configured peers has the tip.',
       0,
       0,
       100,
       { unit: '%', defaultText: '51 in generation 2 if `force` is false; otherwise 0' },
     ),
     waitThresholdS: integer(
-      'Time that the node waits in its slot for a missing block of the previous slot; must be below the block time.',
+      'Time for which the node waits in its own slot for a late block of an earlier slot before it forges; must be below the block time.',
       2,
       0,
       3600,
@@ -205,11 +235,16 @@ export const OPTIONS = {
     ),
   },
   pool: {
-    transactionsPerQueueMax: integer('Maximum number of transactions in each queue of the pool.', 1000, 100, 5000),
+    transactionsPerQueueMax: integer(
+      'Maximum number of transactions in each of the five queues of the pool.',
+      1000,
+      100,
+      5000,
+    ),
     // The name is from Lisk Core. At this interval, the node verifies waiting transactions again, and broadcasts
     // nothing.
     broadcastIntervalMs: integer(
-      'Time between two checks of the transactions that wait in the pool. The node checks new transactions on arrival.',
+      'Time between two checks of the transactions that wait in the pool. The node also checks each new transaction on arrival.',
       5000,
       100,
       60_000,
@@ -217,40 +252,50 @@ export const OPTIONS = {
     ),
   },
   notify: {
-    name: text("Name of this node in the events; if empty, the machine's host name.", '', 'a string', () => true),
+    name: text(
+      'Name of this node in the events; if not set, the host name of the machine.',
+      '',
+      'a string',
+      () => true,
+    ),
     webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
       secret: true,
     }),
     webhookSecretFile: text(
-      'File with a secret in its first line. The node signs posted events with the secret, so that the receiver can verify their origin.',
+      'File with a secret in its first line. The node signs the events that it posts to `webhook` with the secret, so that the receiver can verify their origin.',
       '',
       'a path',
       () => true,
     ),
     command: list(
-      'Program with its arguments, run without a shell for each event, with the event as JSON on its standard input.',
+      'Program with its arguments. For each event, the node runs the program without a shell, and writes the event as JSON to the standard input of the program.',
       [],
       'strings',
       (entry) => entry,
     ),
     events: list(
-      'Codes of the events that the node sends; `all` for all codes.',
+      'Codes of the events that the node sends to `webhook` and `command`; `all` for all codes.',
       NOTIFIED_CODES,
       'event codes such as OWN_SLOTS_MISSED, or all',
       (entry) => (entry === 'all' || EVENT_CODES.has(entry) ? entry : undefined),
     ),
   },
   verifier: {
-    threads: integer('Number of threads that verify signatures; with 0, the main thread verifies them.', 2, 0, 64),
+    threads: integer(
+      'Number of threads that verify signatures; with 0, the main thread verifies all signatures.',
+      2,
+      0,
+      64,
+    ),
     backend: choice(
-      'Implementation of signatures; auto selects the fastest implementation that loads.',
+      'Implementation of Ed25519 signatures: `sodium` is a native library, `noble` is JavaScript. `auto` selects the fastest implementation that loads.',
       ['auto', 'sodium', 'noble'],
       'auto',
     ),
   },
   memory: {
     limitMb: integer(
-      'Limit of the node’s own memory. Above the limit, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
+      'Limit of the node’s own memory. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
       2048,
       1280,
       1_000_000,
@@ -259,7 +304,7 @@ export const OPTIONS = {
   },
   watchdog: {
     blockedMaxS: integer(
-      'Time that the event loop may hang, or that garbage collection may take. After this time, the node ends, so that a supervisor restarts it; 0 for no limit.',
+      'Time for which the event loop may be blocked, or for which garbage collection may take nearly all time. After this time, the node ends, so that a supervisor restarts it; 0 for no limit.',
       30,
       0,
       3600,
@@ -269,10 +314,26 @@ export const OPTIONS = {
   log: {
     level: choice('Lowest level of the log lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
-    modules: list('Levels for single modules, in place of `level`.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
-    file: text('File for the log lines; the default is the standard error output.', '', 'a path', () => true),
-    fileSizeMaxMb: integer('Size at which the file is rotated to `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
-    filesKept: integer('Number of rotated files to keep.', 5, 1, 100),
+    modules: list(
+      'Levels of single modules, which replace `level` for these modules.',
+      [],
+      'MODULE=LEVEL such as p2p=debug',
+      moduleLevel,
+    ),
+    file: text(
+      'File to which the node appends its log lines; if not set, the node writes them to standard error.',
+      '',
+      'a path',
+      () => true,
+    ),
+    fileSizeMaxMb: integer(
+      'Size at which the node renames the log file to `<file>.1` and begins a new file.',
+      50,
+      1,
+      10_000,
+      { unit: 'MB' },
+    ),
+    filesKept: integer('Number of renamed log files that the node keeps.', 5, 1, 100),
   },
 } as const satisfies Record<string, Record<string, Option<unknown>>>;
 

@@ -42,30 +42,30 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'\.payloadLength' should be integer$|'' should have required property 'id'$)/,
     target: /headers/,
     reference:
-      'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
+      'The reference refuses a block in JSON if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
     here: 'This node does not check the form of these members. This node computes the id itself, and reads a `payloadLength` of null as 0.',
     reason:
       'The signature of the block does not cover these members. No node stores these members or passes them on. A reference node never passes on a block with one of these members in a wrong form. This node passes the block on without these members.',
   },
   {
     reference:
-      'When the reference stores an asset of generation 3, the call stack of the process limits the depth of nested objects and lists in the asset. A new process can store at most 1,780 levels of nesting. A process that has run for a long time can store up to 3,141 levels.',
+      'An asset of generation 3 may contain nested objects and lists. When the reference stores the asset, the call stack of its process limits the depth of nesting. A new process can store at most 1,780 levels. A process that has run for a long time can store up to 3,141 levels.',
     here: 'This node accepts blocks with up to 3,400 levels. Assets in the pool of this node, and in the blocks that it forges, have at most 256 levels.',
     reason:
-      'If some real nodes can store a block and others cannot, the block splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store this block.',
+      'A block that only some real nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. No real node can store a block with more than 3,141 levels.',
   },
   {
     reference: 'The reference keeps a member of an asset with the name `__proto__`.',
     here: 'This node drops the member `__proto__` of an asset from a peer.',
     reason:
-      'The signature does not cover a member `__proto__`, and the member has no effect. Code that copies an object with such a member may change the prototype of the copy.',
+      'The signature does not cover a member `__proto__`, and the member has no effect in the protocol. Code that copies an object with a member `__proto__` may change the prototype of the copy.',
   },
   {
     reference:
       'The pool of the reference accepts unknown members of an asset up to the size of a message. The pool of the reference also accepts any value of an unknown member `amount`.',
     here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. If `amount` is an unknown member, the pool of this node accepts only values from 0 to 200 million LSK. Blocks may exceed both limits.',
     reason:
-      'Up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction and an amount above the supply have no honest use, because such an amount only changes vote weights.',
+      'By default, up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction and an amount above the supply have no honest use: an unknown member `amount` only changes vote weights and totals.',
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,
@@ -83,7 +83,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       "The reference keeps the capitals in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, the reference also keeps the capitals in `recipientPublicKey`.",
     here: 'This node converts these members to lower case when it reads the transaction.',
     reason:
-      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes. A block that the reference reads from its database therefore also has signatures in lower case.',
+      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes. When the reference reads a block from its database, the signatures are therefore also in lower case.',
   },
   {
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,
@@ -91,7 +91,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
     here: 'This node uses the sum of the transactions as the total if the sum, rounded to a double, equals the received number.',
     reason:
-      'The signature of the block covers the sum. Some nodes write totals as numbers. A total of ten million LSK has 16 digits. A block with this total must not split the nodes that write numbers from this node. This node passes the block on with the total as a string.',
+      'The signature of the block covers the exact total. Some nodes send totals as JSON numbers. A total of ten million LSK or more has at least 16 digits. This node accepts blocks with such a total, so that it stays on the chain of these nodes. This node passes the block on with the total as a string.',
   },
   {
     matches: /^both accept, another result at \.asset\.dapp\./,

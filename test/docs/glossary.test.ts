@@ -93,7 +93,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['process lock', /\bclaimElsewhere\b|\bclaim of this process\b|\bLOST_CLAIMS\b|\bownClaims\b/],
   ['signing journal, watermark of signatures', /\bJournalMarker\b|\bjournal-marker\b|\brenewMarker\b/],
   ['memory limit', /ceiling/i],
-  ['rate limiter, token bucket', /p2p_dropped_uses/],
+  ['rate limit, token bucket', /p2p_dropped_uses/],
   ['use', /\bchargedAbove\b|\bpiledMax\b/],
 ];
 

@@ -39,7 +39,10 @@ export const PEER_VERDICT_SHAPE: Schema = shape.objectOf(
     ip: { type: 'string', format: 'ip' },
     verdict: { type: 'string', enum: VERDICTS },
     roles: shape.listOf({ type: 'string', enum: ['fixed', 'seed', 'whitelisted', 'blacklisted'] }),
-    reputation: { type: 'integer', description: '100 for a peer that never broke a rule; at 0, the peer is banned.' },
+    reputation: {
+      type: 'integer',
+      description: '100 for a peer that never broke a rule; at 0, the node bans the address of the peer.',
+    },
     ...OPTIONAL,
   },
   Object.keys(OPTIONAL),
