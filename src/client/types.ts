@@ -27,9 +27,16 @@ export type AnswerOf<G extends Generation, M extends Method, P extends string> =
 export type BodyOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly body: infer T } ? T : never;
 
-/** Paths of lists that can be read page by page with a cursor. */
+/**
+ * Paths of lists that can be read page by page with a cursor. `/voters` and `/votes` are not among them, because their
+ * items are not `data` itself, but a member of `data`.
+ */
 export type ListPathOf<G extends Generation> = {
-  [P in PathOf<G, 'GET'>]: 'after' extends keyof ParametersOf<G, 'GET', P> ? P : never;
+  [P in PathOf<G, 'GET'>]: 'after' extends keyof ParametersOf<G, 'GET', P>
+    ? AnswerOf<G, 'GET', P> extends { readonly data: readonly unknown[] }
+      ? P
+      : never
+    : never;
 }[PathOf<G, 'GET'>];
 /** Parameters of a list, without `offset` and the cursor, because `items` always begins with the first item. */
 export type ListParametersOf<G extends Generation, P extends string> = Omit<

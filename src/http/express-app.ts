@@ -101,7 +101,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     const places = prefixes.map((prefix) => pathBelow(prefix, pattern)).filter((place) => place !== '');
     if (places.length === 0) return;
-    const run = runRoute(routes, api, guard, parts);
+    const run = runRoute(routes, api, guard, { ...parts, dialect });
     router.all(
       places,
       measureAnswers(path, options),

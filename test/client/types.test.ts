@@ -57,6 +57,8 @@ three.items('/blocks', { hight: 3 });
 three.items('/peers');
 // @ts-expect-error no list
 three.items('/node/status');
+// @ts-expect-error its items are a member of data
+three.items('/voters', { address: '1L' });
 // @ts-expect-error amounts are bigint
 const wrong: string | undefined = accounts[0]?.balance;
 // @ts-expect-error only event types of the node

@@ -245,7 +245,7 @@ test("the status reports the node's reading processes, if there are any, but not
   t.false('readers' in ((await strict('/api/node/status')).body as { data: object }).data);
 });
 
-test('a 503 of a node that does not answer its HTTP processes has a reason, and a 503 of a busy node has none', async (t) => {
+test('a 503 of a node that does not answer its reading processes has a reason, and a 503 of a busy node has none', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const answers = [

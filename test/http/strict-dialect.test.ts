@@ -81,6 +81,8 @@ for (const generation of [2, 3] as const) {
     const added: string[] = [];
     for (const [name, target] of Object.entries(TARGETS)) {
       const own = await strict(target);
+      t.is((await strict(target, { method: 'HEAD' })).status, 200, target);
+      t.is((await strict(`/api${target}`, { method: 'HEAD' })).status, 405, target);
       t.is(own.text, (await extended(`/api${target}`)).text, target);
       const strangers = membersOf(own.body).filter((member) => described[name]?.includes(member) !== true);
       added.push(...strangers.map((member) => `${name} ${member}`));
