@@ -14,14 +14,17 @@ interface Options {
   readonly leaseS?: number;
   /** Runs before each insert is sent. */
   readonly onInsert?: (table: string) => void;
+  /** Called with the address of the server. */
+  readonly onOpen?: (url: string) => void;
 }
 
 async function openSink(
   t: ExecutionContext,
   onWrite: (write: Write) => Promise<void> | void,
-  { leaseS, onInsert }: Options = {},
+  { leaseS, onInsert, onOpen }: Options = {},
 ): Promise<ClickHouseSink> {
   const url = await fakeClickHouse(t, IDENTITY, onWrite);
+  onOpen?.(url);
   const holder = { owner: 'process 1', token: 'a1', ...(leaseS === undefined ? {} : { leaseS }) };
   const server = openServer(url, 'chain', systemClock);
   const insert: typeof server.insert = (table, ...rest) => {
@@ -72,6 +75,20 @@ test('the lease is renewed while the server is slow with all tables of the tail'
     { leaseS: 1 },
   );
   await sink.putTail(blocksOf(1, 34));
+});
+
+test('a process whose insert into the tail was killed by the next holder of the lease reports that the lease is lost', async (t) => {
+  const urls: string[] = [];
+  const sink = await openSink(
+    t,
+    async ({ statement }) => {
+      if (!statement.includes('_tail (')) return;
+      await fetch(urls[0] ?? '', { method: 'POST', body: "INSERT INTO chain.sink_lease (token) SELECT 'b2'" });
+      throw new Error('Query was cancelled');
+    },
+    { onOpen: (url) => urls.push(url) },
+  );
+  await t.throwsAsync(sink.putTail(blocksOf(1, 3)), { code: 'SINK_LEASE_LOST' });
 });
 
 test('the lines of the tail are made while they are sent', async (t) => {

@@ -218,7 +218,7 @@ export class ClickHouseSink implements Sink {
       if (filled.length === 0) return [];
       return [this.#server.insert(`${table}${TAIL_SUFFIX}`, ['block_id', ...namesOf(table)], tailLines(table, filled))];
     });
-    await allEnded(inserts);
+    await this.#losing(allEnded(inserts));
     await this.#mark(added, 1);
     this.#tail = [...this.#tail, ...added.map(({ height, blockId }) => ({ height, blockId }))];
   }
