@@ -1,8 +1,9 @@
 /**
  * `npm run analytics`: tests the sinks with the database engines that are installed on this machine. The program fills
  * a sink of each engine with a chain of each generation, and runs all queries of docs/guides/analytics.md. All engines
- * must return the same rows, and each panel of the dashboard must return the rows of its query. The program installs no
- * engine. If an engine is missing, the program says how to install it.
+ * must return the same rows, and each panel of the dashboard must return the rows of its query. The program also runs the
+ * tests of the ClickHouse sink, which `npm test` leaves out without a server. The program installs no engine. If an
+ * engine is missing, the program says how to install it.
  *
  * - `--golden DIR` also writes the chains that `npm run golden` replays, and compares every account with the record of
  *   the reference.
@@ -46,6 +47,7 @@ import { fillFromStore } from './stored-chain.ts';
 import { runLag } from './lag.ts';
 import { runLiveKills } from './live-kills.ts';
 import { runReplicaFaults } from './replica-faults.ts';
+import { passServerTests } from './server-tests.ts';
 import { TRANSACTIONS_PER_BLOCK, unsignedChain } from './unsigned-chain.ts';
 import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
@@ -115,11 +117,14 @@ try {
   else if (Number(flags.lag) > 0) await tryLag(Number(flags.lag));
   else if (Number(flags.generated) > 0) await tryGenerated(Number(flags.generated));
   else if (flags.store !== undefined) await tryStore(flags.store, flags.network ?? 'mainnet');
-  else
+  else {
     for (const generation of [2, 3] as const) {
       await tryGeneration(generation);
       if (flags.golden !== undefined) await tryGolden(generation, flags.golden);
     }
+    const clusterName = clusterUrl === undefined || clusterUrl !== url ? undefined : CLUSTER;
+    if (url !== undefined && !(await passServerTests(url, clusterName))) fault('a test of the ClickHouse sink fails');
+  }
 } finally {
   await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });

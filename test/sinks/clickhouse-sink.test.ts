@@ -1,6 +1,6 @@
 /**
  * Tests the ClickHouse sink. The tests need a ClickHouse server, which `BLOOMERY_TEST_CLICKHOUSE_URL` names. Without
- * the variable, they do not run.
+ * the variable, they do not run. `npm run analytics` starts a server and sets the variable.
  */
 
 import { systemClock } from '../../src/node/system.ts';
