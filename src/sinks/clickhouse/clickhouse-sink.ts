@@ -5,51 +5,29 @@
  */
 
 import type { Clock } from '../../ports/clock.ts';
-import { assert, codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { assert, codeOf, messageOf } from '../../primitives/errors.ts';
 import type { BlockId } from '../../protocol/types.ts';
-import { identityFault } from '../identity.ts';
 import type { LeaseHolder } from '../lease.ts';
 import type { BlockPlace, HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
 import { SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
-import {
-  checkCluster,
-  checkClusterName,
-  dropUnmarkedOnCluster,
-  rangeIdOf,
-  refuseOtherCluster,
-  refuseRowsOfOtherServer,
-  runOnCluster,
-  shardsOf,
-  tablesOnShards,
-} from './cluster.ts';
+import { checkCluster, checkClusterName, dropUnmarkedOnCluster, rangeIdOf } from './cluster.ts';
 import { DaySums } from './day-sums.ts';
 import { ClickHouseLease } from './lease.ts';
-import { escaped, linesOf, namesOf, RangeLines } from './lines.ts';
+import { linesOf, namesOf, RangeLines } from './lines.ts';
 import {
   ATTEMPTS,
   FENCED_SUFFIX,
   FINAL_SUFFIX,
   heldTokens,
   LEASE_COLUMN,
-  leaseTable,
-  migrations,
-  onCluster,
   RANGE_ID_COLUMN,
-  SHARD_SUFFIX,
   TAIL_SUFFIX,
 } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
+import { createFirstTables, migrate, refuseOtherChain } from './migrate.ts';
 
 /** Milliseconds between two checks whether the server has finished its background work. */
 const POLL_MS = 100;
-
-interface ManifestRow {
-  readonly version: number;
-  readonly network: string;
-  readonly generation: number;
-  readonly genesis_block_id: string;
-  readonly range_blocks: number;
-}
 
 interface PlaceRow {
   readonly height: number;
@@ -98,8 +76,8 @@ export class ClickHouseSink implements Sink {
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
     if (this.#cluster !== undefined) await checkCluster(this.#server, this.#cluster);
-    await this.#makeFirstTables();
-    await this.#refuseOtherChain(identity);
+    await createFirstTables(this.#server);
+    await refuseOtherChain(this.#server, this.#cluster, identity);
     await this.#lease.take();
     try {
       return await this.#open(identity);
@@ -112,7 +90,8 @@ export class ClickHouseSink implements Sink {
   async #open(identity: SinkIdentity): Promise<SinkPlace> {
     const { database } = this.#server;
     this.#rangeBlocks = identity.rangeBlocks;
-    await this.#migrate(identity);
+    const [server, cluster] = [this.#server, this.#cluster];
+    await migrate({ server, cluster, keepLease: () => this.#lease.keep() }, identity);
     const [final] = await this.#server.rows<PlaceRow>(
       `SELECT to_height AS height, toString(last_block_id) AS id FROM ${database}.sink_ranges ORDER BY to_height DESC LIMIT 1`,
     );
@@ -270,76 +249,6 @@ export class ClickHouseSink implements Sink {
     await this.#insert('sink_tail', ['height', 'block_id', 'sign'], lines);
   }
 
-  /** Creates the tables that the sink needs before it takes the lease. */
-  async #makeFirstTables(): Promise<void> {
-    const { database } = this.#server;
-    await this.#server.run(`CREATE DATABASE IF NOT EXISTS ${database}`);
-    await this.#server.run(
-      `CREATE TABLE IF NOT EXISTS ${database}.sink (version UInt32, network String, generation UInt8, ` +
-        'genesis_block_id UInt64, range_blocks UInt32) ENGINE = MergeTree ORDER BY version',
-    );
-    await this.#server.run(leaseTable(database));
-  }
-
-  /** @returns version of the tables; undefined for a database without a sink */
-  async #refuseOtherChain(identity: SinkIdentity): Promise<number | undefined> {
-    const { database } = this.#server;
-    const [made] = await this.#server.rows<ManifestRow>(
-      'SELECT version, network, generation, toString(genesis_block_id) AS genesis_block_id, range_blocks ' +
-        `FROM ${database}.sink ORDER BY version DESC LIMIT 1`,
-    );
-    const fault =
-      made === undefined ? undefined : identityFault(`the database ${database}`, identityOf(made), identity);
-    if (fault !== undefined) throw fault;
-    await refuseOtherCluster(this.#server, this.#cluster);
-    const known = this.#migrations(identity).length;
-    if ((made?.version ?? 0) > known) throw tooNew(database, made?.version ?? 0, known);
-    return made?.version;
-  }
-
-  #migrations({ rangeBlocks }: SinkIdentity): readonly (readonly string[])[] {
-    return migrations({ database: this.#server.database, rangeBlocks, cluster: this.#cluster });
-  }
-
-  async #migrate(identity: SinkIdentity): Promise<void> {
-    const made = await this.#refuseOtherChain(identity);
-    if (made === undefined) {
-      if (this.#cluster !== undefined) await refuseRowsOfOtherServer(this.#server, this.#cluster);
-      // The identity is stored before the first table is created, because the partitions depend on the size of ranges.
-      await this.#storeVersion(0, identity);
-    }
-    const versions = this.#migrations(identity);
-    if (this.#cluster !== undefined) await this.#makeTablesOfNewShards(this.#cluster, versions.slice(0, made ?? 0));
-    for (const [index, statements] of versions.entries()) {
-      const version = index + 1;
-      if (version <= (made ?? 0)) continue;
-      for (const statement of statements) await this.#runMigration(statement);
-      await this.#storeVersion(version, identity);
-    }
-  }
-
-  /** Creates the tables on shards that were added to the cluster after the sink was created. */
-  async #makeTablesOfNewShards(cluster: string, versions: readonly (readonly string[])[]): Promise<void> {
-    const statements = versions.flat().filter((statement) => statement.includes(onCluster(cluster)));
-    const tables = statements.filter((statement) => statement.startsWith('CREATE TABLE')).length;
-    const stored = await tablesOnShards(this.#server, cluster, `endsWith(name, '${SHARD_SUFFIX}')`);
-    if (stored >= tables * (await shardsOf(this.#server, cluster))) return;
-    for (const statement of statements) await this.#runMigration(statement);
-  }
-
-  async #runMigration(statement: string): Promise<void> {
-    await this.#lease.keep();
-    if (this.#cluster === undefined) await this.#server.run(statement);
-    else await runOnCluster(this.#server, this.#cluster, statement);
-  }
-
-  async #storeVersion(version: number, identity: SinkIdentity): Promise<void> {
-    const { network, generation, genesisBlockId, rangeBlocks } = identity;
-    const line = `${version}\t${escaped(network)}\t${generation}\t${genesisBlockId}\t${rangeBlocks}\n`;
-    const columns = ['version', 'network', 'generation', 'genesis_block_id', 'range_blocks'];
-    await this.#server.insert('sink', columns, [line]);
-  }
-
   /** Removes the rows of a range that has no marker. */
   async #dropUnmarked(): Promise<void> {
     if (this.#cluster !== undefined)
@@ -392,18 +301,4 @@ function* tailLines(table: SinkTable, blocks: readonly SinkBlock[]): Iterable<st
 async function allEnded(inserts: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(inserts);
   await Promise.all(inserts);
-}
-
-function identityOf(row: ManifestRow): SinkIdentity {
-  return {
-    network: row.network,
-    generation: row.generation,
-    genesisBlockId: row.genesis_block_id,
-    rangeBlocks: row.range_blocks,
-  };
-}
-
-function tooNew(database: string, version: number, known: number): ProtocolError {
-  const message = `the tables in ${database} have version ${version}, this program knows ${known}: use a newer one`;
-  return new ProtocolError('SINK_VERSION', { database, version }, message);
 }
