@@ -226,7 +226,7 @@ function addAccountCommands(devnet: Command): void {
   asking(
     devnet,
     'fund',
-    'send LSK from the account genesis to an address',
+    'send LSK to an address, without the passphrase of a sender',
     'print {"address","balance","transactionId","height"}',
   )
     .argument('<address>', 'recipient, digits followed by L')

@@ -79,7 +79,7 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
 export function removeTemporaryFilesAtStop(): void {
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => {
-      const what = removeTemporaryPaths() > 0 ? 'its incomplete output was removed' : 'it had written nothing';
+      const what = removeTemporaryPaths() > 0 ? 'its temporary files were removed' : 'it had written nothing';
       printStderr(`bloomery: stopped by ${signal}; ${what}`);
       process.exit(EXIT.failed);
     });

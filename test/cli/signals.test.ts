@@ -79,6 +79,6 @@ test.serial('a restore that a signal ends leaves no files and says so', async (t
   while (child.exitCode === null && !existsSync(draft)) await sleep(2);
   child.kill('SIGTERM');
   t.deepEqual(await once(child, 'close'), [1, null]);
-  t.is(stderr, 'bloomery: stopped by SIGTERM; its incomplete output was removed\n');
+  t.is(stderr, 'bloomery: stopped by SIGTERM; its temporary files were removed\n');
   t.deepEqual(readdirSync(join(data, 'made')), []);
 });
