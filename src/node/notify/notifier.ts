@@ -30,6 +30,11 @@ export interface NotifierOptions {
 
 const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
+/**
+ * Number of failures after which the delay begins to double. A receiver that restarts gets a waiting event about a
+ * second after it listens again, which is sooner than the next slot.
+ */
+const BACKOFF_CONSTANT_FAILURES = 30;
 const HEIGHTS_UNSAVED_MAX = 100;
 /** Time between two warnings about an unreachable receiver. */
 const FAILURE_LOG_MS = 3_600_000;
@@ -209,11 +214,12 @@ class Delivery {
   }
 
   /**
-   * The delay doubles with each failure. A random part keeps nodes with the same receiver from trying again at the same
-   * time.
+   * The delay doubles with each failure after the first `BACKOFF_CONSTANT_FAILURES`. A random part keeps nodes with the
+   * same receiver from trying again at the same time.
    */
   #backoffMs(): number {
-    const doubledMs = BACKOFF_MS_MIN * 2 ** Math.min(this.#failures - 1, 20);
+    const doublings = Math.min(Math.max(this.#failures - BACKOFF_CONSTANT_FAILURES, 0), 20);
+    const doubledMs = BACKOFF_MS_MIN * 2 ** doublings;
     return Math.min(doubledMs, BACKOFF_MS_MAX) * (0.75 + 0.5 * this.#options.random.fraction());
   }
 
