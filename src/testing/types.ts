@@ -86,7 +86,10 @@ export type TransactionPayload =
 
 export interface SentTransaction {
   readonly id: string;
-  /** Height of the block with the transaction; undefined in a partition, and when the mining mode is not `instant`. */
+  /**
+   * Height of the block with the transaction. `fund` always returns the height. `send` returns the height only in the
+   * mining mode `instant` and without a partition.
+   */
   readonly height?: number;
 }
 

@@ -41,7 +41,9 @@ export class AcceptPriority {
     setImmediate(() => this.#look());
   }
 
-  /** True when connections may be waiting to be accepted. While connections may be waiting, other work must wait. */
+  /**
+   * True during an accepting phase: connections may be waiting to be accepted, and the work for strangers must wait.
+   */
   get isBusy(): boolean {
     return this.#isLooking;
   }

@@ -15,7 +15,7 @@ import { placeBytes } from '../tables/ordered-bytes.ts';
 import { bytesOf } from '../tables/sort-values.ts';
 import { dataOf } from '../tables/transaction-values.ts';
 
-/** Index keys of a block, without values. */
+/** Index entries of a block that are keys without values: the entries by amount and by fee. */
 export function blockEntries(header: BlockHeader): readonly Buffer[] {
   const { height, generatorPublicKey } = header;
   return Object.values(BLOCK_ORDERS).flatMap(({ table, tableOfGenerator, of }) => [

@@ -13,7 +13,7 @@ export const INNER_BYTES_MAX = 8000;
 /** Sizes at which leaf blocks and inner blocks are split. Tests use small sizes, which give trees of many levels. */
 export const BLOCK_SIZES: BlockSizes = {
   leafBytesMax: LEAF_BYTES_MAX,
-  // A value of this size and its key together fit into one page of the disk.
+  // A value of this size fits into one overflow page of LMDB.
   leafBytesCut: 4000,
   innerBytesMax: INNER_BYTES_MAX,
   innerBytesCut: 3900,

@@ -40,8 +40,8 @@ export class LikePattern {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
-    // Position of the last `%` in the pattern. After a mismatch, the match continues at this position: the last `%`
-    // then takes one more element. Earlier `%` need not take more elements.
+    // Position in the pattern of the last `%` that the match has reached; -1 if it has reached none. After a mismatch,
+    // the match continues behind this `%`, which then takes one more element. Earlier `%` need not take more elements.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {

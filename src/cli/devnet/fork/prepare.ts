@@ -48,8 +48,8 @@ export interface ForkRequest {
 /** Rounds within which headers of a delegate must not contradict each other. */
 const JOURNAL_ROUNDS = 3;
 /**
- * Number of the richest accounts among which the funders are chosen. Accounts with a second key and groups cannot be
- * funders, because a single key must be enough to sign for a funder.
+ * Number of the richest accounts among which the funders are chosen. Neither an account with a second key nor a group
+ * can be a funder, because a single key must be enough to sign for a funder.
  */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
