@@ -214,8 +214,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces each item again whose `againMs` has passed. If a connected peer is known to have the item, this method
-   * checks the item again later, because the peer may disconnect.
+   * Announces again each item whose `againMs` has passed, but drops items that need no announcement any more. If a
+   * connected peer is known to have the item, this method checks the item again later, because the peer may disconnect.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

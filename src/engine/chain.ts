@@ -20,9 +20,9 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Number of downloaded blocks in one commit. An answer of a peer has at most the same number of blocks. The node waits
- * for the disk once for each commit, so a commit with many blocks is fast. A commit of this size delays other work by
- * much less than a tenth of a second.
+ * Default maximum number of blocks in one commit of `append`. Nodes of lisk-sdk send at most the same number of blocks
+ * in one answer. The node waits for the disk once for each commit, so a commit with many blocks is fast. A commit of
+ * this size delays other work by much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 

@@ -121,8 +121,8 @@ export interface HttpLimits {
 }
 
 /**
- * The default options. By default, the interface listens on the loopback address only, and does not limit clients on
- * this machine.
+ * The default options. By default, the interface listens on the loopback address only, and limits neither the request
+ * rate nor the connections per address of clients on this machine.
  */
 export const HTTP_DEFAULTS: HttpOptions = {
   enabled: true,

@@ -18,8 +18,8 @@ export interface SigningRecord {
   /** Unix time in whole seconds. */
   readonly exportedAtS: number;
   /**
-   * True when the record may lack later signatures: the old node continues to sign, or its journal comes from a copied
-   * or restored folder.
+   * True when the record may lack later signatures: the old node continues to sign, its journal comes from a copied or
+   * restored folder, or the record was imported before.
    */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];

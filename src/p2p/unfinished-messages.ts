@@ -24,7 +24,7 @@ export const TURNS_MAX = 8;
 export const BYTES_FREE = 64_000;
 /** Maximum number of bytes in one chunk that a socket delivers. Only after a chunk can the node pause the socket. */
 const PIECE_BYTES_MAX = 65_536;
-/** Memory that a chunk with a single byte takes. */
+/** Minimum number of bytes with which a chunk counts, because even a chunk of a single byte takes this much memory. */
 const PIECE_BYTES_MIN = 512;
 /** Maximum number of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;

@@ -174,7 +174,7 @@ export type ForkStatus =
    * warning.
    */
   | 'doubleForging'
-  /** The block is a rival of the tip, and should replace the tip. */
+  /** The block is another block with the parent of the tip, and should replace the tip. */
   | 'tieBreak'
   /** The block is the tip of a better chain. The node synchronises. */
   | 'betterChain'

@@ -17,8 +17,8 @@ import type { Chain } from '../chain.ts';
 export interface PeerTips {
   /**
    * Tips of the connected peers that this node dialled or that its operator named. The list leaves out the tips of
-   * other peers, because a stranger may claim anything. If neither a dialled nor a named peer is connected, the list
-   * has the tips of all connected peers.
+   * other peers, because a stranger may claim anything. If no dialled or named peer has announced a tip, the list has
+   * the tips of all connected peers.
    */
   readonly tips: readonly AnnouncedTip[];
   /**

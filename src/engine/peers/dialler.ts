@@ -177,8 +177,9 @@ export class Dialler {
   }
 
   /**
-   * Returns the number of further outbound connections that the node may open. One connection is reserved for each
-   * missing fixed peer.
+   * Returns the number of further outbound connections that the node may open to peers that are not fixed. One
+   * connection is reserved for each missing fixed peer. The number is negative if there are more fixed peers than
+   * `outboundMax`.
    */
   #free(): number {
     const open = this.#transport.connections().filter((connection) => connection.direction === 'outbound').length;
