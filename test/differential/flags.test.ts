@@ -138,7 +138,7 @@ test('a short run compares the chosen targets and prints so, with its progress o
   t.regex(stdout, /^generation 3, headers: 30 cases/m);
   t.regex(
     stdout,
-    /^ {2}known: .*, row "The reference refuses a block if `id` is missing .*" of docs\/protocol\/rule-differences\.md$/m,
+    /^ {2}known: .*, row "The reference refuses a block in JSON if `id` is missing .*" of docs\/protocol\/rule-differences\.md$/m,
   );
   t.is(stderr, 'generation 3, headers: 30 cases\n');
 });
