@@ -214,7 +214,11 @@ export function busy(): ProtocolError {
 
 /** The error when the node does not answer a limit check or a read in time. The node may hang. */
 export function silent(): ProtocolError {
-  return new ProtocolError('NODE_SILENT', {}, 'The node does not answer its reading processes: send the request again later.');
+  return new ProtocolError(
+    'NODE_SILENT',
+    {},
+    'The node does not answer its reading processes: send the request again later.',
+  );
 }
 
 /** Returns the members that can be sent to another process: all members except objects and functions. */
