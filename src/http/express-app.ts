@@ -4,6 +4,7 @@
  * declaration, whitelist of the route, handler.
  */
 
+import type { Socket } from 'node:net';
 import compression from 'compression';
 import cors from 'cors';
 import express, {
@@ -127,9 +128,22 @@ function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHa
     ...(path === FORM_PATH ? [express.urlencoded({ ...limits, extended: false })] : []),
   ];
   return parsers.map((read): RequestHandler => (request, response, next) => {
-    if (withBody.has(request.method)) read(request, response, next);
+    if (withBody.has(request.method)) whileReadable(request.socket, () => read(request, response, next));
     else next();
   });
+}
+
+/**
+ * Calls `work` with a socket that counts as readable. When a client has ended its side of the connection, the package
+ * on-finished, which the body parsers use, takes each request of the connection for a request whose body was read.
+ */
+function whileReadable(socket: Socket, work: () => void): void {
+  Object.defineProperty(socket, 'readable', { value: true, configurable: true });
+  try {
+    work();
+  } finally {
+    Reflect.deleteProperty(socket, 'readable');
+  }
 }
 
 function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
@@ -209,6 +223,11 @@ async function openStream(
   // A stream may send nothing for a long time. The hub closes a stream when its subscriber takes no data.
   request.socket.setTimeout(0);
   response.flushHeaders();
+  // A client that has left also ends its side, so a stream of later events ends with the client's side.
+  if (filter.endsWithLog === true) return;
+  const close = (): void => void response.destroy();
+  if (request.socket.readableEnded) close();
+  else request.socket.once('end', close);
 }
 
 /** Measures the duration of a route's answers. Streams are left out, because they last as long as their subscribers. */

@@ -13,6 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 import type { Buffers, Holder } from './buffers.ts';
+import type { ConnectionPhase } from './connection-phase.ts';
 import type { CountedConnection } from './connections.ts';
 import {
   INPUT_WEIGHT,
@@ -25,7 +26,7 @@ import {
 import type { RefusalReason } from './refusals.ts';
 import { REQUEST_TIMEOUT_ANSWER } from './refused-answers.ts';
 import { closeUnlessBodyIsRead, RequestGate } from './request-gate.ts';
-import { destroyOnEnd, interceptParser, suspendTimeout, type Parse } from './socket-parser.ts';
+import { destroyOnEnd, interceptParser, suspendTimeout, type Parser } from './socket-parser.ts';
 import type { FairScheduler } from './fair-scheduler.ts';
 
 /** The part of the admission that a connection uses. */
@@ -44,17 +45,6 @@ export interface ConnectionHost {
   failed(connection: ClientConnection, error: unknown): void;
 }
 
-/**
- * - `unread`: a stranger's connection before its first turn; nothing was read from it
- * - `arriving`: nothing or a part of the head of a request has come; with TLS, also the time of the handshake
- * - `waiting`: a request has come and waits for its turn
- * - `answering`: a request is being handled; its body may still be arriving
- * - `reading`: the answer is complete, but the client has not read all of it
- * - `idle`: between two requests
- * - `lingering`: the last answer is sent; further input is discarded
- */
-type Phase = 'unread' | 'arriving' | 'waiting' | 'answering' | 'reading' | 'idle' | 'lingering';
-
 export class ClientConnection implements CountedConnection, Holder {
   readonly key: string;
   readonly isTrusted: boolean;
@@ -64,13 +54,13 @@ export class ClientConnection implements CountedConnection, Holder {
   readonly #gate = new RequestGate();
   /** The socket for reading and writing: the connection itself, or the TLS socket above it. */
   #socket: Socket;
-  #phase: Phase = 'arriving';
+  #phase: ConnectionPhase = 'arriving';
   #phaseStartMs: number;
   /** True while the socket is paused. A new socket of the listener is paused. */
   #isPaused = true;
   #isPassing = false;
   #lingeredBytes = 0;
-  #parse: Parse = () => undefined;
+  #parser: Parser | undefined;
 
   /** @param socket paused socket from which nothing was read */
   constructor(socket: Socket, key: string, isTrusted: boolean, host: ConnectionHost) {
@@ -227,7 +217,10 @@ export class ClientConnection implements CountedConnection, Holder {
   /** Puts the gate between the socket and its parser. */
   #guard(takeOver: (socket: Socket) => void): void {
     const socket = this.#socket;
-    this.#parse = interceptParser(socket, takeOver, (chunk) => this.#receive(chunk));
+    this.#parser = interceptParser(socket, takeOver, {
+      parse: (chunk) => this.#receive(chunk),
+      end: () => this.#endWhenAnswered(),
+    });
     // When node:http ends the connection after an answer, bytes of the request may be unread. The system would then
     // reset the connection.
     const destroySoon = socket.destroySoon.bind(socket);
@@ -318,6 +311,7 @@ export class ClientConnection implements CountedConnection, Holder {
     this.#isPassing = false;
     if (this.#gate.isOverfull) return this.#offend();
     this.#settle();
+    this.#endWhenAnswered();
   }
 
   #passOn(): void {
@@ -327,7 +321,7 @@ export class ClientConnection implements CountedConnection, Holder {
       if (!this.#gate.isBusy && this.#socket.writableNeedDrain) return this.#passOnWhenSent();
       const chunk = this.#gate.next();
       if (chunk === undefined) return;
-      this.#parse(chunk);
+      this.#parser?.parse(chunk);
     }
   }
 
@@ -347,6 +341,14 @@ export class ClientConnection implements CountedConnection, Holder {
     this.#enter(isMoreHere ? 'arriving' : 'idle');
     if (isMoreHere) this.#letThroughInTurn();
     else this.#settle();
+    this.#endWhenAnswered();
+  }
+
+  /** Ends a connection whose client has ended its side, when all complete requests of the client are answered. */
+  #endWhenAnswered(): void {
+    const { readableEnded, writableEnded, writableNeedDrain } = this.#socket;
+    const waitsToPass = this.#gate.heldBytes > 0 && (this.#phase === 'waiting' || writableNeedDrain);
+    if (readableEnded && !writableEnded && !this.#isOnTop && !waitsToPass) this.#parser?.end();
   }
 
   /** Pauses the socket while input waits, so that further bytes wait in the kernel and at the client. */
@@ -381,7 +383,7 @@ export class ClientConnection implements CountedConnection, Holder {
     if (this.#lingeredBytes > LINGER_BYTES_MAX) this.#socket.pause();
   }
 
-  #enter(phase: Phase): void {
+  #enter(phase: ConnectionPhase): void {
     this.#phase = phase;
     this.#phaseStartMs = this.#host.clock.nowMs();
   }

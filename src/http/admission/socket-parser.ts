@@ -5,27 +5,36 @@
 
 import type { Socket } from 'node:net';
 
-/** Passes bytes to the parser of node:http. */
-export type Parse = (chunk: Buffer) => void;
+/** Parser of node:http for one connection. */
+export interface Parser {
+  /** Passes received bytes to the parser. */
+  parse(chunk: Buffer): void;
+  /** Tells the parser that the client sends no more bytes. node:http then ends the connection. */
+  end(): void;
+}
 
 /**
- * Replaces the listener of node:http for received bytes. The socket stays paused.
+ * Replaces the listeners of node:http for received bytes and for the end of the client's side. The socket stays paused.
  *
  * @param takeOver makes a server of node:http listen to the socket
- * @param receive called with the received bytes instead of the parser
+ * @param receiver called in place of the parser
  */
-export function interceptParser(socket: Socket, takeOver: (socket: Socket) => void, receive: Parse): Parse {
+export function interceptParser(socket: Socket, takeOver: (socket: Socket) => void, receiver: Parser): Parser {
+  const earlier = new Set(socket.listeners('end'));
   socket.setNoDelay(true);
   // Adding a listener must not start reading.
   socket.pause();
   takeOver(socket);
   // The parser has the only listener. A second listener would make node:http read through listeners instead of reading
   // the handle directly.
-  const [parse] = socket.listeners('data') as Parse[];
-  if (parse === undefined) throw new Error('node:http does not listen to its socket');
-  socket.on('data', receive);
+  const [parse] = socket.listeners('data') as Parser['parse'][];
+  const end = socket.listeners('end').find((listener) => !earlier.has(listener)) as Parser['end'] | undefined;
+  if (parse === undefined || end === undefined) throw new Error('node:http does not listen to its socket');
+  socket.on('data', (chunk: Buffer) => receiver.parse(chunk));
+  socket.on('end', () => receiver.end());
   socket.removeListener('data', parse);
-  return parse;
+  socket.removeListener('end', end);
+  return { parse, end };
 }
 
 /**
