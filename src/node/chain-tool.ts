@@ -6,11 +6,14 @@ import { join } from 'node:path';
 import type { Network } from '../config/network.ts';
 import { Chain } from '../engine/chain.ts';
 import { openGenesis } from '../engine/genesis.ts';
+import type { Clock } from '../ports/clock.ts';
 import { SILENT } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import { createRules } from '../protocol/generations.ts';
+import type { ChainParams } from '../protocol/params.ts';
 import type { Rules } from '../protocol/rules.ts';
+import { momentMs } from '../protocol/slots.ts';
 import type { Block } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { openChainSnapshot, openChainStore, type ChainStoreOptions } from '../store/chain/open.ts';
@@ -80,15 +83,22 @@ export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeSt
   return before;
 }
 
-/** Begins a new chain of the network in a temporary folder, which is removed when the chain is closed. */
-export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>): Promise<OpenChain> {
+/**
+ * Begins a new chain of the network in a temporary folder, which is removed when the chain is closed.
+ *
+ * @param clock clock by which the chain refuses blocks of the future
+ */
+export async function openScratchChain(
+  { network }: Pick<ChainPlace, 'network'>,
+  clock: Clock = systemClock,
+): Promise<OpenChain> {
   const rules = rulesOf({ network });
   const { codec, params } = rules;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-scratch-'));
   const removeDirectory = registerTemporary(directory);
   try {
     const store = await openChainStore({ directory, codec, params, durable: false });
-    return await openOver(store, rules, { network }, removeDirectory);
+    return await openOver(store, rules, { network }, { clock, afterwards: removeDirectory });
   } catch (error) {
     removeDirectory();
     throw error;
@@ -144,6 +154,15 @@ export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof 
   return openSnapshot(place);
 }
 
+/**
+ * A clock that is never before the tip of a stored chain. The clock of the node that stored the blocks may have been
+ * ahead of this machine's clock, for example in a devnet.
+ */
+export function clockOfChain(store: Pick<StoredChain, 'tip'>, params: ChainParams, clock = systemClock): Clock {
+  const tipMs = momentMs(store.tip()?.timestamp ?? 0, params);
+  return { ...clock, nowMs: () => Math.max(clock.nowMs(), tipMs) };
+}
+
 function rulesOf({ network }: Pick<ChainPlace, 'network'>): Rules {
   return createRules(network.params);
 }
@@ -152,19 +171,19 @@ async function openOver(
   store: StoredChain,
   rules: Rules,
   { network }: Pick<ChainPlace, 'network'>,
-  afterwards: () => void = () => undefined,
+  { clock = systemClock, afterwards }: { readonly clock?: Clock; readonly afterwards?: () => void } = {},
 ): Promise<OpenChain> {
   let verifier: Verifier | undefined;
   const close = async (): Promise<void> => {
     await verifier?.close();
     await store.close();
-    afterwards();
+    afterwards?.();
   };
   try {
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     openGenesis(store, rules, genesis);
     verifier = createVerifierPool({ threads: availableParallelism(), cacheEntriesMax: SIGNATURE_ANSWERS_MAX });
-    const chain = new Chain({ store, rules, verifier, clock: systemClock, observer: SILENT });
+    const chain = new Chain({ store, rules, verifier, clock, observer: SILENT });
     return { chain, store, rules, genesis, close };
   } catch (error) {
     await close();

@@ -1,12 +1,16 @@
 import test, { type ExecutionContext } from 'ava';
 import {
   chainDirectory,
+  clockOfChain,
   openChain,
   openScratchChain,
   openSnapshot,
   type ChainPlace,
 } from '../../src/node/chain-tool.ts';
 import { BranchRejected } from '../../src/engine/commit.ts';
+import { systemClock } from '../../src/node/system.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
 import { verifyChain, type VerifyResult } from '../../src/node/verify-chain.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { BlockRejected } from '../../src/protocol/verdict.ts';
@@ -18,9 +22,9 @@ import { temporaryFolder } from '../support/network-folder.ts';
 const HEIGHT = 110;
 const { network, blocks } = madeChain(HEIGHT);
 
-async function verify(place: ChainPlace): Promise<VerifyResult> {
+async function verify(place: ChainPlace, clockOf = (_: StoredChain): Clock => systemClock): Promise<VerifyResult> {
   const { store } = await openSnapshot(place);
-  const scratch = await openScratchChain(place);
+  const scratch = await openScratchChain(place, clockOf(store));
   try {
     return await verifyChain({ examined: store, scratch });
   } finally {
@@ -59,6 +63,13 @@ test('an intact store passes, and its tip and digest are reported', async (t) =>
   const { keys, ...result } = await verify(place);
   t.deepEqual(result, { height: HEIGHT, blockId: blocks.at(-1)?.id ?? '', digest, deviation: undefined });
   t.true(keys > 1000);
+});
+
+test('a store with blocks that are ahead of the clock of this machine passes', async (t) => {
+  const place = await stored(t);
+  const slow: Clock = { ...systemClock, nowMs: () => network.params.epochMs };
+  t.regex((await verify(place, () => slow)).deviation ?? '', /BLOCK_TIMESTAMP_INVALID/);
+  t.is((await verify(place, (store) => clockOfChain(store, network.params, slow))).deviation, undefined);
 });
 
 test('a store with reverted blocks passes, too', async (t) => {

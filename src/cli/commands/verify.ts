@@ -1,6 +1,6 @@
 /** `bloomery verify`: checks the whole content of a chain store against the rules of the protocol. */
 
-import { chainDirectory, openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
+import { chainDirectory, clockOfChain, openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { locationOfData, type ChainLocation } from '../chain-location.ts';
@@ -23,7 +23,7 @@ async function verifyAt(location: ChainLocation, flags: VerifyFlags): Promise<vo
   const { store } = await openIndexedSnapshot(location);
   const progress = createProgress({ what: 'verifying', fromHeight: 1, isQuiet: flags.json === true });
   try {
-    const scratch = await openScratchChain(location);
+    const scratch = await openScratchChain(location, clockOfChain(store, location.network.params));
     try {
       const tipHeight = store.tip()?.height ?? 0;
       const onProgress = (height: number): void => progress.show(height, height / tipHeight);
