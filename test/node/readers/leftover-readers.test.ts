@@ -6,6 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { packagedNetworkDirectory } from '../../../src/config/network.ts';
 import { endLeftoverReaders, noteReader } from '../../../src/node/readers/leftover-readers.ts';
 import { systemClock } from '../../../src/node/system.ts';
+import { startOf } from '../../../src/store/disk/process-start.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 import { freePortRanges } from '../../support/ports.ts';
 import { readerPidsOf } from '../../support/reader-pids.ts';
@@ -30,7 +31,7 @@ test('a node starts again while a paused reader of its killed process still hold
   await first.ended;
   const second = await startOneNode(t, options);
   t.is((await fetch(`${second.url}/api/node/constants`)).status, 200);
-  t.throws(() => process.kill(paused, 0), { code: 'ESRCH' });
+  t.true([undefined, 'ended'].includes(startOf(paused)), 'the paused reader was killed, reaped or not');
   t.is(notesIn(join(options.dataDir, 'devnet')).length, 2, 'the notes are those of the new readers');
   second.process.kill('SIGTERM');
   await second.ended;
