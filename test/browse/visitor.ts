@@ -276,15 +276,33 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   }
 }
 
-/** Stops a peer, then the node itself. The page must show each loss and must recover by itself. */
+/**
+ * Stops a peer, then pauses and stops the node itself. The page must show each loss and must recover by itself. While a
+ * node is paused, the rows of the other nodes must stay current.
+ */
 async function watchLosses(browser: Browser, devnet: TestDevnet, directory: string): Promise<number> {
   const page = await browser.newPage();
   const [own, , , other] = devnet.nodes;
   assert(own !== undefined && other !== undefined, 'there are four nodes');
   await page.goto(`${own.url}/`);
   await page.getByText('in step').nth(3).waitFor();
-  await other.stop();
   const nodes = page.getByRole('region', { name: 'Nodes on this machine' });
+  own.pause(true);
+  await page.getByText('The node does not answer').waitFor({ timeout: WAIT_MS });
+  await nodes.getByText('no answer').waitFor();
+  await page.screenshot({ path: join(directory, 'paused-node.png'), fullPage: true });
+  const shown = await secondHeight();
+  await waitFor('a higher height of another node', async () => (await secondHeight()) > shown + 1, WAIT_MS);
+  own.pause(false);
+  await page.getByText('live', { exact: true }).waitFor({ timeout: WAIT_MS });
+  await nodes.getByText('in step').nth(3).waitFor({ timeout: WAIT_MS });
+  other.pause(true);
+  await nodes.getByText('no answer').waitFor({ timeout: WAIT_MS });
+  const before = await secondHeight();
+  await waitFor('a higher height beside a paused node', async () => (await secondHeight()) > before + 1, WAIT_MS);
+  other.pause(false);
+  await nodes.getByText('in step').nth(3).waitFor({ timeout: WAIT_MS });
+  await other.stop();
   await nodes.getByText('no answer').waitFor({ timeout: WAIT_MS });
   await page.locator('.slots .missed').first().waitFor({ timeout: WAIT_MS });
   await page.screenshot({ path: join(directory, 'lost-peer.png'), fullPage: true });
@@ -293,7 +311,13 @@ async function watchLosses(browser: Browser, devnet: TestDevnet, directory: stri
   await page.screenshot({ path: join(directory, 'lost-node.png'), fullPage: true });
   own.start();
   await page.getByText('live', { exact: true }).waitFor({ timeout: WAIT_MS });
-  return 2;
+  return 3;
+
+  /** Height in the row of the second node, which always runs. */
+  async function secondHeight(): Promise<number> {
+    const row = nodes.getByRole('row').nth(2);
+    return Number((await row.getByRole('cell').nth(2).innerText()).replace(/\D/g, ''));
+  }
 }
 
 async function heightShown(page: Page): Promise<number> {

@@ -18,7 +18,7 @@ import type {
 import { isConnected } from '../answers.ts';
 import { hasGap, withAnswered, withApplied } from '../block-list.ts';
 import { smoothedLag, smoothedPercent, withSample, type Sample } from '../smoothing.ts';
-import { ask, askIfAllowed } from './api-requests.ts';
+import { ask, askIfAllowed, AskFailed } from './api-requests.ts';
 
 export interface NodeRow {
   readonly origin: string;
@@ -97,6 +97,8 @@ export class Live {
   readonly #samples = new Map<string, readonly Sample[]>();
   #isLoading = false;
   #isPolling = false;
+  /** Origins of the nodes that have not yet answered the last request for their row. */
+  readonly #askedNodes = new Set<string>();
   #isFilling = false;
 
   get state(): LiveState {
@@ -182,7 +184,10 @@ export class Live {
   }
 
   async #poll(): Promise<void> {
-    if (this.#isPolling || document.hidden || this.#state.status === undefined) return;
+    if (document.hidden || this.#state.status === undefined) return;
+    // Each row is shown as soon as its node answers, because a node that hangs must not hold up the rows of others.
+    for (const node of neighbours(this.#state)) void this.#loadRow(node);
+    if (this.#isPolling) return;
     this.#isPolling = true;
     try {
       const { diagnostics, forging } = this.#state;
@@ -192,20 +197,26 @@ export class Live {
         ...(diagnostics === undefined ? [] : [this.#loadDiagnostics()]),
         ...(forging === undefined ? [] : [this.#loadForging()]),
       ]);
-      this.#set({ nodes: await Promise.all(neighbours(this.#state).map((node) => this.#rowOf(node))) });
-    } catch {
-      // No message is needed after an error, because the event stream detects a lost node, and the next poll comes
-      // within seconds.
+      if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
+    } catch (error) {
+      // A node that hangs does not close the event stream, so only the missing answer shows that the node is lost. A
+      // refusal needs no message, because the next poll comes within seconds.
+      if (error instanceof AskFailed && error.status === undefined) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;
     }
   }
 
-  async #rowOf({ origin, port }: Pick<NodeRow, 'origin' | 'port'>): Promise<NodeRow> {
-    const own = origin === location.origin ? this.#state.status : undefined;
-    const status = own ?? (await ask<Status>('node/status', origin).catch(() => undefined))?.data;
-    const consensus = status === undefined ? undefined : this.#steadyConsensus(origin, status);
-    return { origin, port, status, consensus };
+  async #loadRow({ origin, port }: Pick<NodeRow, 'origin' | 'port'>): Promise<void> {
+    if (this.#askedNodes.has(origin)) return;
+    this.#askedNodes.add(origin);
+    const isOwn = origin === location.origin;
+    const status = isOwn ? this.#state.status : (await ask<Status>('node/status', origin).catch(() => undefined))?.data;
+    let consensus = isOwn ? this.#state.consensus : undefined;
+    if (!isOwn && status !== undefined) consensus = this.#steadyConsensus(origin, status);
+    this.#askedNodes.delete(origin);
+    const others = this.#state.nodes.filter((row) => row.origin !== origin);
+    this.#set({ nodes: [...others, { origin, port, status, consensus }].sort((a, b) => a.port - b.port) });
   }
 
   #steadyConsensus(origin: string, { consensus, height, networkHeight }: Status): number | undefined {
