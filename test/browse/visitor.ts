@@ -290,6 +290,7 @@ async function watchLosses(browser: Browser, devnet: TestDevnet, directory: stri
   own.pause(true);
   await page.getByText('The node does not answer').waitFor({ timeout: WAIT_MS });
   await nodes.getByText('no answer').waitFor();
+  await page.getByText('as of the newest block here').waitFor();
   await page.screenshot({ path: join(directory, 'paused-node.png'), fullPage: true });
   const shown = await secondHeight();
   await waitFor('a higher height of another node', async () => (await secondHeight()) > shown + 1, WAIT_MS);

@@ -8,7 +8,7 @@ import type { Delegate, Earnings, ForgingDelegate } from '../answers.ts';
 import { countText, dateText, productivityOf, resultText, sinceText, timeText, untilText } from '../format.ts';
 import { nextSlotsOf, roundOf } from '../round.ts';
 import { ask, AskFailed, sendRequest, type Answer } from './api-requests.ts';
-import { useAsked, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
+import { useAsked, useIsCurrent, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
@@ -217,11 +217,12 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
 
 /** Shows the time of the delegate's slot in the present round, if the slot is known. */
 export function NextSlot({ publicKey, isWithTime = false }: { publicKey: string; isWithTime?: boolean }) {
-  const { forgers, status } = useLive();
+  const { forgers } = useLive();
+  const isCurrent = useIsCurrent();
   const nextSlot = useNextSlots().get(publicKey);
   const startOf = useSlotStart();
   const now = useNow();
-  if (status?.syncing === true) return <>not known yet</>;
+  if (!isCurrent) return <>not known yet</>;
   if (nextSlot !== undefined) {
     const startMs = startOf(nextSlot);
     return (

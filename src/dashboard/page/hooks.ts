@@ -28,16 +28,25 @@ export function useNow(): number {
   return now + clockAheadMs;
 }
 
+/**
+ * Returns whether the page knows the blocks of the present slots. It does not while the node catches up or does not
+ * answer.
+ */
+export function useIsCurrent(): boolean {
+  const { status, connection } = useLive();
+  return status?.syncing !== true && connection !== 'lost';
+}
+
 /** Returns the present round; undefined until the node has sent the forgers. */
 export function useRound(): Round | undefined {
-  const { blocks, forgers, blockTimeS, constants, status } = useLive();
+  const { blocks, forgers, blockTimeS, constants } = useLive();
+  const isCurrent = useIsCurrent();
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
-  // While a node catches up, the page shows the round of the node's newest block. Later slots do not count as missed,
-  // because the node does not have their blocks yet.
-  const currentSlot =
-    status?.syncing === true ? 0 : Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
+  // While the present slots are unknown, the page shows the round of the newest block. Later slots do not count as
+  // missed, because the page does not have their blocks yet.
+  const currentSlot = isCurrent ? Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS) : 0;
   return roundSlots({
     blocks,
     forgers,

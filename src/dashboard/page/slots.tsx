@@ -4,12 +4,13 @@ import { useRef, useState } from 'preact/hooks';
 import { hashOf } from '../hash-route.ts';
 import { countOf } from '../format.ts';
 import type { RoundSlot } from '../round.ts';
-import { useLive, useRound } from './hooks.ts';
+import { useIsCurrent, useLive, useRound } from './hooks.ts';
 
 const KEY_STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
 
 export function RoundPanel() {
-  const { blockTimeS, forging, status } = useLive();
+  const { blockTimeS, forging } = useLive();
+  const isCurrent = useIsCurrent();
   const round = useRound();
   const [chosen, choose] = useState<number | undefined>(undefined);
   const list = useRef<HTMLOListElement>(null);
@@ -37,7 +38,7 @@ export function RoundPanel() {
       <p class="round-line">
         <span class="key forged">{round.forged} forged</span>
         <span class="key missed">{round.missed} missed</span>
-        {status?.syncing === true ? (
+        {!isCurrent ? (
           <span class="quiet">as of the newest block here</span>
         ) : (
           <>
