@@ -10,7 +10,7 @@ import { MetricsRegistry } from '../telemetry/metrics.ts';
 import { logOptionsOf, MEGABYTE } from './log-options.ts';
 import { printStderr } from './output.ts';
 import { EXIT, errorLineOf } from './error-lines.ts';
-import { stopRequest } from './stop-request.ts';
+import { stopRequest, type StopRequest } from './stop-request.ts';
 
 /**
  * Time limit of an orderly stop. The data on the disk are consistent at any moment, so the process may be killed after
@@ -21,8 +21,13 @@ const STOP_MS_MAX = 10_000;
 export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
-  /** Must be called when the node runs. From then on, the watchdog ends the process if the main thread is blocked. */
-  started(): void;
+  /**
+   * Waits for the start of the node. From then on, the watchdog ends the process if the main thread is blocked.
+   *
+   * @returns undefined if the program was asked to stop before the node had started; the node is then closed as soon as
+   *   it has started, or the process ends after `STOP_MS_MAX`
+   */
+  whenStarted<Node extends { close(): Promise<void> }>(starting: Promise<Node>): Promise<Node | undefined>;
   /**
    * Waits for a signal, the end of the supervisor, or damage of the store. At the end, the function closes the node and
    * sets the exit code of the process.
@@ -59,27 +64,40 @@ export function beginNodeProgram(config: Config): NodeProgram {
     log: { format: config.log.format, ...(config.log.file === '' ? {} : { file: resolve(config.log.file) }) },
     observer: observer.module('watchdog'),
   });
+  const end = async ({ by, exitCode }: StopRequest, close: () => Promise<void>): Promise<void> => {
+    observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
+    const deadline = setTimeout(() => {
+      observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
+      printStderr('bloomery: the node did not stop in time and was ended');
+      process.exit(EXIT.failed);
+    }, STOP_MS_MAX);
+    try {
+      await close();
+    } finally {
+      clearTimeout(deadline);
+    }
+    await watchdog.stop();
+    observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
+    observer.close();
+    process.exitCode = exitCode;
+  };
   return {
     metrics,
     observer,
-    started: () => watchdog.arm(),
+    async whenStarted(starting) {
+      const first = await Promise.race([starting.then((node) => ({ node })), stop.then((request) => ({ request }))]);
+      if ('node' in first) {
+        watchdog.arm();
+        return first.node;
+      }
+      await end(first.request, async () => (await starting).close());
+      return undefined;
+    },
     async untilEnd({ damaged, close, stopping }) {
       const damage = damaged.then((error) => ({ by: error.code, exitCode: EXIT.failed, error }));
       const ending = await Promise.race([stop, damage]);
-      const { by, exitCode } = ending;
       stopping?.();
-      observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
-      const deadline = setTimeout(() => {
-        observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
-        printStderr('bloomery: the node did not stop in time and was ended');
-        process.exit(EXIT.failed);
-      }, STOP_MS_MAX);
-      await close();
-      clearTimeout(deadline);
-      await watchdog.stop();
-      observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
-      observer.close();
-      process.exitCode = exitCode;
+      await end(ending, close);
       if ('error' in ending) throw ending.error;
     },
   };

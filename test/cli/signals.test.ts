@@ -2,7 +2,16 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +21,10 @@ import test from 'ava';
 import { LAYOUT_VERSION } from '../../src/store/tables/layout.ts';
 import { CLI_ENTRY } from '../support/cli.ts';
 import { makeWorkplace, type Workplace } from '../support/every-command.ts';
+import { waitFor } from '../support/devnet.ts';
 import { startOneNode } from '../support/one-node.ts';
+import { freePort } from '../support/ports.ts';
+import { readerPidsOf } from '../support/reader-pids.ts';
 
 let folder: string;
 let work: Workplace;
@@ -56,6 +68,34 @@ for (const [signal, code] of [
   });
 }
 
+test.serial('a signal during the start ends a node whose reading process hangs', async (t) => {
+  const data = join(folder, 'starting');
+  const log = join(folder, 'starting.log');
+  const config = join(folder, 'starting.json');
+  const settings = { log: { file: log, format: 'json' }, http: { port: await freePort(), processes: 1 } };
+  writeFileSync(config, JSON.stringify(settings));
+  const args = ['start', '--network', work.network, '--data-dir', data, '--config', config, '--no-peers'];
+  // A file, because a pipe stays open while the paused reading process has it, too.
+  const printed = openSync(join(folder, 'starting.err'), 'w');
+  const node = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'ignore', printed] });
+  closeSync(printed);
+  const ended = once(node, 'exit');
+  t.teardown(() => node.kill('SIGKILL'));
+  const reader = await waitFor('a reading process', async () => readerPidsOf(node.pid)[0] ?? Promise.reject(), 60_000);
+  process.kill(reader, 'SIGSTOP');
+  t.teardown(() => killIfRunning(reader));
+  await sleep(500);
+  const sentMs = performance.now();
+  node.kill('SIGINT');
+  t.deepEqual(await ended, [1, null]);
+  t.true(performance.now() - sentMs < 18_000, 'before the hanging reader is killed');
+  t.regex(
+    readFileSync(join(folder, 'starting.err'), 'utf8'),
+    /^bloomery: the node did not stop in time and was ended$/m,
+  );
+  t.regex(readFileSync(log, 'utf8'), /"code":"NODE_STOPPING".*"by":"SIGINT"/);
+});
+
 test.serial('a restore that a signal ends leaves no files and says so', async (t) => {
   const nethash = JSON.parse(readFileSync(join(work.network, 'genesis.json'), 'utf8')).payloadHash as string;
   const file = join(folder, 'long.snapshot');
@@ -82,3 +122,11 @@ test.serial('a restore that a signal ends leaves no files and says so', async (t
   t.is(stderr, 'bloomery: stopped by SIGTERM; its temporary files were removed\n');
   t.deepEqual(readdirSync(join(data, 'made')), []);
 });
+
+function killIfRunning(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}

@@ -44,10 +44,12 @@ export async function start(flags: StartFlags): Promise<void> {
 
   const program = beginNodeProgram(config);
   const { metrics, observer } = program;
-  const node = await withDamageReport(chainDirectory({ dataDirectory }), () =>
-    startNode({ network, dataDirectory, config, observer, metrics }),
+  const node = await program.whenStarted(
+    withDamageReport(chainDirectory({ dataDirectory }), () =>
+      startNode({ network, dataDirectory, config, observer, metrics }),
+    ),
   );
-  program.started();
+  if (node === undefined) return;
   const systemd = systemdNotifier(process.env, observer.module('systemd'));
   systemd.ready();
   const lack = forgingLack(network, config);

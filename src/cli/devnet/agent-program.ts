@@ -56,8 +56,7 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
   process.on('message', (message: NumberedRequest) => {
     void answer(agent, message);
   });
-  await open();
-  program.started();
+  if ((await program.whenStarted(open().then(() => ({ close })))) === undefined) return;
   printLine(`${network.name}: a node of a devnet, data in ${dataDirectory}`);
   agent.ready();
 

@@ -43,8 +43,10 @@ const REPLACED_AFTER_MS_MAX = 5_000;
 const CLOSE_MS_MAX = 3_000;
 /** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
-/** Time limit for the start of the first reader. */
+/** Time limit for the start of the first reader, including the readers that replace it. */
 const START_MS_MAX = 60_000;
+/** A reader that is not ready after this time counts as hanging, and is killed. A start takes about one second. */
+const READY_MS_MAX = 20_000;
 /**
  * If a reader uses more memory than this, the pool starts another reader. The first reader then answers its open
  * requests and ends. A reader needs less than 200 MB.
@@ -65,6 +67,8 @@ export interface ReaderPoolOptions {
   readonly firstChild?: ReaderChild | undefined;
   /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
   readonly memoryBytesMax?: number;
+  /** Time limit in milliseconds for the start of one reader; default `READY_MS_MAX`. */
+  readonly readyMsMax?: number;
 }
 
 interface Reader {
@@ -101,6 +105,7 @@ export function createReaderPool({
   program,
   firstChild,
   memoryBytesMax = MEMORY_BYTES_MAX,
+  readyMsMax = READY_MS_MAX,
 }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
@@ -135,6 +140,8 @@ export function createReaderPool({
       ...{ silentPings: 0, isReady: false, isReplaced: false },
     };
     readers.set(id, reader);
+    // The pool pings only readers that are ready.
+    const tooLate = clock.after(readyMsMax, () => child.kill('SIGKILL'));
     return new Promise((resolve, reject) => {
       child.on('message', (plain, socket) => {
         const message = plain as FromReader;
@@ -147,6 +154,7 @@ export function createReaderPool({
             return;
           case 'ready': {
             const { kind: _kind, ...found } = message;
+            tooLate.cancel();
             reader.isReady = true;
             reader.end.taken();
             if (limits.isFull) send({ kind: 'full', isFull: true });
@@ -175,11 +183,12 @@ export function createReaderPool({
         send({ kind: 'open', settings, times: api.confirmedTimes() });
       });
       child.on('exit', (code, signal) => {
+        tooLate.cancel();
         removeNote?.();
         readers.delete(id);
         gauges.forget(id);
         limits.forget(id);
-        reject(notStarted(`it ended (${signal ?? `exit code ${code}`})`));
+        reject(notStarted(`it ended (${signal ?? `exit code ${code}`})`, signal));
         lost(reader, signal ?? String(code));
       });
     });
@@ -203,6 +212,19 @@ export function createReaderPool({
       replace();
     });
     timers.add(timer);
+  };
+
+  /** The first reader opens the sockets of all readers. If it is killed or hangs, the next reader is the first. */
+  const beginFirst = async (): Promise<Ports> => {
+    for (let started = firstChild; ; started = undefined) {
+      try {
+        return await begin(started);
+      } catch (error) {
+        const how = signalThatEnded(error);
+        if (isClosed || how === undefined) throw error;
+        observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', { how });
+      }
+    }
   };
 
   const replace = (): void => {
@@ -314,8 +336,7 @@ export function createReaderPool({
       });
       tooLate.catch(() => undefined);
       try {
-        // The first reader starts alone, because it opens the sockets of all readers.
-        const first = await Promise.race([begin(firstChild), tooLate]);
+        const first = await Promise.race([beginFirst(), tooLate]);
         ports = first;
         for (let others = 1; others < processes; others += 1) beginBeside();
         for (const timer of timers) timer.cancel();
@@ -350,12 +371,19 @@ function freeNumber(readers: readonly Reader[]): number {
   for (let number = 1; ; number += 1) if (!taken.has(number)) return number;
 }
 
-function notStarted(why: string): ProtocolError {
+/** @param signal signal that ended the reader; null if the reader ended itself */
+function notStarted(why: string, signal: NodeJS.Signals | null = null): ProtocolError {
   return new ProtocolError(
     'HTTP_READER_FAILED',
-    { why },
+    { why, signal },
     `A process that answers HTTP beside the node did not start: ${why}. Start the node again, or with http.processes 0.`,
   );
+}
+
+/** Signal that ended a reader before it was ready; undefined if the reader ended itself, because it would do so again. */
+function signalThatEnded(error: unknown): string | undefined {
+  const signal = error instanceof ProtocolError ? error.data['signal'] : undefined;
+  return typeof signal === 'string' ? signal : undefined;
 }
 
 async function ended({ process: child, send }: Reader, clock: Clock): Promise<void> {

@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { get } from 'node:http';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { FromReader } from '../../../src/node/readers/messages.ts';
@@ -15,6 +17,8 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 
 const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
 const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
+/** Short, but long enough for the start of a reader on a busy machine. */
+const READY_MS_MAX = 8_000;
 /** Number of times that the only reader is killed, by default 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
@@ -58,6 +62,40 @@ test.serial(
     t.is(await ask(`${front.origin}/healthz`), 200);
   },
 );
+
+for (const [what, signal] of [
+  ['is killed', 'SIGKILL'],
+  ['hangs', 'SIGSTOP'],
+] as const) {
+  test.serial(`a first reader that ${what} before it is ready is replaced`, async (t) => {
+    const { api } = fakeNode(3);
+    const directory = temporaryFolder(t);
+    const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
+    const readers = watchForks(t, (child) => {
+      // The process does not exist yet.
+      if (readers.length === 1) setImmediate(() => child.kill(signal));
+    });
+    const front = await openFront({ api, processes: 1, directory, readyMsMax: READY_MS_MAX });
+    t.teardown(async () => {
+      await front.close();
+      await chain.close();
+    });
+    t.true(readers.length > 1);
+    t.is(readers[0]?.signalCode, 'SIGKILL');
+    t.is(await ask(`${front.origin}/healthz`), 200);
+  });
+}
+
+test.serial('a first reader that ends itself is not replaced, because the next one would end, too', async (t) => {
+  const { api } = fakeNode(3);
+  const readers = watchForks(t);
+  const directory = temporaryFolder(t);
+  const program = join(directory, 'program.mjs');
+  writeFileSync(program, 'process.exit(1);');
+  const opening = openFront({ api, processes: 1, directory, program });
+  await t.throwsAsync(opening, { code: 'HTTP_READER_FAILED', message: /exit code 1/ });
+  t.is(readers.length, 1);
+});
 
 test.serial('a reader gets updates about blocks from before its start, and about later blocks', async (t) => {
   const { api } = fakeNode(3);
