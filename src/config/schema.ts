@@ -103,7 +103,7 @@ export const OPTIONS = {
       100_000,
     ),
     rateLimitMax: integer(
-      'Maximum number of requests from each address in a window of `rateLimitWindowMs`; 0 for no limit.',
+      'Maximum number of requests from each address in a window of `rateLimitWindowMs`; with 0, `rateLimitStrangersMax` limits other machines, and this machine has no limit.',
       0,
       0,
       1_000_000_000,
@@ -198,9 +198,7 @@ export const OPTIONS = {
       '',
       'a string',
       () => true,
-      {
-        secret: true,
-      },
+      { secret: true, defaultText: "the network's, if `forgers.json` of the network contains all `delegates`" },
     ),
     riskDoubleForging: flag(
       'Whether the node signs without checking whether the delegate also signs on another node. If true, the node checks only the signing record in its data folder. ' +
@@ -210,7 +208,7 @@ export const OPTIONS = {
     ),
     watermarkFolder: text(
       'Folder outside of the data folder, in which the node stores the last signed header of each delegate. With these headers, ' +
-        'the node detects a data folder that was restored from a backup. `none` to store no headers. Not used with `riskDoubleForging`.',
+        'the node detects a data folder that was restored from a backup. `none` to store no headers. With `riskDoubleForging`, the node does not check these headers.',
       '',
       'a path',
       () => true,
