@@ -15,8 +15,8 @@ const RETRY_MS = 1000;
 const PAGE_ITEMS = 100;
 
 /**
- * Error of a failed request: the node refused the request, did not answer in time, or could not be reached. `waitFor`
- * also throws this error when the time limit of `waitFor` has passed.
+ * Error of a failed request: the node refused the request, did not answer in time, could not be reached, or sent an
+ * invalid answer. `waitFor` also throws this error when the time limit of `waitFor` has passed.
  */
 export class ClientError extends Error {
   /**
@@ -42,6 +42,8 @@ export class ClientError extends Error {
 type Values = Readonly<Record<string, unknown>>;
 
 /**
+ * Creates a client for one node. The client sends nothing until one of its functions is called.
+ *
  * @param url URL of the node, with or without `/api`
  */
 export function createClient<G extends Generation = 3>(url: string, options: ClientOptions<G> = {}): Client<G> {

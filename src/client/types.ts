@@ -89,7 +89,10 @@ export interface EventOptions<K extends PropertyKey> {
 export interface WaitOptions {
   /** Number of confirmations to wait for: the block of the transaction and each later block count as one. Default 1. */
   readonly confirmations?: number;
-  /** If true, also waits until the block of the transaction is final (generation 3). Default false. */
+  /**
+   * If true, also waits until the block of the transaction is final. Default false. In generation 2, blocks never
+   * become final, so the wait ends with the error `TIMEOUT`.
+   */
   readonly final?: boolean;
   /** Time limit in milliseconds; default 60,000. */
   readonly timeoutMs?: number;
@@ -104,7 +107,7 @@ export interface ClientOptions<G extends Generation> {
   readonly generation?: G;
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** Time limit for an answer in milliseconds; default 30,000. */
+  /** Time limit for an answer in milliseconds; default 30,000. Event streams have no time limit. */
   readonly timeoutMs?: number;
 }
 
@@ -113,8 +116,8 @@ export interface Client<G extends Generation> {
   /**
    * Sends a request, and returns the body of the answer.
    *
-   * @throws ClientError if the node refuses the request, does not answer in time, or cannot be reached; `post`, `put`,
-   *   `items` and `waitFor` throw ClientError for the same reasons
+   * @throws ClientError if the node refuses the request, does not answer in time, cannot be reached, or sends an
+   *   invalid answer; `post`, `put`, `items` and `waitFor` throw ClientError for the same reasons
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
@@ -124,6 +127,7 @@ export interface Client<G extends Generation> {
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
    * Reads all items of a list, page by page. Items that are added or removed during the reading do not shift the pages.
+   * A node with `http.strictDialect` refuses the requests of `items`.
    *
    * @throws TypeError if `offset` or `after` is given
    */
@@ -133,7 +137,8 @@ export interface Client<G extends Generation> {
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
    * Yields the events of the node as `{ type, id, data }`. Pass the `id` of an event as `lastEventId` to continue after
-   * this event. After a lost connection, the client connects again and continues where the stream ended.
+   * this event. After a lost connection, the client connects again and continues after the last event with an id.
+   * Events without an id that occur in between are lost.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */

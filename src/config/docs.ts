@@ -43,7 +43,7 @@ names the source, the key, and the expected value of a wrong value.
 Three environment variables of a node belong to no section:
 
 - \`BLOOMERY_HOME\` is the folder for the data and the networks of a user (default \`~/.bloomery\`).
-- \`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process ends.
+- \`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process ends, and ignore SIGINT, SIGQUIT and SIGHUP.
 - \`BLOOMERY_DEBUG=1\` adds the stack trace to an error that ends the node.
 `;
 

@@ -103,7 +103,7 @@ export const OPTIONS = {
       100_000,
     ),
     rateLimitMax: integer(
-      'Maximum number of requests from each address in a window of `rateLimitWindowMs`; 0 for no limit.',
+      'Maximum number of requests from each address in a window of `rateLimitWindowMs`; with 0, `rateLimitStrangersMax` limits other machines, and this machine has no limit.',
       0,
       0,
       1_000_000_000,
@@ -171,7 +171,7 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     whitelistedPeers: list(
-      'Peers that the node never forgets, and that get no penalty for an invalid block or transaction. Too many messages still cost penalty points.',
+      'Peers that the node never forgets or evicts, and that get no penalty for an invalid block or transaction. Fixed peers and seeds get no such penalty, either. Too many messages still cost penalty points.',
       [],
       'IP:PORT',
       ipv4Port,
@@ -183,7 +183,12 @@ export const OPTIONS = {
       (entry) => (isIpv4(entry) ? entry : undefined),
     ),
     advertiseAddress: flag('Whether the peers of this node may pass on its address to other nodes.', true),
-    outboundMax: integer('Maximum number of connections that this node opens to peers.', 20, 0, 1000),
+    outboundMax: integer(
+      'Maximum number of connections that this node opens to peers. The node dials all fixed peers, even if there are more of them.',
+      20,
+      0,
+      1000,
+    ),
     inboundMax: integer('Maximum number of connections that this node accepts from peers.', 100, 0, 10_000),
   },
   forging: {
@@ -198,9 +203,7 @@ export const OPTIONS = {
       '',
       'a string',
       () => true,
-      {
-        secret: true,
-      },
+      { secret: true, defaultText: "the network's, if `forgers.json` of the network contains all `delegates`" },
     ),
     riskDoubleForging: flag(
       'Whether the node signs without checking whether the delegate also signs on another node. If true, the node checks only the signing record in its data folder. ' +
@@ -210,7 +213,7 @@ export const OPTIONS = {
     ),
     watermarkFolder: text(
       'Folder outside of the data folder, in which the node stores the last signed header of each delegate. With these headers, ' +
-        'the node detects a data folder that was restored from a backup. `none` to store no headers. Not used with `riskDoubleForging`.',
+        'the node detects a data folder that was restored from a backup. `none` to store no headers. With `riskDoubleForging`, the node does not check these headers.',
       '',
       'a path',
       () => true,
@@ -236,7 +239,7 @@ export const OPTIONS = {
   },
   pool: {
     transactionsPerQueueMax: integer(
-      'Maximum number of transactions in each of the five queues of the pool.',
+      'Number of transactions from which on a queue of the pool takes no new transaction. The five queues together have at most five times this number.',
       1000,
       100,
       5000,
@@ -282,7 +285,7 @@ export const OPTIONS = {
   },
   verifier: {
     threads: integer(
-      'Number of threads that verify signatures; with 0, the main thread verifies all signatures.',
+      'Number of threads that verify signatures of downloads and other large batches. The main thread verifies small batches; with 0, it verifies all signatures.',
       2,
       0,
       64,

@@ -142,6 +142,10 @@ export const NOT_KEPT =
 /** Description of the 429 on routes whose requests may cost signature checks. */
 export const CHECKS_EXCEEDED = 'The client exceeded the rate limit or the limit on signature checks.';
 
+/** Second part of the description of the 403 on routes with an access rule: refusals by `guardRoutes`. */
+export const OR_NOT_ITSELF =
+  'or the request comes from a page of another site, through a proxy that is not trusted, or with an unknown host name.';
+
 /** Failures that concern the whole transaction and none of its members. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 

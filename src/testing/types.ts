@@ -11,11 +11,11 @@ export interface DevnetOptions {
    * each slot (`interval`). A slot of the devnet of the package takes two seconds.
    */
   readonly mine?: MiningMode;
-  /** Generation of the network; default 3. */
+  /** Generation of the network; default 3. A devnet with `network` has the generation of this network. */
   readonly generation?: 2 | 3;
   /**
-   * Number of delegates in a round, from 1 to 101; default 101. With 5 delegates, a block is final after 7 to 11 more
-   * blocks.
+   * Number of delegates in a round, from 1 to 101; default 101. In generation 3 with 5 delegates, a block is final
+   * after 7 to 11 more blocks. Not allowed together with `network`.
    */
   readonly delegates?: number;
   /**
@@ -94,7 +94,10 @@ export interface SentTransaction {
 }
 
 export interface SendOptions {
-  /** Number of the node that gets the transaction first; default 0. */
+  /**
+   * Number of the node that gets the transaction first; default 0. In the mining mode `instant`, without a partition,
+   * all nodes get the transaction at once.
+   */
   readonly node?: number;
   /** Accepts any string as a passphrase, even if the string is neither an account name nor a BIP-39 passphrase. */
   readonly anyPassphrase?: boolean;
@@ -111,8 +114,8 @@ export interface TestDevnet {
   /** Present time of the chain's clock. */
   now(): Date;
   /**
-   * Mines the next slots (default: 1 slot): in each slot, the delegate of the slot forges a block. All nodes have the
-   * blocks when the promise resolves. In a partition, only the nodes in the group of the forging node
+   * Mines the next slots (default: 1 slot, at most 10,000): in each slot, the delegate of the slot forges a block. All
+   * nodes have the blocks when the promise resolves. In a partition, only the nodes in the group of the forging node
    * get the block.
    */
   mine(slots?: number): Promise<Mined>;
@@ -135,7 +138,9 @@ export interface TestDevnet {
   warp(to: string | Date): Promise<Date>;
   /**
    * Saves chains, pools, signing journals and clock of all nodes under a name. A name has 1 to 64 characters (letters,
-   * digits, `-`, `_`, `.`) and begins with a letter or digit.
+   * digits, `-`, `_`, `.`) and begins with a letter or digit. A snapshot replaces an earlier snapshot of the same name.
+   *
+   * @throws an error for an invalid name, or if there are already 100 snapshots with other names
    */
   snapshot(name: string): Promise<Snapshot>;
   /**
@@ -196,6 +201,8 @@ export interface TestDevnet {
    * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. If the tips differ,
    * `heal` also mines slots. A node learns of a better chain from a new block of that chain, and a new block decides
    * between two equally good chains.
+   *
+   * @throws an error if the nodes do not have the same tip within 60 seconds
    */
   heal(): Promise<void>;
   close(): Promise<void>;

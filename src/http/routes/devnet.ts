@@ -5,7 +5,7 @@
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { Problem } from '../problems.ts';
+import { OR_NOT_ITSELF, Problem } from '../problems.ts';
 import type { Reply, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
 import { NO_META } from '../views/shapes.ts';
@@ -13,7 +13,7 @@ import { NO_META } from '../views/shapes.ts';
 /** The supervisor describes its results (`bloomery devnet --help`); each operation has a different shape. */
 const RESULT: Schema = { type: 'object' };
 const ERRORS = {
-  403: 'The client is not on this machine, or the request comes from a page of another site.',
+  403: `The client is not on this machine, ${OR_NOT_ITSELF}`,
   404: 'The devnet has no such operation.',
   409: 'The devnet refuses the operation, for the reason in the message.',
 };

@@ -18,7 +18,12 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
         ? 'Shows the earnings of a delegate. With a time span, the fees and rewards are the payments of the rounds that ended in the span.'
         : 'Shows the earnings of a delegate. With a time span, the fees and rewards cover only the blocks that the delegate forged in the span.',
     parameters: [
-      addressInPath('Address of the delegate.', {}),
+      addressInPath(
+        dialect.generation === 2
+          ? 'Address of the delegate. The node answers 400 if the account is unknown or not a delegate.'
+          : 'Address of the delegate. The node answers 400 if the account is unknown. Without a time span, the node also answers 400 if the account is not a delegate.',
+        {},
+      ),
       integerParameter('fromTimestamp', 0, 'Earliest Unix time in milliseconds; 0 means no limit.'),
       integerParameter('toTimestamp', 1, 'Latest Unix time in milliseconds.'),
     ],

@@ -6,7 +6,7 @@
 import type { ForgingDelegate } from '../../ports/node-api.ts';
 import { extendedMembers, extendedOnly, extendedShape, type HttpDialect } from '../dialect.ts';
 import { int32Parameter, pageMeta, pageParameters, publicKeyParameter, queryParameter } from '../parameters.ts';
-import { invalidRequest } from '../problems.ts';
+import { invalidRequest, OR_NOT_ITSELF } from '../problems.ts';
 import type { Parameter, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
 import {
@@ -80,7 +80,8 @@ function forgingShape(dialect: HttpDialect): Schema {
   return listOf(extendedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
 }
 
-const NOT_LISTED = 'The address of the client is not in `http.forgingWhitelist`.';
+const NOT_LISTED = `The address of the client is not in \`http.forgingWhitelist\`, ${OR_NOT_ITSELF}`;
+const NOT_HERE = `The client is not on this machine, ${OR_NOT_ITSELF}`;
 
 function forgingRoute(dialect: HttpDialect): Route {
   const forgingFilter: Parameter = queryParameter('forging', {
@@ -92,7 +93,10 @@ function forgingRoute(dialect: HttpDialect): Route {
     path: '/node/status/forging',
     summary: 'Lists the delegates configured on this node, and shows whether each delegate forges.',
     parameters: [
-      { ...publicKeyParameter('publicKey', 'Only the delegate with this public key.'), isIgnoredWhenEmpty: true },
+      {
+        ...publicKeyParameter('publicKey', 'Only the delegate with this public key, in lower case.'),
+        isIgnoredWhenEmpty: true,
+      },
       ...(dialect.generation === 3 ? [forgingFilter] : extendedOnly(dialect, [forgingFilter])),
     ],
     unknownParameters: 'ignored',
@@ -177,7 +181,7 @@ const DIGEST_ROUTE: Route = {
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: objectOf({ height: COUNT, blockId: ID, digest: HEX }) },
-  errors: { 403: 'The client is not on this machine.' },
+  errors: { 403: NOT_HERE },
   access: 'loopback',
   handle: (api, request) => {
     const wanted = request.number('height');
@@ -238,7 +242,7 @@ const DIAGNOSTICS_ROUTE: Route = {
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: listOf(DIAGNOSTIC_SHAPE) },
-  errors: { 403: 'The client is not on this machine.' },
+  errors: { 403: NOT_HERE },
   access: 'loopback',
   handle: (api, request) =>
     withLive(api.diagnostics(request.number('limit') ?? 50), (diagnostics) => ({
@@ -273,7 +277,7 @@ const SLOTS_ROUTE: Route = {
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: SLOT_REPORT_SHAPE },
-  errors: { 403: 'The client is not on this machine.' },
+  errors: { 403: NOT_HERE },
   access: 'loopback',
   handle: (api, request) =>
     withLive(api.slotReport(request.number('from') ?? 0, request.number('limit') ?? 1), (report) => ({
@@ -292,7 +296,7 @@ const PEER_VERDICTS_ROUTE: Route = {
   ],
   unknownParameters: 'refused',
   answer: { meta: COUNTED_PAGE_META, data: listOf(PEER_VERDICT_SHAPE) },
-  errors: { 403: 'The client is not on this machine.' },
+  errors: { 403: NOT_HERE },
   access: 'loopback',
   handle: (api, request) => {
     const { offset, limit } = pageMeta(request);

@@ -10,6 +10,7 @@ import { hexOf } from '../../primitives/bytes.ts';
 import { FEES } from '../../protocol/params.ts';
 import type { Account } from '../../protocol/state.ts';
 import type { HttpDialect } from '../dialect.ts';
+import { OR_NOT_ITSELF } from '../problems.ts';
 import type { Route } from '../route.ts';
 import { schemaErrorsOf, typeMismatch, type Schema } from '../schema.ts';
 import { registrationView, registrationShape } from '../views/registration.ts';
@@ -66,7 +67,7 @@ function registrationRoute(dialect: HttpDialect): Route {
     body: { name: 'registration', schema: BODY, judgedByHandler: true },
     contentType: 'application/json',
     answers: { 200: { anyOf: [objectOf({ success: FLAG, transaction: registrationShape(dialect) }), REFUSED] } },
-    errors: { 403: 'The address of the client is not in `http.legacySignaturesWhitelist`.' },
+    errors: { 403: `The address of the client is not in \`http.legacySignaturesWhitelist\`, ${OR_NOT_ITSELF}` },
     access: 'secrets',
     respond: async (api, request) => {
       const result = await register(api, request.body, request.client);
