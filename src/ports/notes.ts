@@ -15,7 +15,8 @@ export const NOTES = {
     'JSON: a record of the chain log; the name ends with the number of the record, in 15 digits (`store/chain/chain-log.ts`)',
   'disk/trial/':
     'zeros. After a failed write, the node writes these notes as a test, and removes them at once (`engine/disk-watch.ts`)',
-  'peers/book': 'JSON: addresses of peers, with the data that the node has about each peer (`engine/peers/book.ts`)',
+  'peers/book':
+    'JSON: addresses of peers with the data that the node has about each peer, bans, and the secret that selects the buckets of peers (`engine/peers/book.ts`)',
 } as const;
 
 /**

@@ -7,9 +7,10 @@ import { LAYOUT_VERSION, RETIRED_TABLES, SELF_LIST, TABLES, TRANSACTION_ORDERS, 
 const HEAD = `# Layout of the chain store
 
 The store is one database of binary keys and values. The first byte of a key is the number of its table. Integers in keys are
-big-endian, so that keys sorted by their bytes are also sorted by these integers. This page describes layout ${LAYOUT_VERSION}. Each
-change of the encoding of a key or a value needs a new number of the layout. This page is generated from
-\`src/store/tables/layout.ts\`, which defines the tables for the code.
+big-endian, so that keys sorted by their bytes are also sorted by these integers. This page describes layout ${LAYOUT_VERSION}. A change
+of the encoding of a key or a value needs a new number of the layout, unless the new version also reads the earlier encoding.
+This page is generated from \`layout.ts\` and \`key-parts.ts\` in \`src/store/tables/\`, which define the tables for the code,
+and from \`src/ports/notes.ts\`.
 
 | Role of a table | Content |
 | --- | --- |

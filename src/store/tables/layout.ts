@@ -1,8 +1,8 @@
 /**
  * Declares the tables of all keys. The page docs/store-layout.md is generated from this declaration. The store is one
  * database of binary keys. The first byte of a key is the number of its table. The bytes of a key after the table
- * number are big-endian, so that keys sort like their values. Each change of the form of a key or value needs a new
- * `LAYOUT_VERSION`.
+ * number are big-endian, so that keys sort like their values. A change of the form of a key or value needs a new
+ * `LAYOUT_VERSION`, unless this version also reads the earlier form.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -41,7 +41,8 @@ export const TABLES = {
     number: 6,
     role: 'local',
     key: ['table', 'level', 'start'],
-    value: 'for each child block: its first key, and the number of keys below it, u32 (`order-statistic-tree.ts`)',
+    value:
+      'the starts of all child blocks (`key-block.ts`), then for each child block the number of keys below it, u32 (`inner-block.ts`)',
   }),
 
   transactions: new Table({
