@@ -179,7 +179,7 @@ export function createHttpServer(
   ): void => {
     const next = (): void => dispatch(request, response, allowance, expectation);
     if (request.method !== 'GET' && request.method !== 'HEAD') return next();
-    const { height, target } = wantedHeight(request, !dialect.strict);
+    const { height, target } = wantedHeight(request, dialect);
     if (height === undefined) return next();
     request.url = target;
     if (Number.isNaN(height)) return void answerProblem(response, MIN_HEIGHT_INVALID);

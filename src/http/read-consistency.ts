@@ -7,6 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { NodeApi } from '../ports/node-api.ts';
+import type { HttpDialect } from './dialect.ts';
 
 export const HEIGHT_HEADER = 'X-Height';
 export const BLOCK_ID_HEADER = 'X-Block-Id';
@@ -57,22 +58,25 @@ export interface WantedHeight {
 }
 
 const PARAMETER = /[?&]minHeight=([^&#]*)/g;
+/** A target below `/api`, where `http.strictDialect` applies. Generation 2 ignores the case of paths. */
+const BELOW_PREFIX = /^\/api(?:[/?#]|$)/i;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
 /**
  * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. The largest
  * of several heights counts.
  *
- * @param allowsParameter true when the parameter is allowed besides the header; the strict dialect has only the
- *   parameters of the reference
+ * @param dialect dialect of the paths below `/api`; the strict dialect has only the parameters of the reference, so there
+ *   only the header is read
  */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
-  allowsParameter: boolean,
+  dialect: Pick<HttpDialect, 'strict'>,
 ): WantedHeight {
   const header = headers[MIN_HEIGHT_HEADER];
   const texts = typeof header === 'string' ? [header] : [];
   let target = url;
+  const allowsParameter = !dialect.strict || !BELOW_PREFIX.test(url);
   if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
     for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);
     // If `minHeight` was the first parameter, the next separator becomes `?`.

@@ -7,7 +7,7 @@ import type { Chain } from '../engine/chain.ts';
 import { BranchRejected } from '../engine/commit.ts';
 import { blockOfLine, unverifiedId, textOfLine, type ReadBlock } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';
-import { BlockRejected } from '../protocol/verdict.ts';
+import { BlockRejected, isByClock } from '../protocol/verdict.ts';
 import { createLineReader, type LineReader } from '../workers/line-reader.ts';
 import type { ChainFile, FileLine } from './chain-file.ts';
 import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.ts';
@@ -25,6 +25,9 @@ export const BLOCKS_PER_COMMIT = 510;
 const GROUPS_AHEAD_MAX = 3;
 /** Number of lines in one job of a thread. With full blocks, a job takes about ten milliseconds. */
 const LINES_PER_JOB = 10;
+/** Addition to the message of a block that only this machine's clock may refuse. */
+const AHEAD =
+  ": the block is ahead of this machine's clock: correct the clock, or import the file when the block's time has come";
 
 export interface ImportProgress {
   readonly height: number;
@@ -350,7 +353,7 @@ class ImportRun {
     return new ProtocolError(
       'IMPORT_REFUSED',
       { line: number, height, blockId: id, reason: rejection.code },
-      `${about} (${rejection.code}); the chain ends at height ${tipHeight}`,
+      `${about} (${rejection.code})${isByClock(rejection) ? AHEAD : ''}; the chain ends at height ${tipHeight}`,
       { cause: rejection },
     );
   }

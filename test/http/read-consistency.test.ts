@@ -201,8 +201,15 @@ test('the strict dialect accepts the header, but like the reference does not kno
   t.regex(await (await ask('/api/accounts', { headers: { 'x-min-height': 'x' } })).text(), /minHeight/);
 });
 
+test('paths without the prefix have the parameter also beside the strict dialect', async (t) => {
+  const { ask } = await growing(t, { strictDialect: true });
+  t.is((await ask('/accounts?minHeight=1')).status, 200);
+  t.regex(await (await ask('/accounts?minHeight=x')).text(), /minHeight/);
+  t.is((await ask('/API/accounts?minHeight=x')).status, 404);
+});
+
 test('the request target keeps its other parameters unchanged', (t) => {
-  const of = (url: string) => wantedHeight({ url, headers: {} }, true);
+  const of = (url: string) => wantedHeight({ url, headers: {} }, { strict: false });
   t.deepEqual(of('/a'), { height: undefined, target: '/a' });
   t.deepEqual(of('/a?minHeight=7'), { height: 7, target: '/a' });
   t.deepEqual(of('/a?minHeight=7&b=1'), { height: 7, target: '/a?b=1' });

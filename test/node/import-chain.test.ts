@@ -5,11 +5,19 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { openChainFile } from '../../src/node/chain-file.ts';
-import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
+import {
+  chainDirectory,
+  openChain,
+  openScratchChain,
+  openSnapshot,
+  type ChainPlace,
+} from '../../src/node/chain-tool.ts';
 import { exportChain } from '../../src/node/export-chain.ts';
 import type { NetworkNames } from '../../src/node/foreign-chain.ts';
 import { importChain, type ImportProgress } from '../../src/node/import-chain.ts';
 import type { IndexBackfill } from '../../src/node/index-backfill.ts';
+import { systemClock } from '../../src/node/system.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
@@ -93,6 +101,17 @@ test('an export to a pipe or a device writes through it and does not replace it'
   await read;
   t.is(Buffer.concat(chunks).toString('utf8').split('\n').length, HEIGHT + 1);
   t.deepEqual(readdirSync(folder).sort(), ['origin', 'pipe']);
+});
+
+test('the refusal of a block that is ahead of the clock says so', async (t) => {
+  const { file } = fileOf(t, lines);
+  const slow: Clock = { ...systemClock, nowMs: () => network.params.epochMs };
+  const { chain, store, genesis, close } = await openScratchChain(placeIn(temporaryFolder(t), network), slow);
+  t.teardown(close);
+  await t.throwsAsync(importChain({ chain, indexes: store, genesis, file: openChainFile(file) }), {
+    code: 'IMPORT_REFUSED',
+    message: /BLOCK_TIMESTAMP_INVALID.*: the block is ahead of this machine's clock: .*; the chain ends at height 1$/,
+  });
 });
 
 test('an export in parts is imported part by part, and known blocks are skipped', async (t) => {

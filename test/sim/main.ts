@@ -106,7 +106,8 @@ async function forEachResult(
   }
 }
 
-function printResult(result: RunResult, speedUp: number, { nodes, hours, generation, verbose }: Flags): void {
+function printResult(result: RunResult, speedUp: number, flags: Flags): void {
+  const { nodes, hours, generation, store, verbose } = flags;
   const { seed, digest, height, finalized, events, metAfterSlots, failure, plan, counts } = result;
   const verdict = failure === undefined ? `met after ${metAfterSlots} slots` : 'FAILED';
   console.log(
@@ -117,7 +118,8 @@ function printResult(result: RunResult, speedUp: number, { nodes, hours, generat
   if (failure === undefined) return;
   console.log(failure.lines.slice(-LINES_SHOWN).map(textOf).join('\n'));
   console.log(`seed ${seed} failed: ${failure.message}`);
-  console.log(`again: npm run sim -- --seed ${seed} --nodes ${nodes} --hours ${hours} --generation ${generation}`);
+  const flagsOfRun = `--seed ${seed} --nodes ${nodes} --hours ${hours} --generation ${generation} --store ${store}`;
+  console.log(`again: npm run sim -- ${flagsOfRun}`);
 }
 
 function textOf({ atMs, node, level, code, fields }: SimLine): string {
