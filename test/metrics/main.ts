@@ -45,7 +45,8 @@ for (const generation of values.induced ? [] : (values.generation ?? ['3', '2'])
 try {
   const { fired, left } = await induceFaults({ prometheus: values.prometheus, log: (line) => console.log(line) });
   console.log(`${fired.length} of ${RULE_CASES.length} alerts fired on a fault of real nodes, windows shortened`);
-  for (const [alert, reason] of left) console.log(`${alert} was tested only on invented series, not on a real node: ${reason}`);
+  for (const [alert, reason] of left)
+    console.log(`${alert} was tested only on invented series, not on a real node: ${reason}`);
   const lost = RULE_CASES.filter(({ alert }) => !fired.includes(alert) && !left.has(alert));
   if (lost.length > 0) throw new Error(`no fault was made for ${lost.map(({ alert }) => alert).join(', ')}`);
 } catch (error) {
