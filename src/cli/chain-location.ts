@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../config/network.ts';
-import { chainDirectory, type ChainPlace } from '../node/chain-tool.ts';
+import { chainDirectory, type ChainLocation } from '../node/chain-tool.ts';
 import { usageError } from './error-lines.ts';
 import { printStderr } from './output.ts';
 
@@ -13,7 +13,7 @@ export interface LocationFlags {
 }
 
 /** Location of a chain, with the content of its network folder. */
-export interface ChainLocation extends ChainPlace {
+export interface NetworkChainLocation extends ChainLocation {
   readonly network: Network;
 }
 
@@ -22,7 +22,7 @@ export interface ChainLocation extends ChainPlace {
  *
  * @throws ProtocolError like `loadNetwork`
  */
-export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): ChainLocation {
+export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): NetworkChainLocation {
   const home = bloomeryHome(process.env);
   const network = loadNetwork(findNetworkDirectory(flags.network, home));
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
@@ -35,7 +35,7 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
  *
  * @throws ProtocolError `USAGE` when the data folder has no chain or several; errors like `loadNetwork`
  */
-export function locationOfData(flags: LocationFlags): ChainLocation {
+export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   if (flags.network !== undefined) {
     const location = locationOfNetwork({ ...flags, network: flags.network });
     if (existsSync(chainDirectory(location))) return location;

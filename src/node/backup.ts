@@ -15,7 +15,13 @@ import { makeFolder } from '../store/disk/folder.ts';
 import { FIRST_LAYOUT_READ, isLayoutRead } from '../store/chain/upgrade.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { refuseChangedState } from '../store/chain/open.ts';
-import { chainDirectory, openIndexedSnapshot, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
+import {
+  chainDirectory,
+  openIndexedSnapshot,
+  openScratchChain,
+  openSnapshot,
+  type ChainLocation,
+} from './chain-tool.ts';
 import { withTemporaryPaths } from './temporary-paths.ts';
 import { systemClock } from './system.ts';
 import { verifyChain } from './verify-chain.ts';
@@ -59,21 +65,21 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
  *   is damaged; errors of `copyStore`. After an error, no files are left
  */
 export async function backUp(
-  place: ChainPlace,
+  location: ChainLocation,
   folder: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  const target = join(folder, basename(place.dataDirectory));
+  const target = join(folder, basename(location.dataDirectory));
   if (existsSync(target)) {
     throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} already exists: choose another folder`);
   }
   const draft = join(folder, `.${basename(target)}.part`);
   return withTemporaryPaths([draft], async () => {
-    const copy = { ...place, dataDirectory: draft };
-    await copyWithProgress(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
+    const copy = { ...location, dataDirectory: draft };
+    await copyWithProgress(chainDirectory(location), chainDirectory(copy), systemClock, onProgress);
     onProgress({ step: 'checking the copy' });
-    const copied = await describeWhole(copy, place);
-    writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: place.network.name, ...copied })}\n`);
+    const copied = await describeWhole(copy, location);
+    writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: location.network.name, ...copied })}\n`);
     renameSync(draft, target);
     return copied;
   });
@@ -86,7 +92,7 @@ export async function backUp(
  *   damaged; errors of `copyStore`. After an error, no files are left
  */
 export async function createSnapshot(
-  place: ChainPlace,
+  location: ChainLocation,
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
@@ -98,13 +104,13 @@ export async function createSnapshot(
   const copyFolder = `${file}.copy`;
   return withTemporaryPaths([draft, copyFolder], async () => {
     // The snapshot is made from a copy, so its manifest and its content belong to the same moment.
-    const copy = { ...place, dataDirectory: copyFolder };
-    await copyWithProgress(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
+    const copy = { ...location, dataDirectory: copyFolder };
+    await copyWithProgress(chainDirectory(location), chainDirectory(copy), systemClock, onProgress);
     onProgress({ step: 'checking the copy' });
-    const copied = await describeWhole(copy, place);
+    const copied = await describeWhole(copy, location);
     const wholeBytes = sizeOf(join(chainDirectory(copy), DATA_FILE)) ?? 0;
     let bytes = 0;
-    const { name, params } = place.network;
+    const { name, params } = location.network;
     const manifest: Manifest = {
       format: FORMAT,
       network: name,
@@ -151,21 +157,21 @@ export interface RestoreOptions {
  * Restores a snapshot after verifying its content: every block and all data that follow from the blocks. If the options
  * give a trusted digest or trust the file, only the state is verified.
  *
- * @param place the data folder must not contain a chain
+ * @param location the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS`; after an error no files
  *   are left
  */
 export async function restoreSnapshot(
   file: string,
-  place: ChainPlace,
+  location: ChainLocation,
   options: RestoreOptions = {},
 ): Promise<CopiedChain> {
-  const target = chainDirectory(place);
+  const target = chainDirectory(location);
   if (existsSync(target)) {
     throw new ProtocolError('RESTORE_EXISTS', { target }, `${target}: there is a chain already: move it away first`);
   }
-  makeFolder(place.dataDirectory);
-  const draft = { ...place, dataDirectory: join(place.dataDirectory, '.restore') };
+  makeFolder(location.dataDirectory);
+  const draft = { ...location, dataDirectory: join(location.dataDirectory, '.restore') };
   return withTemporaryPaths([draft.dataDirectory], async () => {
     const manifest = await unpack(file, draft);
     const restored = await check(draft, manifest, options);
@@ -206,7 +212,7 @@ export async function readSnapshotManifest(file: string): Promise<{ readonly net
   }
 }
 
-async function unpack(file: string, draft: ChainPlace): Promise<Manifest> {
+async function unpack(file: string, draft: ChainLocation): Promise<Manifest> {
   const bytesMax = Math.max(UNPACKED_BYTES_ALWAYS, checkRegularFile(file).bytes * UNPACKED_TIMES_MAX);
   const unpacked = createGunzip({ chunkSize: READ_BYTES });
   const read = pipeline(createReadStream(file, { highWaterMark: READ_BYTES }), unpacked);
@@ -262,7 +268,7 @@ function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Ma
 }
 
 /** @throws Error that describes the fault */
-async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOptions): Promise<CopiedChain> {
+async function check(draft: ChainLocation, manifest: Manifest, options: RestoreOptions): Promise<CopiedChain> {
   const { trustedDigest = options.isTrusted === true ? manifest.digest : undefined, onProgress } = options;
   const restored = await describe(draft);
   for (const member of ['height', 'blockId', 'digest'] as const) {
@@ -293,18 +299,18 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
  * Compares the state of a copy with its checksum, and describes the chain of the copy. Without this check, a damaged
  * copy could later replace an intact chain.
  *
- * @param original place whose folder the error names
+ * @param original location whose folder the error names
  * @throws ProtocolError `STORE_DAMAGED`
  */
-async function describeWhole(copy: ChainPlace, original: ChainPlace): Promise<CopiedChain> {
+async function describeWhole(copy: ChainLocation, original: ChainLocation): Promise<CopiedChain> {
   return describe(copy, (store) => refuseChangedState(store, chainDirectory(original)));
 }
 
 async function describe(
-  place: ChainPlace,
+  location: ChainLocation,
   check: (store: StoredChain) => void = () => undefined,
 ): Promise<CopiedChain> {
-  const { store } = await openSnapshot(place);
+  const { store } = await openSnapshot(location);
   try {
     check(store);
     const tip = store.tip();

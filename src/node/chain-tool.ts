@@ -33,7 +33,7 @@ export { chainDirectory };
 const SIGNATURE_ANSWERS_MAX = 50_000;
 
 /** The chain of one network on this disk. */
-export interface ChainPlace {
+export interface ChainLocation {
   readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
   /** Folder that a node of this network would use; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
@@ -55,13 +55,13 @@ export interface OpenChain {
  * @param create true to begin a chain that does not exist yet
  * @throws ProtocolError like `openChainStore` and `openGenesis`
  */
-export async function openChain(place: ChainPlace, create: boolean): Promise<OpenChain> {
-  const rules = rulesOf(place);
+export async function openChain(location: ChainLocation, create: boolean): Promise<OpenChain> {
+  const rules = rulesOf(location);
   const { codec, params } = rules;
-  const { onBackfill } = place;
-  const directory = chainDirectory(place);
+  const { onBackfill } = location;
+  const directory = chainDirectory(location);
   const store = await openChainStore({ directory, codec, params, create, clock: systemClock, onBackfill });
-  return openOver(store, rules, place);
+  return openOver(store, rules, location);
 }
 
 /**
@@ -71,12 +71,12 @@ export async function openChain(place: ChainPlace, create: boolean): Promise<Ope
  * @returns the layout of the store before the upgrade
  * @throws ProtocolError like `openChainStore`
  */
-export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeStep): Promise<number> {
-  const { codec, params } = rulesOf(place);
+export async function upgradeChain(location: ChainLocation, onUpgradeStep: OnUpgradeStep): Promise<number> {
+  const { codec, params } = rulesOf(location);
   let before = LAYOUT_VERSION;
   const store = await openChainStore({
-    ...{ directory: chainDirectory(place), codec, params, create: false, clock: systemClock },
-    ...{ onBackfill: place.onBackfill, onUpgradeStep },
+    ...{ directory: chainDirectory(location), codec, params, create: false, clock: systemClock },
+    ...{ onBackfill: location.onBackfill, onUpgradeStep },
     onUpgrade: (layout) => (before = Number(layout)),
   });
   await store.close();
@@ -89,7 +89,7 @@ export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeSt
  * @param clock clock by which the chain refuses blocks of the future
  */
 export async function openScratchChain(
-  { network }: Pick<ChainPlace, 'network'>,
+  { network }: Pick<ChainLocation, 'network'>,
   clock: Clock = systemClock,
 ): Promise<OpenChain> {
   const rules = rulesOf({ network });
@@ -110,11 +110,13 @@ export async function openScratchChain(
  *
  * @throws ProtocolError like `openChainSnapshot`
  */
-export async function openSnapshot(place: ChainPlace): Promise<{ readonly store: StoredChain; readonly rules: Rules }> {
-  const rules = rulesOf(place);
+export async function openSnapshot(
+  location: ChainLocation,
+): Promise<{ readonly store: StoredChain; readonly rules: Rules }> {
+  const rules = rulesOf(location);
   const { codec, params } = rules;
   return {
-    store: await openChainSnapshot({ directory: chainDirectory(place), codec, params, clock: systemClock }),
+    store: await openChainSnapshot({ directory: chainDirectory(location), codec, params, clock: systemClock }),
     rules,
   };
 }
@@ -125,8 +127,8 @@ export async function openSnapshot(place: ChainPlace): Promise<{ readonly store:
  *
  * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while an import runs
  */
-export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof openSnapshot> {
-  const opened = await openSnapshot(place);
+export async function openIndexedSnapshot(location: ChainLocation): ReturnType<typeof openSnapshot> {
+  const opened = await openSnapshot(location);
   let isBehind = true;
   try {
     isBehind = opened.store.indexLag > 0;
@@ -134,10 +136,10 @@ export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof 
     if (isBehind) await opened.store.close();
   }
   if (!isBehind) return opened;
-  const directory = chainDirectory(place);
+  const directory = chainDirectory(location);
   const { codec, params } = opened.rules;
   try {
-    const { onBackfill } = place;
+    const { onBackfill } = location;
     const store = await openChainStore({ directory, codec, params, create: false, clock: systemClock, onBackfill });
     await store.close();
   } catch (error) {
@@ -151,7 +153,7 @@ export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof 
       { cause: error },
     );
   }
-  return openSnapshot(place);
+  return openSnapshot(location);
 }
 
 /**
@@ -163,14 +165,14 @@ export function clockOfChain(store: Pick<StoredChain, 'tip'>, params: ChainParam
   return { ...clock, nowMs: () => Math.max(clock.nowMs(), tipMs) };
 }
 
-function rulesOf({ network }: Pick<ChainPlace, 'network'>): Rules {
+function rulesOf({ network }: Pick<ChainLocation, 'network'>): Rules {
   return createRules(network.params);
 }
 
 async function openOver(
   store: StoredChain,
   rules: Rules,
-  { network }: Pick<ChainPlace, 'network'>,
+  { network }: Pick<ChainLocation, 'network'>,
   { clock = systemClock, afterwards }: { readonly clock?: Clock; readonly afterwards?: () => void } = {},
 ): Promise<OpenChain> {
   let verifier: Verifier | undefined;

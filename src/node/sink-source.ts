@@ -11,7 +11,7 @@ import type { ChainChange, ChainSource } from '../sinks/source.ts';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { readChainStore } from '../store/chain/open.ts';
 import { openLmdbReader } from '../store/disk/lmdb.ts';
-import { chainDirectory, type ChainPlace } from './chain-tool.ts';
+import { chainDirectory, type ChainLocation } from './chain-tool.ts';
 import { systemClock } from './system.ts';
 
 export interface StoreSourceOptions {
@@ -38,9 +38,9 @@ export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 /**
  * @throws ProtocolError like `openChainSnapshot`
  */
-export function openStoreSource(place: ChainPlace, options: StoreSourceOptions): ChainSource {
-  const rules = createRules(place.network.params);
-  const directory = chainDirectory(place);
+export function openStoreSource(location: ChainLocation, options: StoreSourceOptions): ChainSource {
+  const rules = createRules(location.network.params);
+  const directory = chainDirectory(location);
   const file = join(directory, DATA_FILE);
   let inode = inodeOf(file);
   let reader = openLmdbReader(directory, systemClock);
@@ -61,7 +61,7 @@ export function openStoreSource(place: ChainPlace, options: StoreSourceOptions):
       rules.codec.forgetTransactions();
     }
   };
-  return { ...storeSource(place.network.name, rules, look, options), close: () => reader.close() };
+  return { ...storeSource(location.network.name, rules, look, options), close: () => reader.close() };
 }
 
 /** Number of a file in its file system; undefined while there is no such file. */

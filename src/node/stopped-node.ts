@@ -13,7 +13,7 @@ import type { Rules } from '../protocol/rules.ts';
 import { epochTimeS } from '../protocol/slots.ts';
 import { createChainLog } from '../store/chain/chain-log.ts';
 import { createQueries } from '../store/query/queries.ts';
-import { openIndexedSnapshot, type ChainPlace } from './chain-tool.ts';
+import { openIndexedSnapshot, type ChainLocation } from './chain-tool.ts';
 import { nextForgers } from './next-forgers.ts';
 import { yieldToEventLoop, systemClock } from './system.ts';
 import { readTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
@@ -31,14 +31,14 @@ export interface StoppedNode {
  * @throws ProtocolError like `openIndexedSnapshot`
  */
 export async function openStoppedNode(
-  place: ChainPlace & { readonly network: Pick<Network, 'appVersion' | 'protocolVersion'> },
+  location: ChainLocation & { readonly network: Pick<Network, 'appVersion' | 'protocolVersion'> },
   clock: Pick<Clock, 'nowMs'> = systemClock,
 ): Promise<StoppedNode> {
-  const { store, rules } = await openIndexedSnapshot(place);
+  const { store, rules } = await openIndexedSnapshot(location);
   const { params } = rules;
   const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
-  const { name, appVersion, protocolVersion } = place.network;
-  const waiting = poolEntriesOf(transactionJournalOf(place.dataDirectory), store, rules);
+  const { name, appVersion, protocolVersion } = location.network;
+  const waiting = poolEntriesOf(transactionJournalOf(location.dataDirectory), store, rules);
   const api: NodeApi = {
     params,
     identity: { networkName: name, version: appVersion, protocolVersion, ...buildIdentity(), nonce: NO_NONCE },

@@ -10,12 +10,12 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { openStoreSource } from '../../src/node/sink-source.ts';
-import type { ChainPlace } from '../../src/node/chain-tool.ts';
+import type { ChainLocation } from '../../src/node/chain-tool.ts';
 import { runSink } from '../../src/sinks/run.ts';
 import { clickHouseEngine } from './engines.ts';
 
 export interface BackfillOptions {
-  readonly place: ChainPlace;
+  readonly place: ChainLocation;
   readonly url: string;
   readonly cluster: string | undefined;
   readonly rangeBlocks: number;

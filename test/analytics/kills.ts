@@ -5,12 +5,12 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ChainPlace } from '../../src/node/chain-tool.ts';
+import type { ChainLocation } from '../../src/node/chain-tool.ts';
 import { expireLease } from '../sinks/expire-lease.ts';
 import { clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
 
 export interface KillsOptions {
-  readonly place: ChainPlace;
+  readonly place: ChainLocation;
   readonly kills: number;
   readonly rangeBlocks: number;
   /** Folder for the files of a Parquet sink. */
@@ -26,7 +26,7 @@ export interface ServerOfEngine {
 
 /** The message to a process (`filler.ts`), which then fills a sink. */
 export interface FillerTask {
-  readonly place: ChainPlace;
+  readonly place: ChainLocation;
   readonly rangeBlocks: number;
   readonly target: FillerTarget;
   /** The process kills itself by SIGKILL after this many milliseconds; undefined to fill the sink to the end. */

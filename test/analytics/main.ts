@@ -32,7 +32,7 @@ import { parseArgs } from 'node:util';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';
 import { runSink } from '../../src/sinks/run.ts';
-import { placeIn, storeChain } from '../support/chain-folder.ts';
+import { locationIn, storeChain } from '../support/chain-folder.ts';
 import { fullChain } from '../sinks/full-chain.ts';
 import { listSource } from '../sinks/list-source.ts';
 import { makeChain, TRANSFERS_PER_BLOCK } from '../bench/chains.ts';
@@ -176,7 +176,7 @@ async function tryReplicaFaults(rounds: number): Promise<void> {
 async function tryBackfill(blockCount: number): Promise<void> {
   if (clusterUrl === undefined) return say(`skipped: speed of a backfill; ${missing ?? ''}`);
   const { network, blocks } = makeChain(blockCount, TRANSFERS_PER_BLOCK);
-  const place = placeIn(join(folder, 'backfill'), network);
+  const place = locationIn(join(folder, 'backfill'), network);
   await storeChain(place, [network.genesis, ...blocks]);
   for (let run = 0; run < BACKFILL_RUNS; run += 1) {
     const spread = flags.spread ? CLUSTER : undefined;
@@ -278,7 +278,7 @@ async function tryGolden(generation: 2 | 3, goldenFolder: string): Promise<void>
 
 async function tryGeneration(generation: 2 | 3): Promise<void> {
   const { network, blocks, maker } = fullChain(generation, HEIGHT);
-  const place = placeIn(join(folder, `gen${generation}`), network);
+  const place = locationIn(join(folder, `gen${generation}`), network);
   await storeChain(place, blocks);
   const answers = new Map<string, string>();
   for (const { engine, server } of enginesOf(`made${generation}`)) {

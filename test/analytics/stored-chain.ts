@@ -6,7 +6,7 @@
 
 import { createQueries } from '../../src/store/query/queries.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';
-import { openIndexedSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { openIndexedSnapshot, type ChainLocation } from '../../src/node/chain-tool.ts';
 import { amountOf } from '../../src/protocol/tx/amounts.ts';
 import { runSink } from '../../src/sinks/run.ts';
 import type { StoredChain } from '../../src/store/chain/chain-store.ts';
@@ -31,7 +31,7 @@ const RANGE_BLOCKS = 1_000;
 /** Number of newest blocks that do not count as final in a chain of generation 2, so that the sink has a tail. */
 const DEPTH = 202;
 
-export async function fillFromStore(engine: Engine, place: ChainPlace): Promise<StoredChainReport> {
+export async function fillFromStore(engine: Engine, place: ChainLocation): Promise<StoredChainReport> {
   const startedMs = performance.now();
   const source = openStoreSource(place, { depth: DEPTH, pollMs: 10 });
   const sink = engine.open();

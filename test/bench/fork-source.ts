@@ -8,7 +8,7 @@ import { chainDirectory, openChain } from '../../src/node/chain-tool.ts';
 import { createRules } from '../../src/protocol/generations.ts';
 import { emptyAccount } from '../../src/protocol/state.ts';
 import { openChainStore } from '../../src/store/chain/open.ts';
-import { madeChain, placeIn, writeNetworkFolder } from '../support/chain-folder.ts';
+import { madeChain, locationIn, writeNetworkFolder } from '../support/chain-folder.ts';
 import { benchKey } from './filled-store.ts';
 
 const HEIGHT = 150;
@@ -30,7 +30,7 @@ export async function makeForkSource(accounts: number): Promise<ForkSource> {
   const dispose = (): void => rmSync(folder, { recursive: true, force: true });
   try {
     const { network, blocks } = madeChain(HEIGHT, { blockTimeS: 10 });
-    const place = placeIn(join(folder, 'data'), network);
+    const place = locationIn(join(folder, 'data'), network);
     const directory = chainDirectory(place);
     const rules = createRules(network.params);
     const store = await openChainStore({ directory, codec: rules.codec, params: network.params, durable: false });

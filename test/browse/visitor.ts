@@ -11,7 +11,7 @@ import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts'
 import type { Untyped } from '../support/untyped.ts';
 import { checkBackButton, checkSlowReturn } from './back-button.ts';
 import { visitDevnetControls } from './devnet-controls.ts';
-import { isOfRefusal, visitDesk, visitLists, visitPages, visitSuggestions } from './lists-and-desk.ts';
+import { isOfRefusal, visitForgingView, visitLists, visitPages, visitSuggestions } from './lists-and-forging.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
 import { visitApiDocs } from './api-docs-page.ts';
 import { visitRareStates } from './rare-states.ts';
@@ -235,7 +235,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   assert.equal(await page.evaluate('location.hash'), '#/charts?span=day');
 
   const visitOfLists = { page, devnet, photographs, isPhone: look.hasTouch === true, address };
-  await visitDesk(visitOfLists);
+  await visitForgingView(visitOfLists);
   await visitLists(visitOfLists);
   await visitPages(visitOfLists);
   await visitSuggestions(visitOfLists);

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { openScratchChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { openScratchChain, openSnapshot, type ChainLocation } from '../../src/node/chain-tool.ts';
 import { journalFileOf } from '../../src/node/journal-file.ts';
 import { verifyChain } from '../../src/node/verify-chain.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
@@ -72,7 +72,7 @@ export async function killForger({ kills, directory, chance, log }: KillOptions)
   const contradictions = lists.flatMap((headers) =>
     headers.flatMap((one, index) => headers.slice(index + 1).flatMap((other) => rules.contradiction(one, other) ?? [])),
   );
-  const place: ChainPlace = {
+  const place: ChainLocation = {
     network: { name: 'made', params: network.params, genesisJson: network.genesisJson },
     dataDirectory: directory,
   };

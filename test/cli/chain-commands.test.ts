@@ -12,7 +12,7 @@ import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import type { KeyValue } from '../../src/store/tables/key-value.ts';
 import { LAYOUT_VERSION, TABLES } from '../../src/store/tables/layout.ts';
 import { makeOlder } from '../store/older-layouts.ts';
-import { madeChain, NETWORK_NAME, placeIn, writeNetworkFolder } from '../support/chain-folder.ts';
+import { madeChain, NETWORK_NAME, locationIn, writeNetworkFolder } from '../support/chain-folder.ts';
 import { CLI_ENTRY, isProblemLine, runCli, type CliResult } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -155,7 +155,7 @@ test.serial(
     const lines = long.blocks.map((block) => `${lineOfBlock(block, long.maker.rules.codec)}\n`);
     const { run, file, data, network: networkFolder } = setUpCommands(t, long.network);
     writeFileSync(file, lines.join(''));
-    const place = placeIn(data, long.network);
+    const place = locationIn(data, long.network);
     const heightNow = async (): Promise<number> => {
       const snapshot = await openSnapshot(place).catch(() => undefined);
       const height = snapshot?.store.tip()?.height ?? 0;

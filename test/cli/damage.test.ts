@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { addressOf } from '../../src/crypto/keys.ts';
-import { chainDirectory, openChain, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { chainDirectory, openChain, type ChainLocation } from '../../src/node/chain-tool.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
 import { DATA_FILE } from '../../src/store/disk/data-file.ts';
 import { TABLES, type TableName } from '../../src/store/tables/layout.ts';
-import { madeChain, NETWORK_NAME, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { madeChain, NETWORK_NAME, locationIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { CLI_ENTRY } from '../support/cli.ts';
 import { entriesOf, pagesInUse, type PageInUse } from '../support/damaged-pages.ts';
 
@@ -34,7 +34,7 @@ let pages: readonly PageInUse[];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bloomery-damage-'));
   networkFolder = writeNetworkFolder(join(folder, 'net'), network);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await storeChain(place, blocks);
   await leaveNotes(place);
   whole = readFileSync(join(chainDirectory(place), DATA_FILE));
@@ -43,7 +43,7 @@ test.before(async () => {
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Reverts a block and applies it again. The revert leaves the note of the finalized height. */
-async function leaveNotes(place: ChainPlace): Promise<void> {
+async function leaveNotes(place: ChainLocation): Promise<void> {
   const { chain, close } = await openChain(place, true);
   try {
     await chain.rollback(blocks.length - 1);

@@ -9,7 +9,7 @@ import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
 import { packagedNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { encodeHeader } from '../../src/protocol/block/header.ts';
 import { createSigner } from '../../src/protocol/sign.ts';
-import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -96,7 +96,7 @@ test.serial('tx verify names each fault of a transaction, and the members withou
   const folder = temporaryFolder(t);
   const { maker, network, blocks } = madeChain(5);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
-  await storeChain(placeIn(join(folder, 'data'), network), blocks);
+  await storeChain(locationIn(join(folder, 'data'), network), blocks);
   const place = ['--data-dir', join(folder, 'data'), '--network', networkFolder];
   const { toJson, sign } = createSigner(network.params, defaultEd25519());
   const confirmed = blocks[2]?.transactions[0];

@@ -10,7 +10,7 @@ import { runChecks, type DoctorRequest } from '../../src/cli/doctor/run-checks.t
 import { packageDirectory } from '../../src/config/package.ts';
 import { chainDirectory } from '../../src/node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
-import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { lockElsewhere } from '../support/lock-elsewhere.ts';
 import { diskFaults, type DiskFixture } from '../support/disk-faults.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -82,7 +82,7 @@ async function setUpNode(
 ): Promise<NodeFixture> {
   const folder = temporaryFolder(t);
   const dataDir = join(folder, 'data');
-  const place = placeIn(dataDir, network);
+  const place = locationIn(dataDir, network);
   await storeChain(place, blocks);
   const ports = { http: await freePort(), ws: await freePort() };
   const config = join(folder, 'config.json5');

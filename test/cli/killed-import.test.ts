@@ -3,7 +3,7 @@ import test from 'ava';
 import { chainDirectory } from '../../src/node/chain-tool.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { writeIndexWatermark } from '../../src/store/index/index-watermark.ts';
-import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { runCli } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -15,7 +15,7 @@ test('a command says that it writes the index entries that a killed import left 
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
   const dataDir = join(folder, 'data');
-  const place = placeIn(dataDir, network);
+  const place = locationIn(dataDir, network);
   await storeChain(place, blocks);
   const location = ['--data-dir', dataDir, '--network', networkFolder];
   for (const command of [['verify'], ['block', '5', '--json'], ['upgrade'], ['rollback', '--to', '9', '--yes']]) {

@@ -9,7 +9,7 @@ import { createAnswers } from '../../src/http/answers.ts';
 import { jsonSchemas, jsonSchemaText } from '../../src/cli/json-schemas.ts';
 import { Chain } from '../../src/engine/chain.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
-import { openChain, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { openChain, type ChainLocation } from '../../src/node/chain-tool.ts';
 import { systemClock } from '../../src/node/system.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { SILENT } from '../../src/ports/observer.ts';
@@ -20,7 +20,7 @@ import { loadNetwork } from '../../src/config/network.ts';
 import {
   madeChain,
   NETWORK_NAME,
-  placeIn,
+  locationIn,
   storeChain,
   writeNetworkFolder,
   type MadeChain,
@@ -55,7 +55,7 @@ async function compareStoppedWithRunning(t: ExecutionContext, { maker, network, 
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
   const dataDir = join(folder, 'data');
-  await storeLoggedChain(placeIn(dataDir, network), blocks);
+  await storeLoggedChain(locationIn(dataDir, network), blocks);
   const flags = ['--no-peers', '--no-forging'];
   const node = await startOneNode(t, { network: networkFolder, fixedPeers: [], dataDir, flags });
   const [rich, other] = network.accounts;
@@ -167,7 +167,7 @@ async function compareStoppedWithRunning(t: ExecutionContext, { maker, network, 
 }
 
 /** Writes the chain with the log from which events are served, as a node does. */
-async function storeLoggedChain(place: ChainPlace, blocks: readonly Block[]): Promise<void> {
+async function storeLoggedChain(place: ChainLocation, blocks: readonly Block[]): Promise<void> {
   const { store, rules, close } = await openChain(place, true);
   createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const verifier = createInlineVerifier(defaultEd25519(), 1000);
@@ -192,7 +192,7 @@ test.serial('a query for data that a folder lacks is refused in one line', async
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
   const dataDir = join(folder, 'data');
-  const place = placeIn(dataDir, network);
+  const place = locationIn(dataDir, network);
   await storeChain(place, blocks);
   const stopped = ['--data-dir', dataDir, '--network', networkFolder];
   for (const [args, exitCode, message] of [

@@ -20,7 +20,7 @@ import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { TABLES } from '../../src/store/tables/layout.ts';
-import { madeChain, NETWORK_NAME, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { madeChain, NETWORK_NAME, locationIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { CLI_ENTRY, runCli } from '../support/cli.ts';
 import { waitFor } from '../support/devnet.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -51,7 +51,7 @@ async function makeSource(t: ExecutionContext, generation: 2 | 3): Promise<Sourc
   const folder = temporaryFolder(t);
   const { network, blocks } = madeChain(HEIGHT, optionsOf(generation));
   const dataDir = join(folder, 'data');
-  await storeChain(placeIn(dataDir, network), blocks);
+  await storeChain(locationIn(dataDir, network), blocks);
   const [tip] = blocks.slice(-1);
   if (tip === undefined) throw new Error('no chain was made');
   return { dataDir, network: writeNetworkFolder(join(folder, 'network'), network), tip };
@@ -207,7 +207,7 @@ test('generation 2: a fork begins from a snapshot, and the rules of a real node 
 test('a fork does not know the peers of the original chain', async (t) => {
   const folder = temporaryFolder(t);
   const { network, blocks } = madeChain(3, optionsOf(3));
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await storeChain(place, blocks);
   const original = await openChain(place, true);
   original.store.transact((writer) => {
@@ -239,7 +239,7 @@ test('an impossible fork is refused with its reason', async (t) => {
   const folder = temporaryFolder(t);
   const { network, blocks } = madeChain(3, optionsOf(2));
   const dataDir = join(folder, 'data');
-  await storeChain(placeIn(dataDir, network), blocks);
+  await storeChain(locationIn(dataDir, network), blocks);
   const networkFolder = writeNetworkFolder(join(folder, 'network'), network);
   const place = ['--data-dir', join(folder, 'fork'), '--network', networkFolder];
   const refused = async (...args: readonly string[]): Promise<string> => {
@@ -267,7 +267,7 @@ test('an impossible fork is refused with its reason', async (t) => {
 
   const damaged = join(folder, 'damaged');
   cpSync(dataDir, damaged, { recursive: true });
-  await changeState(placeIn(damaged, network).dataDirectory);
+  await changeState(locationIn(damaged, network).dataDirectory);
   const { http, ws } = await freePortRanges(2);
   const ports = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--nodes', '2'];
   const message = await refused('--fork', damaged, ...place, ...ports, '--until-height', '4');

@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import type { HttpOptions } from '../../src/http/options.ts';
 import { chainDirectory, openChain } from '../../src/node/chain-tool.ts';
 import type { Generation } from '../../src/protocol/params.ts';
-import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain } from '../support/chain-folder.ts';
 import { openFront } from '../support/http-front.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { idleNode } from '../support/idle-node.ts';
@@ -21,7 +21,7 @@ export async function serveFolder(
   http: Partial<HttpOptions> = {},
 ): Promise<Ask> {
   const { network, blocks } = madeChain(HEIGHT, { generation });
-  const place = placeIn(join(temporaryFolder(t), 'data'), network);
+  const place = locationIn(join(temporaryFolder(t), 'data'), network);
   await storeChain(place, blocks);
   const { store: chain, rules, genesis, close } = await openChain(place, false);
   const nowMs = network.params.epochMs + (blocks[HEIGHT - 1]?.timestamp ?? 0) * 1000 + 3000;

@@ -21,7 +21,7 @@ const { values } = parseArgs({
 });
 
 try {
-  console.log(`${checkRules(values.promtool)} alarms fire on their fault, and not without`);
+  console.log(`${checkRules(values.promtool)} alerts fire with their fault, and do not fire without it`);
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
@@ -29,13 +29,13 @@ try {
 for (const generation of values.induced ? [] : (values.generation ?? ['3', '2'])) {
   const { prometheus, promtool } = values;
   try {
-    const { queries, choices, lines, alarms } = await askGrafanaQueries({
+    const { queries, choices, lines, alerts } = await askGrafanaQueries({
       generation: generation === '2' ? 2 : 3,
       prometheus,
       promtool,
     });
     console.log(
-      `generation ${generation}: ${lines} lines are clean; ${queries} queries and ${choices} choices find data; of ${alarms} alarms none fires, and that of a node that ends does`,
+      `generation ${generation}: ${lines} lines are clean; ${queries} queries and ${choices} choices find data; of ${alerts} alerts, none fires while all nodes run, and only the one for a stopped node fires after a node has ended`,
     );
   } catch (error) {
     console.error(`generation ${generation}: ${error instanceof Error ? error.message : String(error)}`);
@@ -45,7 +45,8 @@ for (const generation of values.induced ? [] : (values.generation ?? ['3', '2'])
 try {
   const { fired, left } = await induceFaults({ prometheus: values.prometheus, log: (line) => console.log(line) });
   console.log(`${fired.length} of ${RULE_CASES.length} alerts fired on a fault of real nodes, windows shortened`);
-  for (const [alert, reason] of left) console.log(`${alert} was held to figures only: ${reason}`);
+  for (const [alert, reason] of left)
+    console.log(`${alert} was tested only on invented series, not on a real node: ${reason}`);
   const lost = RULE_CASES.filter(({ alert }) => !fired.includes(alert) && !left.has(alert));
   if (lost.length > 0) throw new Error(`no fault was made for ${lost.map(({ alert }) => alert).join(', ')}`);
 } catch (error) {

@@ -32,7 +32,7 @@ export interface MetricsResult {
   /** Number of lines of metrics that promtool read. */
   readonly lines: number;
   /** Number of rules that Prometheus loaded. None of them fired on the healthy network. */
-  readonly alarms: number;
+  readonly alerts: number;
 }
 
 const NODES = 4;
@@ -42,7 +42,7 @@ const SCRAPES_EVERY_S = 1;
 const SCRAPED_MS = 15_000;
 const WAIT_MS = 60_000;
 /** Time for an alert to fire, which includes one minute of waiting. */
-const ALARM_MS = 150_000;
+const ALERT_MS = 150_000;
 
 const load = createRequire(import.meta.url);
 
@@ -67,8 +67,8 @@ export async function askGrafanaQueries(options: MetricsOptions): Promise<Metric
     const ask = (path: string): Promise<Untyped> => answerOf(`http://127.0.0.1:${port}/api/v1/${path}`);
     await waitFor('scrapes of all nodes', async () => (await ask(query('up == 1'))).result.length === NODES, WAIT_MS);
     const answered = await askAll(ask);
-    const alarms = await checkAlarms(devnet, ask);
-    return { ...answered, lines, alarms };
+    const alerts = await checkAlerts(devnet, ask);
+    return { ...answered, lines, alerts };
   } finally {
     readers.abort();
     prometheus?.kill();
@@ -105,7 +105,7 @@ async function askAll(ask: (path: string) => Promise<Untyped>): Promise<{ querie
   return { queries, choices: chosen.size };
 }
 
-interface Alarm {
+interface Alert {
   readonly name: string;
   readonly instance: string;
   readonly state: string;
@@ -116,28 +116,28 @@ interface Alarm {
  *
  * @returns number of loaded rules
  */
-async function checkAlarms({ nodes }: TestDevnet, ask: (path: string) => Promise<Untyped>): Promise<number> {
+async function checkAlerts({ nodes }: TestDevnet, ask: (path: string) => Promise<Untyped>): Promise<number> {
   const { groups } = await ask('rules?type=alert');
   const rules: readonly Untyped[] = groups.flatMap((group: Untyped) => group.rules);
   const broken = rules.filter(({ health }) => health !== 'ok').map(({ name, lastError }) => `${name}: ${lastError}`);
   assert.deepEqual(broken, [], 'rules that Prometheus cannot evaluate');
   assert.equal(rules.length, RULE_CASES.length, 'every rule of the file has a case, and is loaded');
-  const alarms = async (): Promise<readonly Alarm[]> =>
+  const alerts = async (): Promise<readonly Alert[]> =>
     (await ask('alerts')).alerts.map(({ labels, state }: Untyped) => ({
       name: labels.alertname,
       instance: labels.instance,
       state,
     }));
-  const healthy = (await alarms()).filter(({ state }) => state === 'firing');
-  assert.deepEqual(healthy, [], 'alarms that fire on a healthy net');
+  const healthy = (await alerts()).filter(({ state }) => state === 'firing');
+  assert.deepEqual(healthy, [], 'alerts that fire on a healthy network');
   const ended = nodes.at(-1);
   assert(ended !== undefined);
   await ended.stop();
   const { host } = new URL(ended.url);
-  const isDown = ({ name, instance, state }: Alarm): boolean =>
+  const isDown = ({ name, instance, state }: Alert): boolean =>
     name === 'BloomeryDown' && instance === host && state === 'firing';
-  await waitFor('the alarm of a node that is down', async () => (await alarms()).some(isDown), ALARM_MS);
-  const others = (await alarms()).filter(({ name, state }) => name === 'BloomeryDown' && state === 'firing');
+  await waitFor('the alert of a node that is down', async () => (await alerts()).some(isDown), ALERT_MS);
+  const others = (await alerts()).filter(({ name, state }) => name === 'BloomeryDown' && state === 'firing');
   assert.equal(others.length, 1, 'only the node that ended is down');
   return rules.length;
 }

@@ -6,13 +6,13 @@ import test from 'ava';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { backUp, createSnapshot, restoreSnapshot } from '../../src/node/backup.ts';
 import type { CopyProgress } from '../../src/node/copy-progress.ts';
-import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { chainDirectory, openChain, openSnapshot, type ChainLocation } from '../../src/node/chain-tool.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyValueWriter } from '../../src/store/tables/key-value.ts';
 import { LAYOUT_VERSION, STATE_RANGE, TABLES } from '../../src/store/tables/layout.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { FIRST_LAYOUT_READ } from '../../src/store/chain/upgrade.ts';
-import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -21,7 +21,7 @@ const { network, blocks } = madeChain(HEIGHT + 1);
 
 test('a backup can be taken while the chain is written to, and a node can start from it', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   const digest = await storeChain(place, blocks.slice(0, HEIGHT));
   const running = await openChain(place, false);
   t.teardown(() => running.close());
@@ -29,7 +29,7 @@ test('a backup can be taken while the chain is written to, and a node can start 
   t.deepEqual(copied, { height: HEIGHT, blockId: blocks[HEIGHT - 1]?.id ?? '', digest });
   await running.chain.append(blocks.slice(HEIGHT));
 
-  const copy = placeIn(join(folder, 'copy'), network);
+  const copy = locationIn(join(folder, 'copy'), network);
   const restored = await openChain(copy, false);
   t.is(restored.chain.tip.header.height, HEIGHT);
   await restored.chain.append(blocks.slice(HEIGHT));
@@ -40,7 +40,7 @@ test('a backup can be taken while the chain is written to, and a node can start 
 
 test('a backup replaces no file, and leaves nothing behind when it fails', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await t.throwsAsync(backUp(place, join(folder, 'copy')), { code: 'STORE_MISSING' });
   t.deepEqual(existsSync(join(folder, 'copy')) ? readdirSync(join(folder, 'copy')) : [], []);
   await storeChain(place, blocks.slice(0, 5));
@@ -50,7 +50,7 @@ test('a backup replaces no file, and leaves nothing behind when it fails', async
 
 test('a snapshot contains the chain and its state, and a restore verifies both', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   const digest = await storeChain(place, blocks.slice(0, HEIGHT));
   const file = join(folder, 'chain.snapshot');
   const created = await createSnapshot(place, file);
@@ -60,7 +60,7 @@ test('a snapshot contains the chain and its state, and a restore verifies both',
     ['all', {}],
     ['trusted', { trustedDigest: digest }],
   ] as const) {
-    const target = placeIn(join(folder, name), network);
+    const target = locationIn(join(folder, name), network);
     t.deepEqual(await restoreSnapshot(file, target, options), created);
     t.deepEqual(readdirSync(target.dataDirectory), ['chain']);
     const restored = await openChain(target, false);
@@ -68,11 +68,11 @@ test('a snapshot contains the chain and its state, and a restore verifies both',
     t.is(restored.chain.tip.header.height, HEIGHT + 1);
     await restored.close();
   }
-  await t.throwsAsync(restoreSnapshot(file, placeIn(join(folder, 'all'), network)), { code: 'RESTORE_EXISTS' });
+  await t.throwsAsync(restoreSnapshot(file, locationIn(join(folder, 'all'), network)), { code: 'RESTORE_EXISTS' });
 });
 
 /** Changes a store directly in its database, without the node's checks. */
-async function rewrite(place: ChainPlace, work: (writer: KeyValueWriter) => void): Promise<void> {
+async function rewrite(place: ChainLocation, work: (writer: KeyValueWriter) => void): Promise<void> {
   const keys = openLmdb(chainDirectory(place), false);
   keys.transact(work);
   await keys.close();
@@ -80,14 +80,14 @@ async function rewrite(place: ChainPlace, work: (writer: KeyValueWriter) => void
 
 test('a snapshot of an unsupported layout is refused with the supported layouts', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));
   const file = join(folder, 'chain.snapshot');
   await createSnapshot(place, file);
   const [now, before] = [`"layout":${LAYOUT_VERSION}`, `"layout":${FIRST_LAYOUT_READ - 1}`];
   const older = gunzipSync(readFileSync(file)).toString('latin1').replace(now, before);
   writeFileSync(file, gzipSync(Buffer.from(older, 'latin1')));
-  await t.throwsAsync(restoreSnapshot(file, placeIn(join(folder, 'restored'), network)), {
+  await t.throwsAsync(restoreSnapshot(file, locationIn(join(folder, 'restored'), network)), {
     message: new RegExp(
       `layout is ${FIRST_LAYOUT_READ - 1}, .* reads layouts ${FIRST_LAYOUT_READ} to ${LAYOUT_VERSION}`,
     ),
@@ -96,7 +96,7 @@ test('a snapshot of an unsupported layout is refused with the supported layouts'
 
 test('a state with a flipped byte is not copied, and nothing is left behind', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, 20));
   await rewrite(place, (writer) => {
     const [entry] = writer.entries({ ...STATE_RANGE, limit: 1 });
@@ -117,7 +117,7 @@ test('a state with a flipped byte is not copied, and nothing is left behind', as
 
 test('a snapshot does not replace a device, a pipe or a folder', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, 5));
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -132,7 +132,7 @@ test('a snapshot does not replace a device, a pipe or a folder', async (t) => {
 
 test('a snapshot with any deviation is refused with the reason, and nothing of it stays', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));
   const file = join(folder, 'chain.snapshot');
   const { digest } = await createSnapshot(place, file);
@@ -140,7 +140,7 @@ test('a snapshot with any deviation is refused with the reason, and nothing of i
   const dataAt = good.indexOf('\n') + 1;
   const manifest = JSON.parse(good.subarray(0, dataAt).toString('utf8')) as Record<string, unknown>;
   const bad = join(folder, 'bad.snapshot');
-  const target = placeIn(join(folder, 'target'), network);
+  const target = locationIn(join(folder, 'target'), network);
   const refused = async (bytes: Buffer, message: RegExp, options = {}): Promise<void> => {
     writeFileSync(bad, bytes);
     await t.throwsAsync(restoreSnapshot(bad, target, options), { code: 'SNAPSHOT_REFUSED', message });
@@ -192,7 +192,7 @@ test('a snapshot is unpacked in linear time, and refused when it unpacks to over
     const parts = [head, ...Array.from({ length: entries }, (_, index) => entry(index)), Buffer.alloc(2)];
     writeFileSync(file, gzipSync(Buffer.concat(parts), { level: 1 }));
     const before = process.cpuUsage();
-    const error = await t.throwsAsync(restoreSnapshot(file, placeIn(join(folder, 'data'), network)));
+    const error = await t.throwsAsync(restoreSnapshot(file, locationIn(join(folder, 'data'), network)));
     const { user, system } = process.cpuUsage(before);
     return { message: error?.message ?? '', cpuMs: (user + system) / 1000 };
   };
@@ -207,7 +207,7 @@ test('a snapshot is unpacked in linear time, and refused when it unpacks to over
 
 test('a missing snapshot is refused with its name and a remedy', async (t) => {
   const folder = temporaryFolder(t);
-  const error = await t.throwsAsync(restoreSnapshot(join(folder, 'none'), placeIn(join(folder, 'data'), network)), {
+  const error = await t.throwsAsync(restoreSnapshot(join(folder, 'none'), locationIn(join(folder, 'data'), network)), {
     code: 'SNAPSHOT_REFUSED',
   });
   t.is(error?.message, `${join(folder, 'none')} is refused: there is no such file: correct its path`);
@@ -215,11 +215,14 @@ test('a missing snapshot is refused with its name and a remedy', async (t) => {
 
 test('a snapshot of another network is refused', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, 5));
   await createSnapshot(place, join(folder, 'chain.snapshot'));
   const other = makeNetwork();
-  const target = placeIn(join(folder, 'target'), { ...other, params: { ...other.params, nethash: 'aa'.repeat(32) } });
+  const target = locationIn(join(folder, 'target'), {
+    ...other,
+    params: { ...other.params, nethash: 'aa'.repeat(32) },
+  });
   await t.throwsAsync(restoreSnapshot(join(folder, 'chain.snapshot'), target), { message: /another network/ });
   const { store } = await openSnapshot(place);
   t.is(store.tip()?.height, 5);
@@ -228,7 +231,7 @@ test('a snapshot of another network is refused', async (t) => {
 
 test('a backup and a snapshot report their steps in order, with fractions between 0 and 1', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'data'), network);
+  const place = locationIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));
   const steps: string[] = [];
   const record = ({ step, fraction }: CopyProgress): void => {

@@ -4,14 +4,14 @@ import test from 'ava';
 import { chainDirectory, openIndexedSnapshot } from '../../src/node/chain-tool.ts';
 import { writeIndexWatermark } from '../../src/store/index/index-watermark.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
-import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain } from '../support/chain-folder.ts';
 import { lockElsewhere } from '../support/lock-elsewhere.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 const { network, blocks } = madeChain(10);
 
 test('a user who waits for the indexes of a store sees which container holds it', async (t) => {
-  const place = placeIn(temporaryFolder(t), network);
+  const place = locationIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const directory = chainDirectory(place);
   const keys = openLmdb(directory, false);

@@ -10,7 +10,7 @@ import {
   openChain,
   openScratchChain,
   openSnapshot,
-  type ChainPlace,
+  type ChainLocation,
 } from '../../src/node/chain-tool.ts';
 import { exportChain } from '../../src/node/export-chain.ts';
 import type { NetworkNames } from '../../src/node/foreign-chain.ts';
@@ -21,7 +21,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import type { StoredChain } from '../../src/store/chain/stored-chain.ts';
-import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork, withPayload } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -36,9 +36,9 @@ interface Ending {
   readonly error?: ProtocolError;
 }
 
-/** Imports a file into a place and returns the outcome. */
+/** Imports a file into a chain and returns the outcome. */
 async function run(
-  place: ChainPlace,
+  place: ChainLocation,
   file: string,
   indexesOf: (store: StoredChain) => IndexBackfill = (store) => store,
   networks?: NetworkNames,
@@ -60,22 +60,22 @@ async function run(
   }
 }
 
-function fileOf(t: ExecutionContext, content: readonly string[]): { file: string; place: ChainPlace } {
+function fileOf(t: ExecutionContext, content: readonly string[]): { file: string; place: ChainLocation } {
   const folder = temporaryFolder(t);
   const file = join(folder, 'chain.ndjson');
   writeFileSync(file, content.map((line) => `${line}\n`).join(''));
-  return { file, place: placeIn(join(folder, 'data'), network) };
+  return { file, place: locationIn(join(folder, 'data'), network) };
 }
 
 test('an exported chain is imported with the same digest, plain and compressed', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(join(folder, 'origin'), network);
+  const place = locationIn(join(folder, 'origin'), network);
   const digest = await storeChain(place, blocks);
   const { store, rules } = await openSnapshot(place);
   for (const name of ['chain.ndjson', 'chain.ndjson.gz']) {
     const file = join(folder, name);
     await exportChain({ chain: store, codec: rules.codec, from: 1, to: HEIGHT, file });
-    const ending = await run(placeIn(join(folder, `copy-${name}`), network), file);
+    const ending = await run(locationIn(join(folder, `copy-${name}`), network), file);
     t.is(ending.error, undefined);
     t.is(ending.height, HEIGHT);
     t.is(ending.digest, digest);
@@ -86,7 +86,7 @@ test('an exported chain is imported with the same digest, plain and compressed',
 
 test('an export to a pipe or a device writes through it and does not replace it', async (t) => {
   const folder = temporaryFolder(t);
-  const origin = placeIn(join(folder, 'origin'), network);
+  const origin = locationIn(join(folder, 'origin'), network);
   await storeChain(origin, blocks);
   const { store, rules } = await openSnapshot(origin);
   const file = join(folder, 'pipe');
@@ -106,7 +106,7 @@ test('an export to a pipe or a device writes through it and does not replace it'
 test('the refusal of a block that is ahead of the clock says so', async (t) => {
   const { file } = fileOf(t, lines);
   const slow: Clock = { ...systemClock, nowMs: () => network.params.epochMs };
-  const { chain, store, genesis, close } = await openScratchChain(placeIn(temporaryFolder(t), network), slow);
+  const { chain, store, genesis, close } = await openScratchChain(locationIn(temporaryFolder(t), network), slow);
   t.teardown(close);
   await t.throwsAsync(importChain({ chain, indexes: store, genesis, file: openChainFile(file) }), {
     code: 'IMPORT_REFUSED',
@@ -116,10 +116,10 @@ test('the refusal of a block that is ahead of the clock says so', async (t) => {
 
 test('an export in parts is imported part by part, and known blocks are skipped', async (t) => {
   const folder = temporaryFolder(t);
-  const origin = placeIn(join(folder, 'origin'), network);
+  const origin = locationIn(join(folder, 'origin'), network);
   const digest = await storeChain(origin, blocks);
   const { store, rules } = await openSnapshot(origin);
-  const place = placeIn(join(folder, 'copy'), network);
+  const place = locationIn(join(folder, 'copy'), network);
   const part = async (from: number, to: number): Promise<Ending> => {
     const file = join(folder, `${from}.gz`);
     await exportChain({ chain: store, codec: rules.codec, from, to, file });
@@ -174,7 +174,7 @@ for (const [what, height, pattern, reason] of FLIPS) {
     t.regex(error?.message ?? '', new RegExp(`, line ${height}: block( [0-9]+)? at height ${height} is refused: `));
     t.regex(error?.message ?? '', reason);
     t.is(reached, height - 1);
-    t.is(digest, await storeChain(placeIn(temporaryFolder(t), network), blocks.slice(0, height - 1)));
+    t.is(digest, await storeChain(locationIn(temporaryFolder(t), network), blocks.slice(0, height - 1)));
   });
 }
 
@@ -307,7 +307,7 @@ test('a stopped import keeps the applied blocks, and the next one continues from
   const rest = await run(place, file);
   t.is(rest.height, LONG_HEIGHT);
   t.is(rest.progress?.blocks, LONG_HEIGHT - done.height);
-  t.is(rest.digest, await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks));
+  t.is(rest.digest, await storeChain(locationIn(temporaryFolder(t), long.network), long.blocks));
 });
 
 test('an import stopped after its last block counts as complete', async (t) => {
@@ -332,7 +332,7 @@ test('an invalid block far into a file is refused at its place while later ones 
   const { error, height, digest } = await run(place, file);
   t.regex(error?.message ?? '', /line 700: .* at height 700 is refused: Invalid block signature/);
   t.is(height, 699);
-  t.is(digest, await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks.slice(0, 699)));
+  t.is(digest, await storeChain(locationIn(temporaryFolder(t), long.network), long.blocks.slice(0, 699)));
 });
 
 for (const [where, made] of [
@@ -370,7 +370,7 @@ test('an imported chain is reverted block by block down to finality, as if it ha
   t.true(finalizedHeight > LONG_HEIGHT - 2 * 101);
   for (const height of [LONG_HEIGHT - 1, LONG_HEIGHT - 120, finalizedHeight]) {
     await chain.rollback(height);
-    const grown = await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks.slice(0, height));
+    const grown = await storeChain(locationIn(temporaryFolder(t), long.network), long.blocks.slice(0, height));
     t.is(store.stateDigest(), grown, `height ${height}`);
   }
   await close();

@@ -8,7 +8,7 @@ import type { ProtocolError } from '../../src/primitives/errors.ts';
 import { DATA_FILE } from '../../src/store/disk/data-file.ts';
 import { TABLES } from '../../src/store/tables/layout.ts';
 import { SILENT } from '../../src/ports/observer.ts';
-import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain } from '../support/chain-folder.ts';
 import { pagesInUse } from '../support/damaged-pages.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -35,7 +35,7 @@ for (const [table, message] of [
 ] as const) {
   test(`a watch compares ${table} with checksums, a few pages at a time, while blocks come`, async (t) => {
     const { network, blocks } = madeChain(300);
-    const place = placeIn(temporaryFolder(t), network);
+    const place = locationIn(temporaryFolder(t), network);
     const { chain, store, close } = await openChain(place, true);
     t.teardown(close);
     await chain.append(blocks.slice(1, 150));
@@ -98,7 +98,7 @@ function lastValueOf(bytes: Buffer, table: number): number {
 
 test('a watch checks all pages again and again, and reports the page that a disk has lost', async (t) => {
   const { network, blocks } = madeChain(300);
-  const place = placeIn(temporaryFolder(t), network);
+  const place = locationIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const directory = chainDirectory(place);
   let due: (() => void) | undefined;

@@ -5,7 +5,7 @@ import {
   openChain,
   openScratchChain,
   openSnapshot,
-  type ChainPlace,
+  type ChainLocation,
 } from '../../src/node/chain-tool.ts';
 import { BranchRejected } from '../../src/engine/commit.ts';
 import { systemClock } from '../../src/node/system.ts';
@@ -16,13 +16,13 @@ import type { Block } from '../../src/protocol/types.ts';
 import { BlockRejected } from '../../src/protocol/verdict.ts';
 import { COUNTED_TABLES, type TableName, TABLES } from '../../src/store/tables/layout.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
-import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain } from '../support/chain-folder.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 const HEIGHT = 110;
 const { network, blocks } = madeChain(HEIGHT);
 
-async function verify(place: ChainPlace, clockOf = (_: StoredChain): Clock => systemClock): Promise<VerifyResult> {
+async function verify(place: ChainLocation, clockOf = (_: StoredChain): Clock => systemClock): Promise<VerifyResult> {
   const { store } = await openSnapshot(place);
   const scratch = await openScratchChain(place, clockOf(store));
   try {
@@ -33,8 +33,8 @@ async function verify(place: ChainPlace, clockOf = (_: StoredChain): Clock => sy
   }
 }
 
-async function stored(t: ExecutionContext): Promise<ChainPlace> {
-  const place = placeIn(temporaryFolder(t), network);
+async function stored(t: ExecutionContext): Promise<ChainLocation> {
+  const place = locationIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   return place;
 }
@@ -43,7 +43,11 @@ async function stored(t: ExecutionContext): Promise<ChainPlace> {
  * Damages the store directly in its database. The change affects the first entry of a table or the entry of a key:
  * `turn` flips the last bit of the entry's value.
  */
-async function damage(place: ChainPlace, what: TableName | Buffer, change: 'turn' | 'remove' | 'add'): Promise<void> {
+async function damage(
+  place: ChainLocation,
+  what: TableName | Buffer,
+  change: 'turn' | 'remove' | 'add',
+): Promise<void> {
   const keys = openLmdb(chainDirectory(place), false);
   keys.transact((writer) => {
     const range = typeof what === 'string' ? TABLES[what].all : { gte: what, lt: Buffer.from([255]) };
@@ -58,7 +62,7 @@ async function damage(place: ChainPlace, what: TableName | Buffer, change: 'turn
 }
 
 test('an intact store passes, and its tip and digest are reported', async (t) => {
-  const place = placeIn(temporaryFolder(t), network);
+  const place = locationIn(temporaryFolder(t), network);
   const digest = await storeChain(place, blocks);
   const { keys, ...result } = await verify(place);
   t.deepEqual(result, { height: HEIGHT, blockId: blocks.at(-1)?.id ?? '', digest, deviation: undefined });
@@ -101,7 +105,7 @@ test('a changed block is named with its height and reason', async (t) => {
 
 test('a store of many commits passes, and a changed block far up is named', async (t) => {
   const { network: longNetwork, blocks: longBlocks } = madeChain(800);
-  const place = placeIn(temporaryFolder(t), longNetwork);
+  const place = locationIn(temporaryFolder(t), longNetwork);
   await storeChain(place, longBlocks);
   t.is((await verify(place)).deviation, undefined);
   await damage(place, TABLES.headers.key(700), 'turn');
@@ -110,7 +114,7 @@ test('a store of many commits passes, and a changed block far up is named', asyn
 
 test('the verification ends when signatures cannot be checked, and the process continues', async (t) => {
   const { network: longNetwork, blocks: longBlocks } = madeChain(400);
-  const place = placeIn(temporaryFolder(t), longNetwork);
+  const place = locationIn(temporaryFolder(t), longNetwork);
   await storeChain(place, longBlocks);
   const { store } = await openSnapshot(place);
   const { chain, store: scratchStore, close } = await openScratchChain(place);
@@ -160,7 +164,7 @@ const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
 });
 
 test('a wrong, missing or extra entry of any table is named with its table', async (t) => {
-  const place = placeIn(temporaryFolder(t), network);
+  const place = locationIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const { store } = await openSnapshot(place);
   const filled = FILLED.filter((name) => [...store.tables.keys({ ...TABLES[name].all, limit: 1 })].length);

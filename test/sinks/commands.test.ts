@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { takeSinkLock } from '../../src/cli/sink/sink-lock.ts';
 import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
 import { chdbFolder } from '../analytics/engines.ts';
-import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 import { blocksOf, IDENTITY, putRange } from './contract.ts';
 
@@ -22,7 +22,7 @@ let data: readonly string[];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bloomery-sink-'));
   const { network, blocks } = madeChain(HEIGHT);
-  await storeChain(placeIn(join(folder, 'data'), network), blocks);
+  await storeChain(locationIn(join(folder, 'data'), network), blocks);
   data = ['--data-dir', join(folder, 'data'), '--network', writeNetworkFolder(join(folder, 'network'), network)];
 });
 

@@ -11,7 +11,7 @@ import { runSink } from '../../src/sinks/run.ts';
 import type { RangeDraft, Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange } from '../../src/sinks/source.ts';
 import { joinedRows } from '../../src/sinks/tables.ts';
-import { placeIn, storeChain } from '../support/chain-folder.ts';
+import { locationIn, storeChain } from '../support/chain-folder.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { sorted } from './contract.ts';
 import { fullChain, type FullChain } from './full-chain.ts';
@@ -250,7 +250,7 @@ test('a sink written for another branch of final blocks is refused', async (t) =
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: the rows of a data folder's sink match each account of the store`, async (t) => {
     const { network, blocks } = fullChain(generation, 103);
-    const place = placeIn(temporaryFolder(t), network);
+    const place = locationIn(temporaryFolder(t), network);
     await storeChain(place, blocks);
     const source = openStoreSource(place, { depth: 20, pollMs: 1 });
     const sink = new MemorySink();
@@ -269,7 +269,7 @@ for (const generation of [2, 3] as const) {
 
 test('a sink of a data folder notices that its chain was replaced, for example by a restored copy', async (t) => {
   const lateBranch = fullChain(3, 61, 1, LATE_FORK);
-  const [place, copy] = [chain, lateBranch].map(({ network }) => placeIn(temporaryFolder(t), network));
+  const [place, copy] = [chain, lateBranch].map(({ network }) => locationIn(temporaryFolder(t), network));
   if (place === undefined || copy === undefined) throw new Error('there are two places');
   await storeChain(place, chain.blocks);
   await storeChain(copy, lateBranch.blocks);

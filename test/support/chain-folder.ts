@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openChain, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { openChain, type ChainLocation } from '../../src/node/chain-tool.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { ChainMaker, makeNetwork, type NetworkOptions, type TestNetwork } from './chain-maker.ts';
 
@@ -31,12 +31,12 @@ export function madeChain(height: number, options: NetworkOptions = {}): MadeCha
 }
 
 /** The place where a command looks for the chain under a data folder. */
-export function placeIn(dataDirectory: string, { params, genesisJson }: TestNetwork): ChainPlace {
+export function locationIn(dataDirectory: string, { params, genesisJson }: TestNetwork): ChainLocation {
   return { network: { name: NETWORK_NAME, params, genesisJson }, dataDirectory: join(dataDirectory, NETWORK_NAME) };
 }
 
 /** Stores the whole chain in a new store. @returns the digest of its state */
-export async function storeChain(place: ChainPlace, blocks: readonly Block[]): Promise<string> {
+export async function storeChain(place: ChainLocation, blocks: readonly Block[]): Promise<string> {
   const { chain, store, close } = await openChain(place, true);
   try {
     await chain.append(blocks.slice(1));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import type { DoctorRequest } from '../../src/cli/doctor/run-checks.ts';
-import { chainDirectory, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { chainDirectory, type ChainLocation } from '../../src/node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { LAYOUT_VERSION, META_LAYOUT, META_NETWORK, META_PARAMS, TABLES } from '../../src/store/tables/layout.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
@@ -13,7 +13,7 @@ import { takePort } from './cli.ts';
 
 /** A healthy node folder that the doctor will examine. */
 export interface DiskFixture extends DoctorRequest {
-  readonly place: ChainPlace;
+  readonly place: ChainLocation;
   readonly network: string;
   readonly config: string;
 }

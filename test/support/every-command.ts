@@ -11,7 +11,7 @@ import { packagedNetworkDirectory } from '../../src/config/network.ts';
 import { createSnapshot } from '../../src/node/backup.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
-import { madeChain, placeIn, storeChain, writeNetworkFolder } from './chain-folder.ts';
+import { madeChain, locationIn, storeChain, writeNetworkFolder } from './chain-folder.ts';
 import { runCli } from './cli.ts';
 
 /** Paths of all executable commands, such as `keys create`. */
@@ -49,7 +49,7 @@ const DELEGATE = 'aa'.repeat(32);
 export async function makeWorkplace(folder: string): Promise<Workplace> {
   const { maker, network: made, blocks } = madeChain(HEIGHT);
   const network = writeNetworkFolder(join(folder, 'net'), made);
-  const place = placeIn(join(folder, 'data'), made);
+  const place = locationIn(join(folder, 'data'), made);
   await storeChain(place, blocks);
   const journal = openJournal(journalFileOf(place.dataDirectory));
   journal.record(DELEGATE, SIGNED);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { encryptPassphrase } from '../../src/crypto/keys.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import type { Block } from '../../src/protocol/types.ts';
-import { placeIn, storeChain, writeNetworkFolder } from './chain-folder.ts';
+import { locationIn, storeChain, writeNetworkFolder } from './chain-folder.ts';
 import { ChainMaker, makeNetwork, publicKeyOf } from './chain-maker.ts';
 
 export interface UnfinalChain {
@@ -38,7 +38,7 @@ export async function writeUnfinalChain(folder: string, height: number): Promise
   const epochMs = Math.floor(Date.now() / 1000 - maker.tip.timestamp - made.params.blockTimeS) * 1000;
   const network = { ...made, params: { ...made.params, epochMs } };
   const dataDir = join(folder, 'data');
-  const place = placeIn(dataDir, network);
+  const place = locationIn(dataDir, network);
   await storeChain(place, blocks);
   const journal = openJournal(journalFileOf(place.dataDirectory));
   for (const block of blocks.slice(1)) journal.record(block.generatorPublicKey, { ...block, blockId: block.id });

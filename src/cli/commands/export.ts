@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { STANDARD_STREAM } from '../../node/chain-file.ts';
 import { exportChain } from '../../node/export-chain.ts';
 import { chainDirectory, openSnapshot } from '../../node/chain-tool.ts';
-import { locationOfData, type ChainLocation } from '../chain-location.ts';
+import { locationOfData, type NetworkChainLocation } from '../chain-location.ts';
 import type { ExportFlags } from '../flags.ts';
 import { checkNotOverwritten } from '../overwrite-check.ts';
 import { usageError } from '../error-lines.ts';
@@ -22,7 +22,7 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
   return withDamageReport(chainDirectory(location), () => exportFrom(location, file, flags));
 }
 
-async function exportFrom(location: ChainLocation, file: string, flags: ExportFlags): Promise<void> {
+async function exportFrom(location: NetworkChainLocation, file: string, flags: ExportFlags): Promise<void> {
   const isToFile = file !== STANDARD_STREAM;
   const { store, rules } = await openSnapshot(location);
   const progress = createProgress({

@@ -3,7 +3,7 @@
 import { chainDirectory, openChain } from '../../node/chain-tool.ts';
 import type { ChainReader } from '../../ports/store.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { locationOfData, type ChainLocation } from '../chain-location.ts';
+import { locationOfData, type NetworkChainLocation } from '../chain-location.ts';
 import type { RollbackFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { printStderr, printJson, printLine, report } from '../output.ts';
@@ -18,7 +18,7 @@ export function rollback(flags: RollbackFlags): Promise<void> {
   return withDamageReport(chainDirectory(location), () => rollbackAt(location, flags));
 }
 
-async function rollbackAt(location: ChainLocation, flags: RollbackFlags): Promise<void> {
+async function rollbackAt(location: NetworkChainLocation, flags: RollbackFlags): Promise<void> {
   const { chain, store, close } = await openChain(location, false);
   try {
     const { height } = chain.tip.header;

@@ -3,7 +3,7 @@
 import { chainDirectory, clockOfChain, openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { locationOfData, type ChainLocation } from '../chain-location.ts';
+import { locationOfData, type NetworkChainLocation } from '../chain-location.ts';
 import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
 import { printJson, printLine } from '../output.ts';
@@ -19,7 +19,7 @@ export function verify(flags: VerifyFlags): Promise<void> {
   return withDamageReport(chainDirectory(location), () => verifyAt(location, flags));
 }
 
-async function verifyAt(location: ChainLocation, flags: VerifyFlags): Promise<void> {
+async function verifyAt(location: NetworkChainLocation, flags: VerifyFlags): Promise<void> {
   const { store } = await openIndexedSnapshot(location);
   const progress = createProgress({ what: 'verifying', fromHeight: 1, isQuiet: flags.json === true });
   try {

@@ -23,7 +23,7 @@ export interface DevnetAccountsParts {
   readonly timekeeper: Timekeeper;
   /** Known accounts, for a network whose folder may no longer exist. */
   readonly accounts?: readonly KnownAccount[];
-  /** Public keys of rich accounts of a forked chain, for which the devnet can sign. */
+  /** Public keys of rich accounts of a forked chain, for which the devnet can sign; richest first at the fork. */
   readonly funders?: readonly PublicKey[];
 }
 
@@ -142,8 +142,9 @@ export class DevnetAccounts {
   }
 
   /**
-   * The account that pays: `genesis`, or in a forked devnet the richest account that has enough and for which the
-   * devnet can sign.
+   * The account that pays: `genesis`, or in a forked devnet the first of the `funders` that has enough. When the devnet
+   * was forked, the funders were the (at most ten) richest accounts for which the devnet can sign. They keep the order
+   * of that time.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;

@@ -6,7 +6,7 @@ import { loadConfig } from '../../config/load.ts';
 import { findNetworkDirectory, loadNetwork, bloomeryHome, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
-import { chainDirectory, openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
+import { chainDirectory, openSnapshot, type ChainLocation } from '../../node/chain-tool.ts';
 import { examineJournal, journalFileOf } from '../../node/journal-file.ts';
 import { checkMemoryLimit } from '../../node/memory-budget.ts';
 import { webhookSecretOf } from '../../node/notify/secret.ts';
@@ -34,7 +34,7 @@ export interface DiskRequest {
 export interface DiskReport {
   readonly findings: readonly Finding[];
   /** Undefined when the network folder is wrong, or when the request does not determine a chain. */
-  readonly network: Network | ChainPlace['network'] | undefined;
+  readonly network: Network | ChainLocation['network'] | undefined;
   /** True when another process, such as a running node, uses the signing journal of the data folder. */
   readonly isInUse: boolean;
 }
@@ -73,7 +73,7 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
  * Finds the chain to check. The result is undefined if there is no such chain. If the request names neither a network
  * nor a folder, a missing chain is not a finding, because the user may check only the answers of a node.
  */
-function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainPlace | undefined {
+function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
   try {
     return network === undefined ? locationOfData(data) : locationOfNetwork({ ...data, network });
@@ -124,7 +124,7 @@ async function checkKeys({ forging }: Config, findings: Finding[]): Promise<void
 }
 
 function checkFolder(
-  { dataDirectory }: ChainPlace,
+  { dataDirectory }: ChainLocation,
   { freeBytesOf = freeBytes, freeFilesOf = freeFiles }: DiskRequest,
   findings: Finding[],
 ): void {
@@ -156,7 +156,7 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-async function checkStore(location: ChainPlace, findings: Finding[]): Promise<void> {
+async function checkStore(location: ChainLocation, findings: Finding[]): Promise<void> {
   try {
     const { store } = await openSnapshot(location);
     try {
@@ -196,7 +196,7 @@ function brokenPlace(store: Awaited<ReturnType<typeof openSnapshot>>['store']): 
 /**
  * @returns true when another process, such as a running node, uses the journal
  */
-function checkJournal({ dataDirectory }: ChainPlace, findings: Finding[]): boolean {
+function checkJournal({ dataDirectory }: ChainLocation, findings: Finding[]): boolean {
   const file = journalFileOf(dataDirectory);
   if (!existsSync(file)) return false;
   try {

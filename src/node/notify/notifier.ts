@@ -53,7 +53,7 @@ export class Notifier {
    * Height up to which the notifier has examined the slots for all receivers; undefined if it has examined none for a
    * receiver.
    */
-  get lookedHeight(): number | undefined {
+  get examinedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);
     return heights.includes(0) ? undefined : Math.min(...heights);
   }
@@ -94,7 +94,7 @@ export class Notifier {
   }
 
   /** Records that the notifier has examined all blocks up to this height. */
-  looked(height: number): void {
+  recordExamined(height: number): void {
     for (const { outbox } of this.#deliveries) {
       const before = outbox.place.height;
       outbox.moveTo({ ...outbox.place, height });

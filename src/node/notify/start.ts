@@ -78,15 +78,16 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
   engine.diagnostics.listen((diagnostic) => notifier.take(diagnostic));
 
   const tip = chain.tip.header;
-  const looked = notifier.lookedHeight === undefined ? undefined : store.header(notifier.lookedHeight);
-  ownSlotOutcomes.skipTo(looked === undefined ? chain.currentSlot() - 1 : slotAt(looked.timestamp, chain.rules.params));
-  const from = Math.max((looked?.height ?? tip.height) + 1, tip.height - BLOCKS_AGAIN_MAX);
+  const { examinedHeight } = notifier;
+  const last = examinedHeight === undefined ? undefined : store.header(examinedHeight);
+  ownSlotOutcomes.skipTo(last === undefined ? chain.currentSlot() - 1 : slotAt(last.timestamp, chain.rules.params));
+  const from = Math.max((last?.height ?? tip.height) + 1, tip.height - BLOCKS_AGAIN_MAX);
   for (let height = from; height <= tip.height; height += 1) {
     const block = store.block(height);
     if (block !== undefined) ownSlotOutcomes.applied([block]);
   }
-  notifier.looked(tip.height);
-  chain.listen({ applied: () => notifier.looked(chain.tip.header.height) });
+  notifier.recordExamined(tip.height);
+  chain.listen({ applied: () => notifier.recordExamined(chain.tip.header.height) });
   notifier.start();
   return notifier;
 }

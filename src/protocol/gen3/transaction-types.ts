@@ -1,6 +1,6 @@
 /**
- * Defines the schemas, bytes and fees of transaction types 8 to 12. In types 8 to 12, timestamps and amounts are
- * big-endian. In types 0 to 7, timestamps and amounts are little-endian.
+ * Defines the schemas, bytes and fees of the transaction types of generation 3, which begin at number 8. In these types,
+ * timestamps and amounts are big-endian. In the types of generation 2, timestamps and amounts are little-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';

@@ -260,7 +260,10 @@ function voterOf(store: StoredChain, entry: Buffer): Account {
   return accountIn(store, TABLES.voters.read(entry)[2]);
 }
 
-/** A page of tails (see `OrderedKeys`), with the cursor of the last tail if further tails follow. */
+/**
+ * A page of key tails, with the cursor of the last tail if further tails follow. A tail is a key without the prefix of
+ * its index: the value by which the list is sorted, then the address.
+ */
 function tailPage(
   keys: OrderedKeys,
   total: number,

@@ -151,12 +151,12 @@ test('slots reported by an earlier run are not reported again when their blocks 
   const channel = receiver();
   const { clock } = handClock();
   const first = await notifierIn(folder, channel, clock);
-  first.notifier.looked(100);
+  first.notifier.recordExamined(100);
   first.notifier.takeSlots(missed(7), 'alice');
   await settled(t, () => channel.taken.length === 1);
   await first.notifier.close();
   const second = await notifierIn(folder, channel, clock);
-  t.is(second.notifier.lookedHeight, 100);
+  t.is(second.notifier.examinedHeight, 100);
   second.notifier.takeSlots(missed(7), 'alice');
   second.notifier.takeSlots(missed(6, 7, 108, 209), 'alice');
   await settled(t, () => channel.taken.length === 2);

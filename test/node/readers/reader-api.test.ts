@@ -14,7 +14,7 @@ import { hexOf } from '../../../src/primitives/bytes.ts';
 import { createRules } from '../../../src/protocol/generations.ts';
 import { slotStartS } from '../../../src/protocol/slots.ts';
 import { ChainReader } from '../../../src/store/chain/reader.ts';
-import { madeChain, placeIn, storeChain } from '../../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain } from '../../support/chain-folder.ts';
 import { waitFor } from '../../support/devnet.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 import { idleNode } from '../../support/idle-node.ts';
@@ -26,7 +26,7 @@ const { maker, network, blocks } = madeChain(HEIGHT);
 
 /** A node with a store on disk and a reader of the same store. Both serve HTTP. */
 async function setUpReaders(t: ExecutionContext) {
-  const place = placeIn(join(temporaryFolder(t), 'data'), network);
+  const place = locationIn(join(temporaryFolder(t), 'data'), network);
   await storeChain(place, blocks.slice(0, KEPT));
   const opened = await openChain(place, false);
   t.teardown(() => opened.close());

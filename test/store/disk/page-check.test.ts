@@ -18,7 +18,7 @@ import { ChainReader } from '../../../src/store/chain/reader.ts';
 import { DATA_FILE } from '../../../src/store/disk/data-file.ts';
 import { openLmdbReader } from '../../../src/store/disk/lmdb.ts';
 import { checkPages } from '../../../src/store/disk/page-check.ts';
-import { madeChain, placeIn, storeChain } from '../../support/chain-folder.ts';
+import { madeChain, locationIn, storeChain } from '../../support/chain-folder.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 import { pagesInUse } from '../../support/damaged-pages.ts';
 
@@ -26,7 +26,7 @@ const PAGE_BYTES = 4096;
 const { network, blocks } = madeChain(300);
 
 test('an intact store passes, at once and in chunks, and each chunk continues the last', async (t) => {
-  const place = placeIn(temporaryFolder(t), network);
+  const place = locationIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const path = join(chainDirectory(place), DATA_FILE);
   t.deepEqual(checkPages(path), {});
@@ -43,7 +43,7 @@ test('an intact store passes, at once and in chunks, and each chunk continues th
 
 test('each used page that is zeroed, garbled or replaced by another page is found', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(folder, network);
+  const place = locationIn(folder, network);
   await storeChain(place, blocks);
   const path = join(folder, 'copy');
   const whole = readFileSync(join(chainDirectory(place), DATA_FILE));
@@ -65,7 +65,7 @@ test('each used page that is zeroed, garbled or replaced by another page is foun
 
 test('whatever bytes of a page change, the check ends with a result and reads nothing else', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(folder, network);
+  const place = locationIn(folder, network);
   await storeChain(place, blocks);
   const path = join(folder, 'copy');
   copyFileSync(join(chainDirectory(place), DATA_FILE), path);
@@ -96,7 +96,7 @@ test('whatever bytes of a page change, the check ends with a result and reads no
 
 test('a file truncated after its first pages is detected', async (t) => {
   const folder = temporaryFolder(t);
-  const place = placeIn(folder, network);
+  const place = locationIn(folder, network);
   await storeChain(place, blocks);
   const path = join(folder, 'copy');
   copyFileSync(join(chainDirectory(place), DATA_FILE), path);
@@ -108,7 +108,7 @@ test('a file truncated after its first pages is detected', async (t) => {
 });
 
 test('a reading process of a node does not check the pages of the store again', async (t) => {
-  const place = placeIn(temporaryFolder(t), network);
+  const place = locationIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const directory = chainDirectory(place);
   const path = join(directory, DATA_FILE);

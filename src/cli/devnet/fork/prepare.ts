@@ -101,8 +101,9 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
 }
 
 /**
- * Marks the chain of the first node as a chain of the devnet, and removes the addresses of peers from it. Records the
- * last signed header of each delegate in the journals of all nodes.
+ * Marks the chain of the first node as a chain of the devnet, and removes the addresses of peers from it. Creates the
+ * journals of all nodes, and records the last signed header of each delegate in the journal of the node that forges for
+ * this delegate.
  */
 async function adopt(
   { path, network: earlier }: ForkSource,

@@ -1,5 +1,5 @@
 /**
- * A visitor's actions on lists, the search and the forging page: filters, sorts, follows a suggestion, switches a
+ * A visitor's actions on lists, the search and the forging view: filters, sorts, follows a suggestion, switches a
  * delegate.
  */
 
@@ -133,7 +133,7 @@ export async function visitSuggestions({ page, photographs }: ListsVisit): Promi
 }
 
 /** Switches a delegate off and on again. A wrong password must change nothing. */
-export async function visitDesk({ page, devnet, photographs }: ListsVisit): Promise<void> {
+export async function visitForgingView({ page, devnet, photographs }: ListsVisit): Promise<void> {
   const password = devnet.network.forgers?.defaultPassword ?? '';
   await page.evaluate("location.hash = '#/forging'");
   const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'genesis_1', exact: true }) });
