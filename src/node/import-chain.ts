@@ -100,14 +100,18 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
 
 /**
  * @returns true when the import was stopped before the last line
+ * @throws ProtocolError `CHAIN_FILE_UNREADABLE` also for an empty file, because the program that wrote it probably failed
  */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
+  let isEmpty = true;
   for await (const lines of file.lines()) {
     for (const line of lines) {
       if (signal?.aborted === true) return true;
       await run.take(line);
+      isEmpty = false;
     }
   }
+  if (isEmpty) throw new ProtocolError('CHAIN_FILE_UNREADABLE', { file: file.name }, `${file.name} contains no blocks`);
   return false;
 }
 

@@ -114,6 +114,14 @@ test('the refusal of a block that is ahead of the clock says so', async (t) => {
   });
 });
 
+test('an empty file is refused', async (t) => {
+  const { file, place } = fileOf(t, []);
+  const { error, height } = await run(place, file);
+  t.is(error?.code, 'CHAIN_FILE_UNREADABLE');
+  t.regex(error?.message ?? '', /chain\.ndjson contains no blocks; the chain ends at height 1$/);
+  t.is(height, 1);
+});
+
 test('an export in parts is imported part by part, and known blocks are skipped', async (t) => {
   const folder = temporaryFolder(t);
   const origin = locationIn(join(folder, 'origin'), network);
