@@ -1,6 +1,7 @@
 /**
- * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. The errors distinguish a
- * wrong address, a node that does not answer, and a refused request.
+ * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. The error codes
+ * distinguish a node that does not answer (`NODE_UNREACHABLE`), an error or an answer without data
+ * (`NODE_ANSWER_UNEXPECTED`), data of a wrong shape (`NODE_ANSWER_MALFORMED`), and a refused document (`NODE_REFUSED`).
  */
 
 import { unescape } from 'node:querystring';
@@ -16,8 +17,8 @@ export interface NodeAsker {
   /**
    * @param path path without the prefix `/api/`
    * @param shape requirements of the command, in addition to the shape in `answer-shapes.ts`
-   * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_ANSWER_UNEXPECTED` or, when the answer has the wrong shape,
-   *   `NODE_ANSWER_MALFORMED`
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED`, also if the node refuses the request;
+   *   `NODE_ANSWER_MALFORMED` if the answer has the wrong shape
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
@@ -25,13 +26,14 @@ export interface NodeAsker {
    * time limit.
    *
    * @param path as for `ask`
-   * @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED`, also if the node refuses the request
    */
   stream(path: string): Promise<AsyncIterable<Uint8Array>>;
   /**
    * Sends a document to the node.
    *
-   * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_REFUSED` with the reasons of the node, or `NODE_ANSWER_UNEXPECTED`
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node, if the node refuses the
+   *   document; `NODE_ANSWER_UNEXPECTED` for any other answer without data
    */
   send<T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<T>;
 }

@@ -141,7 +141,10 @@ function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string,
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
-/** Returns the password of the network folder; an empty text if a configured delegate is not in that folder. */
+/**
+ * Returns the password of the delegates in `forgers.json` of the network folder. The result is empty if the file is
+ * missing or has no password, or if a configured delegate is not in the file.
+ */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));
   const areKnown =

@@ -89,8 +89,8 @@ export class ChangeLogger {
   }
 
   /**
-   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. In these slots, other
-   * nodes may have begun another round, whose order of delegates this node did not know.
+   * If the order of the delegates was uncertain in the slots since the old tip arrived, logs these slots. In these
+   * slots, other nodes may have begun another round, whose order of delegates this node did not know.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

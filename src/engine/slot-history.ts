@@ -1,8 +1,9 @@
 /**
  * Stores the events of each slot that this node observed. An event is, for example, a forged block, a pause of forging,
- * a refused block or a reverted block. The modules log each event with the number of its slot, and this class takes the
- * events from the log. The history therefore explains a missing block only by events of its slot, not by events of
- * other slots at about the same time.
+ * a refused block or a reverted block. The modules `chain` and `forge` log their events with the number of the slot,
+ * and this class takes the events from the log. The class ignores log lines of other modules. The history therefore
+ * explains a missing block only by events of its slot, not by events of other slots at about the same time. Forging
+ * switches, left branches and uncertain orders are stored separately, because they concern no single slot.
  */
 
 import type { Clock } from '../ports/clock.ts';

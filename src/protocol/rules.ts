@@ -111,7 +111,7 @@ export interface Rules {
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
    * transaction. The reason is always an unknown member of the asset: the member makes the asset too large or too deep,
-   * states an impossible amount, or cannot be stored by lisk-sdk.
+   * states an amount that is not a whole number of beddows from 0 to 200 million LSK, or cannot be stored by lisk-sdk.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 

@@ -109,8 +109,9 @@ export class Faults {
   }
 
   /**
-   * Ends all faults except those of dishonest nodes. After the call, the wire, the clocks and the processes work
-   * correctly.
+   * Ends all faults, with three exceptions. Dishonest delegates continue. Two nodes that forge with the same keys
+   * continue. Strangers that are connected leave within ten minutes, and no further strangers connect. After the call,
+   * the wire, the clocks and the processes work correctly.
    */
   async heal(): Promise<void> {
     this.#isStopped = true;

@@ -308,7 +308,7 @@ export class Timekeeper {
         forged === undefined ? [] : [{ link, forged, after }],
       );
       if (forgers.length === 0) emptySlots += 1;
-      // The next slot may have begun before the forger was asked to forge.
+      // The next slot may have begun before a node forged, so its block may belong to the next slot.
       lastSlot = Math.max(lastSlot, filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
         state = after;

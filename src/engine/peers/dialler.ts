@@ -258,8 +258,8 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // A node that is connected to no other peers than fixed peers and seeds should not wait for the next regular
-      // round.
+      // A node with few connections (at most as many as it has fixed peers and seeds) should not wait for the next
+      // regular round.
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size

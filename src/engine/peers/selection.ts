@@ -144,13 +144,14 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 }
 
 /**
- * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
- * attacker cannot get into these groups at will. The first group has connections of the netgroups with the highest
- * secret numbers. The second group has the connections with the shortest round trips. The third group has the
- * connections of the peers for whom this node could answer the largest share of requests. The fourth group is the older
- * half of the remaining connections. The function chooses a random connection of the largest netgroup among the
- * connections that are not safe. An attacker with many connections therefore usually loses one of its own connections.
- * If all connections are safe, the function chooses the youngest connection.
+ * Chooses the inbound connection to close for a new connection. The node gives each netgroup a number that other nodes
+ * cannot predict. Four groups of connections are safe, because an attacker cannot get into these groups at will. The
+ * first group has connections of the netgroups with the highest numbers. The second group has the connections with the
+ * shortest round trips. The third group has the connections of the peers for whom this node could answer the largest
+ * share of requests. The fourth group is the older half of the remaining connections. The function chooses a random
+ * connection of the largest netgroup among the connections that are not safe. An attacker with many connections
+ * therefore usually loses one of its own connections. If all connections are safe, the function chooses the youngest
+ * connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup, which other nodes must not be able to predict
  */

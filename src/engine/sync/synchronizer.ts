@@ -205,7 +205,9 @@ export class Synchronizer {
    *
    * @param peerId peer that claims a better chain; the run asks this peer first, except an inbound peer while a dialled
    *   peer also claims a better chain. The claim of a peer that has failed too often is ignored
-   * @param shown the tip of the claimed chain, if the peer has sent this tip
+   * @param shown the tip of the claimed chain, if the peer has sent this tip. The claim is ignored if the signer of the
+   *   tip has signed a failed claim in this round, or if the peer is an inbound peer of a netgroup whose claims the
+   *   node doubts. No run then starts, unless a dialled peer also claims a better chain
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;

@@ -91,8 +91,9 @@ export function readTotal(json: unknown, name: string): bigint {
 /**
  * Reads a total like `readTotal`, but for a total that includes amounts which no signature covers.
  *
- * @throws BlockRejected `BLOCK_MALFORMED`; or `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64
- *   bits. A lisk-sdk node may forge and send a block with a total of this kind, although it cannot store the block
+ * @throws BlockRejected `BLOCK_UNSTORABLE` for a positive number (as `decimalIn` reads it) with a fraction or more than
+ *   64 bits, and for `Infinity` and `NaN`; `BLOCK_MALFORMED` for any other invalid total. A lisk-sdk node may forge and
+ *   send a block with an unstorable total, although it cannot store the block
  */
 export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);

@@ -19,7 +19,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /: 200 here, 500 there/,
     reference:
       'A real node answers 500 to five inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and an account without a public key.',
-    here: 'This node answers 200 with an empty list, or with zeros.',
+    here: 'This node answers 200 with an empty list, or with zeros. However, this node may answer 400 to a query for the forging statistics of an account without a public key.',
     reason: 'The database of the real node fails, although the request has a valid answer.',
   },
   {
@@ -27,7 +27,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /forging_statistics: 400 here \(INVALID_PARAM\), 500 there/i,
     reference:
       'A real node answers 500 to a query for forging statistics with a time before the epoch of the network, or for an account without a public key.',
-    here: 'This node answers 400 with the reason if the account is not a delegate.',
+    here: 'If the account is a delegate, this node answers 200. If the account is not a delegate, this node answers 400 with the reason. However, in generation 3, this node answers 200 with zeros to a query with a time span for an account that exists but is not a delegate.',
     reason: 'The database of the real node fails before the node looks at the account.',
   },
   {
@@ -194,9 +194,9 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       /^POST \/api\/transactions: 409 here \((Unknown member is not an amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
     reference:
       'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store. If an unsigned amount is not a number, the real node exits when its pool gets another transaction of the same sender.',
-    here: 'This node refuses a transaction that would make a block invalid, and an impossible amount. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
+    here: 'This node refuses a transaction that would make a block invalid, and a transaction with an unsigned amount that is not a whole number of beddows from 0 to 200 million LSK. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
     reason:
-      'No block can contain a string that the database cannot store. An impossible amount has no honest use ([decision 13](../decisions/0013-what-nobody-signed.md)). The pool holds 5,000 transactions, so the node limits the size of each transaction.',
+      'No block can contain a string that the database cannot store. No honest client sends an unsigned amount outside this range ([decision 13](../decisions/0013-what-nobody-signed.md)). The pool holds 5,000 transactions, so the node limits the size of each transaction.',
   },
   {
     target: SUBMISSIONS,

@@ -25,8 +25,8 @@ export interface ScenarioRun {
 const POLL_MS = 200;
 
 /**
- * @returns the results of the steps that began, of which only the last can have failed. If the user stops the run,
- *   later steps have no result
+ * @returns the results of the steps that ended, of which only the last can have failed. If the user stops the run, the
+ *   interrupted step and all later steps have no result
  */
 export async function runScenario(run: ScenarioRun): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
