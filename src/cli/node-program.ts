@@ -73,13 +73,13 @@ export function beginNodeProgram(config: Config): NodeProgram {
     }, STOP_MS_MAX);
     try {
       await close();
+      process.exitCode = exitCode;
     } finally {
       clearTimeout(deadline);
+      await watchdog.stop();
+      observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
+      observer.close();
     }
-    await watchdog.stop();
-    observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
-    observer.close();
-    process.exitCode = exitCode;
   };
   return {
     metrics,
@@ -90,7 +90,11 @@ export function beginNodeProgram(config: Config): NodeProgram {
         watchdog.arm();
         return first.node;
       }
-      await end(first.request, async () => (await starting).close());
+      await end(first.request, async () => {
+        const node = await starting;
+        watchdog.arm();
+        await node.close();
+      });
       return undefined;
     },
     async untilEnd({ damaged, close, stopping }) {

@@ -111,6 +111,7 @@ async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promis
       isEmpty = false;
     }
   }
+  if (isEmpty && signal?.aborted === true) return true;
   if (isEmpty) throw new ProtocolError('CHAIN_FILE_UNREADABLE', { file: file.name }, `${file.name} contains no blocks`);
   return false;
 }

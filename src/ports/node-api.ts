@@ -74,7 +74,7 @@ export interface ReadersStatus {
   readonly each: readonly ReaderStatus[];
 }
 
-interface ReaderStatus {
+export interface ReaderStatus {
   /**
    * Number of the reader. A reader gets the lowest free number, from 1 on, when it starts. A new reader usually gets
    * the number of the reader that it replaces.

@@ -1,6 +1,6 @@
 /** Output and files that a node or a command leaves when a signal ends it. */
 
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -21,10 +21,13 @@ import test from 'ava';
 import { LAYOUT_VERSION } from '../../src/store/tables/layout.ts';
 import { CLI_ENTRY } from '../support/cli.ts';
 import { makeWorkplace, type Workplace } from '../support/every-command.ts';
-import { waitFor } from '../support/devnet.ts';
 import { startOneNode } from '../support/one-node.ts';
 import { freePort } from '../support/ports.ts';
 import { readerPidsOf } from '../support/reader-pids.ts';
+
+const ATTEMPTS = 10;
+/** Time in which a node starts whose reading process was ready before it was paused. */
+const SETTLED_MS = 1_000;
 
 let folder: string;
 let work: Workplace;
@@ -69,30 +72,49 @@ for (const [signal, code] of [
 }
 
 test.serial('a signal during the start ends a node whose reading process hangs', async (t) => {
-  const data = join(folder, 'starting');
+  t.timeout(300_000);
   const log = join(folder, 'starting.log');
+  const printed = join(folder, 'starting.err');
   const config = join(folder, 'starting.json');
   const settings = { log: { file: log, format: 'json' }, http: { port: await freePort(), processes: 1 } };
   writeFileSync(config, JSON.stringify(settings));
-  const args = ['start', '--network', work.network, '--data-dir', data, '--config', config, '--no-peers'];
-  // A file, because a pipe stays open while the paused reading process has it, too.
-  const printed = openSync(join(folder, 'starting.err'), 'w');
-  const node = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'ignore', printed] });
-  closeSync(printed);
+  const args = ['start', '--network', work.network, '--data-dir', join(folder, 'starting'), '--config', config];
+  const hasStarted = (): boolean => readFileSync(log, 'utf8').includes('"NODE_STARTED"');
+  /** Starts a node and pauses its reading process before the process is ready. */
+  const startPaused = async (): Promise<ChildProcess> => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      rmSync(log, { force: true });
+      // A file, because a pipe stays open while the paused reading process has it, too.
+      const output = openSync(printed, 'w');
+      const node = spawn(process.execPath, [CLI_ENTRY, ...args, '--no-peers'], { stdio: ['ignore', 'ignore', output] });
+      closeSync(output);
+      t.teardown(() => node.kill('SIGKILL'));
+      let reader: number | undefined;
+      while (reader === undefined && node.exitCode === null) {
+        [reader] = readerPidsOf(node.pid);
+        await sleep(1);
+      }
+      if (reader === undefined) throw new Error(`the node ended: ${readFileSync(printed, 'utf8')}`);
+      const paused = reader;
+      process.kill(paused, 'SIGSTOP');
+      t.teardown(() => killIfRunning(paused));
+      await sleep(SETTLED_MS);
+      if (!hasStarted()) return node;
+      // The reading process was ready before it was paused.
+      killIfRunning(paused);
+      const ended = once(node, 'exit');
+      node.kill('SIGKILL');
+      await ended;
+    }
+    throw new Error('no reading process could be paused in time');
+  };
+  const node = await startPaused();
   const ended = once(node, 'exit');
-  t.teardown(() => node.kill('SIGKILL'));
-  const reader = await waitFor('a reading process', async () => readerPidsOf(node.pid)[0] ?? Promise.reject(), 60_000);
-  process.kill(reader, 'SIGSTOP');
-  t.teardown(() => killIfRunning(reader));
-  await sleep(500);
   const sentMs = performance.now();
   node.kill('SIGINT');
   t.deepEqual(await ended, [1, null]);
   t.true(performance.now() - sentMs < 18_000, 'before the hanging reader is killed');
-  t.regex(
-    readFileSync(join(folder, 'starting.err'), 'utf8'),
-    /^bloomery: the node did not stop in time and was ended$/m,
-  );
+  t.regex(readFileSync(printed, 'utf8'), /^bloomery: the node did not stop in time and was ended$/m);
   t.regex(readFileSync(log, 'utf8'), /"code":"NODE_STOPPING".*"by":"SIGINT"/);
 });
 

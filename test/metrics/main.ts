@@ -35,7 +35,7 @@ for (const generation of values.induced ? [] : (values.generation ?? ['3', '2'])
       promtool,
     });
     console.log(
-      `generation ${generation}: ${lines} lines are clean; ${queries} queries and ${choices} choices find data; of ${alerts} alerts, none fires while all nodes run, and only the one for a stopped node fires after a node has ended`,
+      `generation ${generation}: ${lines} lines are clean; ${queries} queries and ${choices} choices find data; of ${alerts} alerts, none fires while all nodes run, and BloomeryDown fires for a node that has ended, and for no other node`,
     );
   } catch (error) {
     console.error(`generation ${generation}: ${error instanceof Error ? error.message : String(error)}`);

@@ -24,8 +24,8 @@ export interface FrontOptions {
   readonly program?: string;
   /** Memory limit in bytes above which a process is replaced; default: the limit of the node. */
   readonly memoryBytesMax?: number;
-  /** Time limit in milliseconds for the start of a process; default: the limit of the node. */
-  readonly readyMsMax?: number;
+  /** Number of intervals of 250 ms that the start of a process may take; default: the limit of the node. */
+  readonly startingPingsMax?: number;
 }
 
 export interface Front extends Pick<HttpServer, 'close'> {

@@ -1,10 +1,12 @@
 /** Finds the processes that answer HTTP for a node. */
 
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 
 /** Returns the process ids of the reading processes of a node; an empty list if the node does not run. */
 export function readerPidsOf(nodePid: number | undefined): readonly number[] {
   if (nodePid === undefined) return [];
-  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(nodePid)], { encoding: 'utf8' });
-  return children.split('\n').flatMap((line) => (line.includes('reader-program') ? [Number.parseInt(line, 10)] : []));
+  // ps exits with 1 if the node has no child process.
+  const { stdout, error } = spawnSync('ps', ['-o', 'pid=,args=', '--ppid', String(nodePid)], { encoding: 'utf8' });
+  if (error !== undefined) throw error;
+  return stdout.split('\n').flatMap((line) => (line.includes('reader-program') ? [Number.parseInt(line, 10)] : []));
 }

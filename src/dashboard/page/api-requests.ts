@@ -62,7 +62,11 @@ async function answerTo<Data, Meta>(
   } catch {
     throw new AskFailed('The node does not answer.');
   }
-  const answer = (await response.json().catch(() => ({}))) as Partial<Answer<Data, Meta>> & Refusal;
+  const answer = (await response.json().catch((error: unknown) => {
+    if (error instanceof SyntaxError) return {};
+    // The body did not arrive completely.
+    throw new AskFailed('The node does not answer.');
+  })) as Partial<Answer<Data, Meta>> & Refusal;
   if (!response.ok || answer.data === undefined || answer.meta === undefined)
     throw new AskFailed(reasonIn(answer) ?? `The node answered with status ${response.status}.`, response.status);
   return { meta: answer.meta, data: answer.data };

@@ -86,6 +86,8 @@ const PAGE_BLOCKS = 100;
 const ARRIVALS_MAX = 20;
 const POLL_MS = 3000;
 const RETRY_MS = 3000;
+/** Statuses of requests that show that the node is lost; undefined stands for no answer. */
+const LOST_STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 503]);
 
 type Listener = () => void;
 
@@ -199,9 +201,10 @@ export class Live {
       ]);
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
-      // A node that hangs does not close the event stream, so only the missing answer shows that the node is lost. A
-      // refusal needs no message, because the next poll comes within seconds.
-      if (error instanceof AskFailed && error.status === undefined) this.#set({ connection: 'lost' });
+      // A node that hangs does not close the event stream, so only the missing answer shows that the node is lost. If the
+      // node has reading processes, they answer 503 while it hangs. Other refusals need no message, because the next
+      // poll comes within seconds.
+      if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;
     }

@@ -7,12 +7,12 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
-import { parentOf, startOf } from '../../store/disk/process-start.ts';
+import { isEnding, parentOf, startOf } from '../../store/disk/process-start.ts';
 
 /** Name of the file of a reader: process number, and start of the process as `startOf` returns it. */
 const FILE = /^reader\.(\d+)\.([0-9a-z]+-\d+)$/;
 const LOOK_MS = 10;
-/** Time for the operating system to end a killed process and to close its sockets. */
+/** Time for the operating system to end all threads of a killed process, and to close its sockets. */
 const END_MS_MAX = 5_000;
 
 /**
@@ -46,10 +46,18 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
  */
 export async function endLeftoverReaders(directory: string, clock: Clock): Promise<readonly number[]> {
   const killed: number[] = [];
+  const until = async (isDone: () => boolean): Promise<void> => {
+    for (let waitedMs = 0; !isDone() && waitedMs < END_MS_MAX; waitedMs += LOOK_MS) {
+      await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+    }
+  };
   for (const { file, pid, start } of notesIn(directory)) {
     const isRunning = (): boolean => startOf(pid) === start;
+    const nodePid = nodePidIn(file);
+    // A killed node stays the parent of its readers, and keeps its ports, until its last thread has ended.
+    if (nodePid !== undefined) await until(() => !isEnding(nodePid));
     if (isRunning()) {
-      if (parentOf(pid) === nodePidIn(file)) continue;
+      if (parentOf(pid) === nodePid) continue;
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
@@ -57,10 +65,8 @@ export async function endLeftoverReaders(directory: string, clock: Clock): Promi
         continue;
       }
       killed.push(pid);
-      for (let waitedMs = 0; isRunning() && waitedMs < END_MS_MAX; waitedMs += LOOK_MS) {
-        await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
-      }
     }
+    await until(() => !isRunning() && !isEnding(pid));
     rmSync(file, { force: true });
   }
   return killed;

@@ -6,19 +6,19 @@
  * recover.
  */
 
-import type { ChildProcess } from 'node:child_process';
-
 import type { HttpServer } from '../../http/http-server.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { LocalNodeApi, ReadersStatus, ReceivedTime } from '../../ports/node-api.ts';
 import type { LogFields, Observer } from '../../ports/observer.ts';
-import { ProtocolError } from '../../primitives/errors.ts';
+import { messageOf } from '../../primitives/errors.ts';
 import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
 import { noteReader } from './leftover-readers.ts';
 import { LimitServer } from './limit-server.ts';
 import { NodeRpcServer } from './node-rpc-server.ts';
+import { closeReader, freeNumber, statusOf, type Reader } from './reader.ts';
 import { forkReader, type ReaderChild } from './reader-child.ts';
+import { notStarted, wasKilled } from './reader-errors.ts';
 import { ReaderGauges } from './reader-observer.ts';
 
 const PING_MS = 250;
@@ -39,14 +39,17 @@ const HANGING_PINGS_MAX = 20;
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
-/** Time for open answers when the pool closes; `HttpServer.close` ends open answers after half a second. */
-const CLOSE_MS_MAX = 3_000;
 /** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
 /** Time limit for the start of the first reader, including the readers that replace it. */
 const START_MS_MAX = 60_000;
-/** A reader that is not ready after this time counts as hanging, and is killed. A start takes about one second. */
-const READY_MS_MAX = 20_000;
+/**
+ * Number of intervals between pings (20 s) after which a reader that is not ready, and sends no message, is killed. A
+ * start takes about one second. After such a kill, the next reader gets twice the time, because the machine may be slow.
+ */
+const STARTING_PINGS_MAX = 80;
+/** Number of readers that the pool starts, one after another, until the first reader is ready. */
+const FIRST_READERS_MAX = 3;
 /**
  * If a reader uses more memory than this, the pool starts another reader. The first reader then answers its open
  * requests and ends. A reader needs less than 200 MB.
@@ -67,26 +70,8 @@ export interface ReaderPoolOptions {
   readonly firstChild?: ReaderChild | undefined;
   /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
   readonly memoryBytesMax?: number;
-  /** Time limit in milliseconds for the start of one reader; default `READY_MS_MAX`. */
-  readonly readyMsMax?: number;
-}
-
-interface Reader {
-  readonly process: ChildProcess;
-  /** Id that no later reader gets. The `number` of a reader is not unique: a later reader can get the same `number`. */
-  readonly id: number;
-  readonly end: NodeRpcServer;
-  readonly send: (message: ToReader) => void;
-  readonly beganMs: number;
-  /** Number of the reader, as in `ReaderStatus`. */
-  readonly number: number;
-  memoryBytes: number;
-  requests: number;
-  /** Number of pings since the reader's last answer. */
-  silentPings: number;
-  isReady: boolean;
-  /** True if another reader was started to replace this reader. */
-  isReplaced: boolean;
+  /** Number of intervals between pings that a start may take; default `STARTING_PINGS_MAX`. */
+  readonly startingPingsMax?: number;
 }
 
 export interface ReaderPool extends Pick<HttpServer, 'start' | 'close'> {
@@ -105,7 +90,7 @@ export function createReaderPool({
   program,
   firstChild,
   memoryBytesMax = MEMORY_BYTES_MAX,
-  readyMsMax = READY_MS_MAX,
+  startingPingsMax = STARTING_PINGS_MAX,
 }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
@@ -121,12 +106,22 @@ export function createReaderPool({
   let isClosed = false;
   let lastId = 0;
   let shortLives = 0;
+  /** Number of readers in a row that were killed because they did not become ready. */
+  let lateStarts = 0;
   let restarts = 0;
   let pinging: Timer | undefined;
   const timers = new Set<Timer>();
 
   const begin = (started?: ReaderChild): Promise<Ports> => {
-    const { process: child, whenLoaded } = started?.hasEnded() === false ? started : forkReader(program);
+    let reading: ReaderChild;
+    try {
+      reading = started?.hasEnded() === false ? started : forkReader(program);
+    } catch (error) {
+      // The system has no memory for a process, for example.
+      if (ports !== undefined) replaceLater(REPLACED_AFTER_MS_MAX);
+      return Promise.reject(notStarted(messageOf(error)));
+    }
+    const { process: child, whenLoaded } = reading;
     const removeNote = child.pid === undefined ? undefined : noteReader(dataDirectory, child.pid, process.pid);
     const id = (lastId += 1);
     const send = (message: ToReader, socket?: ListeningSocket): void => {
@@ -137,11 +132,9 @@ export function createReaderPool({
       end: new NodeRpcServer(api, send),
       send,
       ...{ beganMs: clock.nowMs(), number: freeNumber([...readers.values()]), memoryBytes: 0, requests: 0 },
-      ...{ silentPings: 0, isReady: false, isReplaced: false },
+      ...{ silentPings: 0, isReady: false, isReplaced: false, isDraining: false },
     };
     readers.set(id, reader);
-    // The pool pings only readers that are ready.
-    const tooLate = clock.after(readyMsMax, () => child.kill('SIGKILL'));
     return new Promise((resolve, reject) => {
       child.on('message', (plain, socket) => {
         const message = plain as FromReader;
@@ -154,8 +147,8 @@ export function createReaderPool({
             return;
           case 'ready': {
             const { kind: _kind, ...found } = message;
-            tooLate.cancel();
             reader.isReady = true;
+            lateStarts = 0;
             reader.end.taken();
             if (limits.isFull) send({ kind: 'full', isFull: true });
             return resolve(found);
@@ -182,15 +175,19 @@ export function createReaderPool({
         for (const [name, each] of held) send({ kind: 'socket', name }, each);
         send({ kind: 'open', settings, times: api.confirmedTimes() });
       });
-      child.on('exit', (code, signal) => {
-        tooLate.cancel();
+      const gone = (why: string, how: string, signal: NodeJS.Signals | null = null): void => {
         removeNote?.();
         readers.delete(id);
         gauges.forget(id);
         limits.forget(id);
-        reject(notStarted(`it ended (${signal ?? `exit code ${code}`})`, signal));
-        lost(reader, signal ?? String(code));
-      });
+        reject(notStarted(why, signal));
+        lost(reader, how);
+      };
+      child.on('exit', (code, signal) =>
+        gone(`it ended (${signal ?? `exit code ${code}`})`, signal ?? String(code), signal),
+      );
+      // A process that the system did not start emits no `exit`.
+      if (child.pid === undefined) child.once('error', (error) => gone(messageOf(error), messageOf(error)));
     });
   };
 
@@ -207,6 +204,10 @@ export function createReaderPool({
     shortLives = isShort ? shortLives + 1 : 0;
     const waitMs = Math.min(REPLACED_AFTER_MS_MAX, REPLACED_AFTER_MS_MIN * 2 ** (shortLives - 1));
     if (!isShort) return void replace();
+    replaceLater(waitMs);
+  };
+
+  const replaceLater = (waitMs: number): void => {
     const timer = clock.after(waitMs, () => {
       timers.delete(timer);
       replace();
@@ -216,22 +217,33 @@ export function createReaderPool({
 
   /** The first reader opens the sockets of all readers. If it is killed or hangs, the next reader is the first. */
   const beginFirst = async (): Promise<Ports> => {
-    for (let started = firstChild; ; started = undefined) {
+    for (let others = 0; ; others += 1) {
       try {
-        return await begin(started);
+        return await begin(others === 0 ? firstChild : undefined);
       } catch (error) {
-        const how = signalThatEnded(error);
-        if (isClosed || how === undefined) throw error;
-        observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', { how });
+        if (isClosed || others + 1 >= FIRST_READERS_MAX || !wasKilled(error)) throw error;
+        const fields = { why: messageOf(error) };
+        observer.log(
+          'warn',
+          'HTTP_READER_LOST',
+          'A process that answers HTTP ended at its start, and is replaced',
+          fields,
+        );
+        countRestart();
+        await new Promise<void>((resolve) => timers.add(clock.after(REPLACED_AFTER_MS_MIN * 2 ** others, resolve)));
       }
     }
   };
 
   const replace = (): void => {
     if (isClosed) return;
+    countRestart();
+    beginBeside();
+  };
+
+  const countRestart = (): void => {
     restarts += 1;
     observer.count('http_reader_restarts_total');
-    beginBeside();
   };
 
   const beginBeside = (): void => {
@@ -269,9 +281,12 @@ export function createReaderPool({
 
   const ping = (): void => {
     for (const reader of readers.values()) {
-      if (!reader.isReady) continue;
       const { silentPings } = reader;
       reader.silentPings += 1;
+      if (!reader.isReady) {
+        if (silentPings >= startingPingsMax * 2 ** lateStarts) endStarting(reader);
+        continue;
+      }
       if (silentPings >= HANGING_PINGS_MAX) {
         reader.process.kill('SIGKILL');
         continue;
@@ -286,10 +301,20 @@ export function createReaderPool({
     pinging = clock.after(PING_MS, ping);
   };
 
+  /** Kills a reader that does not become ready. A drained reader is not ready either, but has a time limit of its own. */
+  const endStarting = (reader: Reader): void => {
+    if (reader.isDraining) return;
+    lateStarts += 1;
+    const text = 'A process that answers HTTP does not become ready, and is replaced';
+    observer.log('warn', 'HTTP_READER_HANGS', text, { pid: reader.process.pid });
+    reader.process.kill('SIGKILL');
+  };
+
   /** Ends a replaced reader that has recovered. */
   const drainOne = (reader: Reader): void => {
     if (!reader.process.connected) return;
     reader.isReady = false;
+    reader.isDraining = true;
     reader.send({ kind: 'drain' });
     const timer = clock.after(DRAIN_MS_MAX, () => reader.process.kill('SIGKILL'));
     timers.add(timer);
@@ -322,7 +347,7 @@ export function createReaderPool({
     // No new reader will come, so new connections must not wait in the queues of the sockets.
     for (const socket of held.values()) socket.close();
     held.clear();
-    const ends = [...readers.values()].map((reader) => ended(reader, clock));
+    const ends = [...readers.values()].map((reader) => closeReader(reader, clock));
     await Promise.all(ends);
   };
 
@@ -336,12 +361,12 @@ export function createReaderPool({
       });
       tooLate.catch(() => undefined);
       try {
+        pinging = clock.after(PING_MS, ping);
         const first = await Promise.race([beginFirst(), tooLate]);
-        ports = first;
-        for (let others = 1; others < processes; others += 1) beginBeside();
         for (const timer of timers) timer.cancel();
         timers.clear();
-        pinging = clock.after(PING_MS, ping);
+        ports = first;
+        for (let others = 1; others < processes; others += 1) beginBeside();
         return first;
       } catch (error) {
         await close();
@@ -352,48 +377,7 @@ export function createReaderPool({
     status: () => ({
       wanted: processes,
       restarts,
-      each: [...readers.values()]
-        .map(({ number, beganMs, memoryBytes, requests, isReady, isReplaced }) => {
-          const state = isReplaced ? ('silent' as const) : isReady ? ('up' as const) : ('starting' as const);
-          return { reader: number, state, sinceMs: beganMs, memoryBytes, requests };
-        })
-        .toSorted((a, b) => a.reader - b.reader),
+      each: [...readers.values()].map(statusOf).toSorted((a, b) => a.reader - b.reader),
     }),
   };
-}
-
-/**
- * Returns the lowest number that no reader uses. The numbers therefore stay small even after many replacements, so the
- * metrics have few labels.
- */
-function freeNumber(readers: readonly Reader[]): number {
-  const taken = new Set(readers.map(({ number }) => number));
-  for (let number = 1; ; number += 1) if (!taken.has(number)) return number;
-}
-
-/** @param signal signal that ended the reader; null if the reader ended itself */
-function notStarted(why: string, signal: NodeJS.Signals | null = null): ProtocolError {
-  return new ProtocolError(
-    'HTTP_READER_FAILED',
-    { why, signal },
-    `A process that answers HTTP beside the node did not start: ${why}. Start the node again, or with http.processes 0.`,
-  );
-}
-
-/** Signal that ended a reader before it was ready; undefined if the reader ended itself, because it would do so again. */
-function signalThatEnded(error: unknown): string | undefined {
-  const signal = error instanceof ProtocolError ? error.data['signal'] : undefined;
-  return typeof signal === 'string' ? signal : undefined;
-}
-
-async function ended({ process: child, send }: Reader, clock: Clock): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  await new Promise<void>((resolve) => {
-    const timer = clock.after(CLOSE_MS_MAX, () => child.kill('SIGKILL'));
-    child.on('exit', () => {
-      timer.cancel();
-      resolve();
-    });
-    send({ kind: 'close' });
-  });
 }

@@ -12,36 +12,48 @@ import { readFileSync } from 'node:fs';
 export function startOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8);
-    const ticks = startTicksIn(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-    return ticks === undefined || ticks === 'ended' ? ticks : `${boot}-${ticks}`;
+    const fields = statOf(pid);
+    if (isZombie(fields)) return 'ended';
+    return fields[19] === undefined ? undefined : `${boot}-${fields[19]}`;
   } catch {
     return undefined;
   }
 }
 
 /**
- * Returns the clock ticks from the boot to the start of a process. The result is `ended` for a zombie process, and
- * undefined for an incomplete text.
- *
- * If the main thread of a killed process ends first, the process is in the state of a zombie while its other threads
- * still hold its files and its ports. Such a process has not ended yet.
- *
- * @param stat content of `/proc/<pid>/stat`
+ * Whether a killed process is ending: its main thread has ended, so the process is in the state of a zombie, but other
+ * threads of it still hold its files and its ports.
  */
-export function startTicksIn(stat: string): string | undefined {
+export function isEnding(pid: number): boolean {
+  try {
+    return isEndingIn(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** @param stat content of `/proc/<pid>/stat` of the process that `isEnding` asks for */
+export function isEndingIn(stat: string): boolean {
   const fields = fieldsOf(stat);
-  const isZombie = fields[0] === 'Z' || fields[0] === 'X';
-  const threads = Number(fields[17]);
-  return isZombie && threads <= 1 ? 'ended' : fields[19];
+  return isZombie(fields) && Number(fields[17]) > 1;
+}
+
+function isZombie([state]: readonly string[]): boolean {
+  return state === 'Z' || state === 'X';
 }
 
 /** Returns the number of the parent of a process; undefined if the process does not run. */
 export function parentOf(pid: number): number | undefined {
   try {
-    return Number(fieldsOf(readFileSync(`/proc/${pid}/stat`, 'utf8'))[1]);
+    return Number(statOf(pid)[1]);
   } catch {
     return undefined;
   }
+}
+
+/** Fields of `/proc/<pid>/stat` from the third on. @throws a system error if the process does not run */
+function statOf(pid: number): readonly string[] {
+  return fieldsOf(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
 
 /** @returns the fields of `/proc/<pid>/stat` from the third on */

@@ -17,8 +17,8 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 
 const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
 const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
-/** Short, but long enough for the start of a reader on a busy machine. */
-const READY_MS_MAX = 8_000;
+/** The reader that hangs is killed after 2 s. The next reader has 4 s without a message, and so on. */
+const STARTING_PINGS_MAX = 8;
 /** Number of times that the only reader is killed, by default 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
@@ -63,9 +63,9 @@ test.serial(
   },
 );
 
-for (const [what, signal] of [
-  ['is killed', 'SIGKILL'],
-  ['hangs', 'SIGSTOP'],
+for (const [what, signal, limits] of [
+  ['is killed', 'SIGKILL', {}],
+  ['hangs', 'SIGSTOP', { startingPingsMax: STARTING_PINGS_MAX }],
 ] as const) {
   test.serial(`a first reader that ${what} before it is ready is replaced`, async (t) => {
     const { api } = fakeNode(3);
@@ -75,7 +75,7 @@ for (const [what, signal] of [
       // The process does not exist yet.
       if (readers.length === 1) setImmediate(() => child.kill(signal));
     });
-    const front = await openFront({ api, processes: 1, directory, readyMsMax: READY_MS_MAX });
+    const front = await openFront({ api, processes: 1, directory, ...limits });
     t.teardown(async () => {
       await front.close();
       await chain.close();

@@ -1,0 +1,57 @@
+/** One process that answers HTTP, as the pool sees it. */
+
+import type { ChildProcess } from 'node:child_process';
+import type { Clock } from '../../ports/clock.ts';
+import type { ReaderStatus } from '../../ports/node-api.ts';
+import type { ToReader } from './messages.ts';
+import type { NodeRpcServer } from './node-rpc-server.ts';
+
+/** Time for open answers when the pool closes; `HttpServer.close` ends open answers after half a second. */
+const CLOSE_MS_MAX = 3_000;
+
+export interface Reader {
+  readonly process: ChildProcess;
+  /** Id that no later reader gets. The `number` of a reader is not unique: a later reader can get the same `number`. */
+  readonly id: number;
+  readonly end: NodeRpcServer;
+  readonly send: (message: ToReader) => void;
+  readonly beganMs: number;
+  /** Number of the reader, as in `ReaderStatus`. */
+  readonly number: number;
+  memoryBytes: number;
+  requests: number;
+  /** Number of pings, or of their intervals before the reader is ready, since the reader's last message. */
+  silentPings: number;
+  isReady: boolean;
+  /** True if another reader was started to replace this reader. */
+  isReplaced: boolean;
+  /** True if the reader answers its open requests and then ends. */
+  isDraining: boolean;
+}
+
+export function statusOf({ number, beganMs, memoryBytes, requests, isReady, isReplaced }: Reader): ReaderStatus {
+  const state = isReplaced ? ('silent' as const) : isReady ? ('up' as const) : ('starting' as const);
+  return { reader: number, state, sinceMs: beganMs, memoryBytes, requests };
+}
+
+/**
+ * Returns the lowest number that no reader uses. The numbers therefore stay small even after many replacements, so the
+ * metrics have few labels.
+ */
+export function freeNumber(readers: readonly Reader[]): number {
+  const taken = new Set(readers.map(({ number }) => number));
+  for (let number = 1; ; number += 1) if (!taken.has(number)) return number;
+}
+
+/** Asks a reader to end, and waits for its end. A reader that does not end in time is killed. */
+export async function closeReader({ process: child, send }: Reader, clock: Clock): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  await new Promise<void>((resolve) => {
+    const timer = clock.after(CLOSE_MS_MAX, () => child.kill('SIGKILL'));
+    child.on('exit', () => {
+      timer.cancel();
+      resolve();
+    });
+    send({ kind: 'close' });
+  });
+}
