@@ -86,6 +86,27 @@ for (const [what, signal, limits] of [
   });
 }
 
+test.serial('a reader whose process the system does not start is replaced when the system can start it', async (t) => {
+  const { api } = fakeNode(3);
+  const directory = temporaryFolder(t);
+  const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
+  const readers = watchForks(t);
+  const front = await openFront({ api, processes: 1, directory });
+  const { execPath } = process;
+  t.teardown(async () => {
+    process.execPath = execPath;
+    await front.close();
+    await chain.close();
+  });
+  // The fork of a reader runs this path.
+  process.execPath = join(directory, 'no-such-program');
+  readers[0]?.kill('SIGKILL');
+  const failed = (): number => readers.filter(({ pid }) => pid === undefined).length;
+  await waitFor('two failed forks', async () => failed() >= 2 || Promise.reject(new Error('not yet')), 60_000);
+  process.execPath = execPath;
+  t.is(await ask(`${front.origin}/healthz`), 200);
+});
+
 test.serial('a first reader that ends itself is not replaced, because the next one would end, too', async (t) => {
   const { api } = fakeNode(3);
   const readers = watchForks(t);
