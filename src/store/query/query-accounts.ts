@@ -1,4 +1,4 @@
-/** Answers queries for accounts, votes and groups. */
+/** Answers queries for accounts, votes, voters and multisignature groups. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -113,7 +113,9 @@ export class AccountQueries {
       .map((owner) => this.#groupOf(owner, owner.group?.members ?? []));
   }
 
-  /** Prefix of an index that has exactly the requested accounts, sorted by balance. */
+  /**
+   * Prefix of an index that has exactly the requested accounts, sorted by balance; undefined if there is no such index.
+   */
   #balancePrefix({ address, publicKey, secondPublicKey, usernamePattern }: AccountQuery): Buffer | undefined {
     if (address !== undefined || publicKey !== undefined || usernamePattern !== undefined) return undefined;
     if (secondPublicKey === undefined) return TABLES.accountsByBalance.start;
