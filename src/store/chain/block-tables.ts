@@ -77,7 +77,10 @@ export class BlockTables {
     this.#total = undefined;
   }
 
-  /** Stores a block with all its entries and returns its header. */
+  /**
+   * Stores a block and returns its header. The entries of its transactions in the indexes of transactions stay in
+   * memory until `write`.
+   */
   append(keys: KeyValueWriter, block: Block): BlockHeader {
     const { transactions } = block;
     const header = headerOf(block);
@@ -103,7 +106,10 @@ export class BlockTables {
     this.#indexes.flush(keys);
   }
 
-  /** Removes the highest block with all its entries. */
+  /**
+   * Removes the highest block with all its entries. If the indexes of transactions lag, this method first writes the
+   * missing entries.
+   */
   removeLast(keys: CountedWriter, block: Block): void {
     this.#indexes.backfillWithin(keys);
     const { height } = block;

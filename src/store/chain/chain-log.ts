@@ -77,10 +77,11 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
-  // Returns the first revert of the block at `height`. Each record moves the tip by one block. Therefore a revert of
-  // the block is at least as many records away as the tip is blocks away from the height, and the search skips these
-  // records. Example: the search looks for a revert of height 90, and record 500 appended block 100. Record 501 can at
-  // most have reverted block 100, record 510 block 91, and record 511 block 90. The search continues at record 511.
+  // Returns the first record, from number `from` on, that reverted a block at `height`; undefined if there is none.
+  // Each record moves the tip by one block. Therefore a revert of the block is at least as many records away as the tip
+  // is blocks away from the height, and the search skips these records. Example: the search looks for a revert of
+  // height 90, and record 500 appended block 100. Record 501 can at most have reverted block 100, record 510 block 91,
+  // and record 511 block 90. The search continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);

@@ -19,7 +19,10 @@ export function finalizedRecord(note: Uint8Array): Buffer {
   return withChecksum(KEY, note);
 }
 
-/** Reads the stored form of the note; undefined if the note does not match its checksum. */
+/**
+ * Reads the stored form of the note; undefined if the note does not match its checksum. A note of an earlier version
+ * has no checksum to compare.
+ */
 export function finalizedIn(record: Buffer): Buffer | undefined {
   return record.length === NO_CHECKSUM_BYTES ? record : verifiedContent(KEY, record);
 }

@@ -1,6 +1,7 @@
 /**
- * Opens the chain store of a folder read-only, for a process beside the node. All reads use one read transaction of the
- * database, so all reads see the chain at the same moment. The process moves to a newer snapshot on request.
+ * Opens the chain store of a folder read-only, for a process beside the node. All reads of a snapshot use one read
+ * transaction of the database, so all these reads see the chain at the same moment. The process moves to a newer
+ * snapshot on request.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -50,8 +51,9 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to the last commit of the node. While an old snapshot has open queries, the snapshot stays open
-   * and occupies pages. If untrusted clients can trigger the call, the caller must therefore pass a condition.
+   * Moves this reader to a snapshot of the last commit of the node, if `isWanted` accepts the snapshot. While an old
+   * snapshot has open queries, the snapshot stays open and occupies pages. If untrusted clients can trigger the call,
+   * the caller must therefore pass a condition.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved

@@ -60,7 +60,7 @@ export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
  * Upgrades a store to the present layout. The upgrade takes some seconds for twenty million transactions. A flipped bit
- * can make the store look older than it is. The steps then find nothing to change.
+ * in the stored number of the layout can make the store look older than it is. The steps then find nothing to change.
  *
  * @param keyValue a store for which `isOlder` is true
  */
