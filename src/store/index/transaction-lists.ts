@@ -46,8 +46,8 @@ const MEMBERS_AT_ONCE = 20_000;
 /** Maximum number of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
 /**
- * Maximum number of keys that are written at once. These keys contain the data of transfers. Each key may belong to a
- * different leaf block.
+ * Maximum number of keys with data of transfers that are written at once. Each key may belong to a different leaf
+ * block.
  */
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. */
