@@ -107,7 +107,10 @@ export function internalError(): Problem {
   return new Problem(500, { message: 'An unexpected error occurred while handling this request' });
 }
 
-/** HTTP statuses of rejections, by code. A code that is not in the table is a failure of the node, which is a 500. */
+/**
+ * HTTP statuses of thrown rejections, by code. `problemOf` also knows the code `CURSOR_INVALID`. Any other code is a
+ * failure of the node, which is a 500.
+ */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
   TRANSACTION_TYPE_NOT_ALLOWED: 409,

@@ -16,7 +16,7 @@ export interface ResponseCache {
    * @param target path and query of the request
    */
   store(target: string, body: Buffer): void;
-  /** Returns the answer that was stored for a target since the last change of the chain. */
+  /** Returns the answer that was stored for a target since the last change of the chain; undefined if there is none. */
   find(target: string): CachedResponse | undefined;
 }
 

@@ -272,7 +272,9 @@ export class ClientConnection implements CountedConnection, Holder {
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
   }
 
-  /** True if received bytes follow the request that is being handled, because this request needs no more bytes. */
+  /**
+   * True if all received bytes belong to later requests, because the request that is being handled needs no more bytes.
+   */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
   }

@@ -6,7 +6,7 @@
 
 import type { Allowance } from './allowance.ts';
 
-/** Listener of the process that counts. */
+/** Listener for the messages of the process that counts. */
 export interface SharedLimitsListener {
   /** Another process has shut out the address with this key. */
   shutOut(key: string): void;
