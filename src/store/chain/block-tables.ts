@@ -25,7 +25,10 @@ import {
  * Maximum number of delegates whose number of forged blocks is cached. A round has fewer delegates than this number.
  */
 const GENERATORS_CACHED_MAX = 512;
-/** Number of blocks in the list of a generator. Appending and removing a block change this number. */
+/**
+ * Number of blocks that one generator has forged. These blocks are a list in the table `blocksByGenerator`. Appending
+ * and removing a block change this number.
+ */
 interface List {
   items: number;
 }

@@ -120,8 +120,9 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Reads the position of the log. If a tool has changed the chain without the log, the log skips one number, and no
- * longer returns the records before it. A reader of earlier records then notices that changes are missing.
+ * Reads the head of the log, or makes the head of a new log. If a tool has changed the chain without the log, the log
+ * skips one number, and no longer returns the records before it. A reader of earlier records then notices that changes
+ * are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;
@@ -139,7 +140,9 @@ function recordsBelow({ tables }: StoredChain, floor: number): readonly NoteName
 }
 
 interface Saved extends Omit<ChainRecord, 'sequence'> {
-  /** The header and the transactions in their stored form, as base64. */
+  /**
+   * The header and the transactions of a reverted block in their stored form, as base64; absent for an applied block.
+   */
   readonly content?: readonly string[];
 }
 

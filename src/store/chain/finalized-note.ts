@@ -14,7 +14,7 @@ const NO_CHECKSUM_BYTES = 4;
 /** Text of the error for a note of the finalized height that does not match its checksum. */
 export const FINALITY_CHANGED = 'the note of the finalized height does not match its checksum';
 
-/** Stored form of the note. */
+/** Returns the stored form of the note: its content, then the checksum. */
 export function finalizedRecord(note: Uint8Array): Buffer {
   return withChecksum(KEY, note);
 }

@@ -1,6 +1,6 @@
 /**
- * Opens a chain store. Refuses a store of another network or generation, a store with other consensus parameters, and a
- * store of an unknown layout.
+ * Opens a chain store. This file refuses a store of another network or generation, a store with other consensus
+ * parameters, and a store of an unknown layout.
  */
 
 import type { Clock } from '../../ports/clock.ts';

@@ -35,8 +35,8 @@ export class ChainReader {
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    // The node checks the pages of the state before it starts a reader, and all pages while it runs. The check of all
-    // pages of a long chain takes longer than the start of a node.
+    // A reader checks no pages. The node has checked the pages of the state before it starts a reader, and checks all
+    // pages while it runs. A check of all pages of a long chain would take longer than the start of a node.
     this.#disk = openLmdbReader(options.directory, clock, true);
     try {
       this.#current = new HeldSnapshot(readChainStore(this.#disk.snapshot(), options), clock);

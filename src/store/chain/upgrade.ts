@@ -55,7 +55,7 @@ export function isOlder(keyValue: KeyValueReader): boolean {
   return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);
 }
 
-/** Called before each step of an upgrade, with its name and the fraction of the steps that is done. */
+/** Called before each step of an upgrade, with the name of the step and the fraction of the steps that is done. */
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**

@@ -11,8 +11,8 @@ import { takeLock, type ProcessLock } from './process-lock.ts';
 
 const LOCK_NAME = 'turn';
 /**
- * Longest time for which a process waits for the lock. Opening takes milliseconds, so a process that holds the lock
- * longer is probably paused. The waiting process then continues without the open lock.
+ * Longest time for which a process waits for the open lock. Opening takes milliseconds, so a process that holds the
+ * open lock longer is probably paused. The waiting process then continues without the open lock.
  */
 const WAIT_MS_MAX = 5_000;
 /** Pauses of different lengths, so that two waiting processes do not collide at each try. */

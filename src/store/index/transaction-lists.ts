@@ -4,8 +4,8 @@
  * Pending entries are written later, sorted and list by list, because writing each key alone takes several times as
  * long. Removals of entries are written immediately.
  *
- * Long lists are stored in every sort order that readers can ask for. Short lists are stored in the order of the chain
- * only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
+ * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
+ * the chain only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
  * transaction. For an address, the sum of its sent and received transactions decides. The two lists of an address, sent
  * and received, therefore become long at the same time.
  */

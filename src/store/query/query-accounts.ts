@@ -263,8 +263,8 @@ function voterOf(store: StoredChain, entry: Buffer): Account {
 }
 
 /**
- * A page of key tails, with the cursor of the last tail if further tails follow. A tail is a key without the prefix of
- * its index: the value by which the list is sorted, then the address.
+ * A page of key tails, with the cursor of the last key tail if further key tails follow. A key tail is a key without
+ * the prefix of its index: the value by which the list is sorted, then the address.
  */
 function tailPage(
   keys: OrderedKeys,
@@ -307,8 +307,8 @@ function balanceEnd(key: Buffer, at: number): number {
 }
 
 /**
- * In a key, the byte 0 and the voter's public key follow the delegate's key. If the voter has no public key, only the
- * byte 1 follows.
+ * Finds the end of the voter's public key in a key of the table `voters`. The byte 0 and the voter's public key follow
+ * the delegate's key. If the voter has no public key, only the byte 1 follows.
  */
 function voterKeyEnd(key: Buffer, at: number): number {
   return key[at] === 0 ? at + 1 + 32 : at + 1;
