@@ -96,7 +96,7 @@ const TRUSTED_BITS_MIN_4 = 8;
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
-  /** Throws the refusal if the route does not serve the caller. */
+  /** @throws Problem 403 if the route does not serve the caller */
   check(route: Route, request: Request): void;
   /** True when the caller may see which delegates forge on this node. */
   maySeeForging(request: Request): boolean;

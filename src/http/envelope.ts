@@ -27,7 +27,7 @@ export interface EnvelopeAnswer {
   readonly etag: string | undefined;
 }
 
-/** The ETag of a route's answer in the present state. */
+/** The block and the ETag of a route's answer in the present state. */
 export interface Version {
   readonly position: ReadPosition | undefined;
   readonly etag: string | undefined;

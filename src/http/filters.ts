@@ -82,7 +82,7 @@ export class FilterReader {
   }
 }
 
-/** Queries the store, unless a filter cannot match any item. */
+/** Queries the store. If a filter cannot match any item, the result is an empty page without a query. */
 export function pageBy<Query extends PageRequest, Answer extends Page<unknown> | Promise<Page<unknown>>>(
   filters: FilterReader,
   query: Query,

@@ -149,7 +149,7 @@ export const CHECKS_EXCEEDED = 'The client exceeded the rate limit or the limit 
 export const OR_NOT_ITSELF =
   'or the request comes from a page of another site, through a proxy that is not trusted, or with an unknown host name.';
 
-/** Failures that concern the whole transaction and none of its members. */
+/** Codes of rejections that concern the whole transaction and none of its members. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;

@@ -11,7 +11,8 @@ interface CachedResponse {
 
 export interface ResponseCache {
   /**
-   * Stores the JSON body of a 200.
+   * Stores the JSON body of a 200, unless the cache is off, the body is larger than `BODY_BYTES_MAX`, or the target is
+   * longer than `TARGET_CHARACTERS_MAX`.
    *
    * @param target path and query of the request
    */

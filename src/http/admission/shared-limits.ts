@@ -1,7 +1,7 @@
 /**
- * Limits for addresses that several processes share. One process counts, and the other processes ask that process. Each
- * process first applies its own limits, so that a flood of requests does not become a flood of messages between the
- * processes.
+ * Limits for addresses of clients. Several processes share these limits: one process counts, and the other processes
+ * ask that process. Each process first applies its own limits, so that a flood of requests does not become a flood of
+ * messages between the processes.
  */
 
 import type { Allowance } from './allowance.ts';
