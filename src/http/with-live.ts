@@ -6,8 +6,8 @@
 import type { Live } from '../ports/node-api.ts';
 
 /**
- * Passes a value to a function. A value that is present is passed at once, so that the answer needs no further turn of
- * the event loop.
+ * Passes a value to a function. A value that is present is passed at once, so that the answer need not wait for a
+ * further iteration of the event loop.
  */
 export function withLive<T, R>(live: Live<T>, use: (value: T) => R): R | Promise<R> {
   return live instanceof Promise ? live.then(use) : use(live);
