@@ -13,7 +13,7 @@ import type { HttpOptions } from './options.ts';
 import { accessDenied, Problem } from './problems.ts';
 import type { Route } from './route.ts';
 
-/** Number of addresses for which a list remembers its answer. Each address takes 100 bytes of memory. */
+/** Maximum number of addresses for which a list remembers its answer. Each address takes 100 bytes of memory. */
 const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
@@ -36,8 +36,8 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 }
 
 /**
- * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, the
- * address is listed, and the method is allowed.
+ * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, that
+ * the method is allowed, and, unless all addresses have access, that the address is listed.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
@@ -58,9 +58,9 @@ const DISABLED = refused('API access disabled', 'API is not enabled in this node
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
 
 /**
- * Returns the addresses from which a request comes. With trusted proxies, these are the addresses that the proxies
- * name. The client itself may have written the first address. Without trusted proxies, the only address is the address
- * of the connection.
+ * Returns the addresses from which a request comes. If proxies are trusted and the request has the header
+ * `X-Forwarded-For`, these are the addresses in the header. The client itself may have written the first of them.
+ * Otherwise, the only address is the address of the connection, which is empty after the connection has closed.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined;
@@ -72,9 +72,9 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
 }
 
 /**
- * Creates the function that recognises addresses that may use the reserved connections: this machine, and the addresses
- * that the operator listed. A very wide network in the list does not count, because such a network does not name
- * particular clients.
+ * Creates the function that recognises trusted addresses: this machine, and the addresses that the operator listed.
+ * Some connections are reserved for trusted addresses. A very wide network in the list does not count, because such a
+ * network does not name particular clients.
  */
 export function createTrust(options: HttpOptions): (address: string) => boolean {
   const named = options.access.whiteList.filter((entry) => !isWide(entry));
@@ -96,7 +96,7 @@ const TRUSTED_BITS_MIN_4 = 8;
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
-  /** Throws the refusal if the route does not serve the caller. */
+  /** @throws Problem 403 if the route does not serve the caller */
   check(route: Route, request: Request): void;
   /** True when the caller may see which delegates forge on this node. */
   maySeeForging(request: Request): boolean;
@@ -114,8 +114,8 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
   /**
-   * True when the caller itself made the request: the request comes through no hidden proxy and from no page of another
-   * site, and names no foreign host.
+   * True when the caller itself made the request: the request comes through no untrusted proxy and from no page of
+   * another site, and names no foreign host.
    */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
@@ -175,8 +175,8 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 /**
  * True for a request of a page from another site: the user of a listed machine visited that page and did not intend the
  * request. A page belongs to the node only if the page was loaded from the host and port of the request. Another port
- * of this machine may belong to another program. Clients other than browsers send neither `Origin` nor
- * `Sec-Fetch-Site`.
+ * of this machine may belong to another program. Pages from the origin `allowed` count like pages of the node. Clients
+ * other than browsers send neither `Origin` nor `Sec-Fetch-Site`.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -188,10 +188,11 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 }
 
 /**
- * True for a request with a host name that is not known to be this node's. In DNS rebinding, an attacker points a
- * page's host name to the node's address after the page was loaded. The browser then regards the node as the site of
- * the page. A proxy on this machine may also pass on a foreign name. An IP address cannot be rebound. If a request from
- * this machine names an IP address that is not of this machine, the request was sent to a proxy.
+ * True for a request without a readable host name, or with a host name that is not known to be this node's. In DNS
+ * rebinding, an attacker points a page's host name to the node's address after the page was loaded. The browser then
+ * regards the node as the site of the page. A proxy on this machine may also pass on a foreign name. An IP address
+ * cannot be rebound. If a request from this machine names an IP address that is not of this machine, the request was
+ * sent to a proxy. Such a request counts as foreign, unless proxies are trusted.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -211,7 +212,10 @@ function ownNames(names: readonly string[]): (name: string) => boolean {
   return (name) => own.has(name);
 }
 
-/** Reads the Host header, in lower case, with its port. The default port is left out. */
+/**
+ * Reads the Host header, in lower case, with its port. The default port is left out. Undefined for a text that is not a
+ * host.
+ */
 function hostOf(host: string): URL | undefined {
   return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;
 }

@@ -20,7 +20,8 @@ export interface Answered {
  * Creates a function that answers `GET` requests like a running node with all options enabled, in the extended dialect.
  * There is no access control, because the caller can already read the files of the chain.
  *
- * @returns a function that answers the target of a request; the target has no prefix, for example `/blocks?limit=1`
+ * @returns a function that answers the target of a request; the target begins without the prefix `/api`, for example
+ *   `/blocks?limit=1`
  */
 export function createAnswers(api: NodeApi): (target: string) => Promise<Answered> {
   const dialect: HttpDialect = { generation: api.params.generation, strict: false };

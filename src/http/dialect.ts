@@ -16,7 +16,10 @@ export interface HttpDialect {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the members that a node of the generation sends, and then the members of the extended dialect. */
+/**
+ * Returns the members `own`, which a real node of the generation sends. In the extended dialect, the members `added`
+ * follow.
+ */
 export function extendedMembers(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };
 }
@@ -35,7 +38,7 @@ export function extendedShape(
   return objectOf(dialect.strict ? own : { ...own, ...added }, optional);
 }
 
-/** Parameters that exist only in the extended dialect. */
+/** Returns the parameters in the extended dialect, and no parameters in the strict dialect. */
 export function extendedOnly<T>(dialect: HttpDialect, parameters: readonly T[]): readonly T[] {
   return dialect.strict ? [] : parameters;
 }

@@ -13,7 +13,7 @@ export interface Exchange {
 /** Exchanges by method and path: `GET /accounts`. */
 export type Exchanges = Readonly<Record<string, Exchange>>;
 
-/** The document with an example request and answer for each operation. */
+/** Returns the document with an example request and answer for each operation that has an exchange. */
 export function withExamples<T extends OpenApiDocument>(document: T, exchanges: Exchanges): T {
   const paths = Object.entries(document.paths).map(([path, operations]) => {
     const shown = Object.entries(operations).map(([method, operation]) => {

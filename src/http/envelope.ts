@@ -1,7 +1,7 @@
 /**
- * Makes the answer of a route in the envelope, from the checked request to the bytes. This file also finds the block
- * and the ETag of the answer, and whether the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write
- * the answer to their responses.
+ * Makes the answer of a route in the envelope, from the checked request to the bytes. The envelope is the JSON object
+ * with the members `meta`, `data` and `links`. This file also finds the block and the ETag of the answer, and whether
+ * the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write the answer to their responses.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -18,13 +18,16 @@ import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 export interface EnvelopeAnswer {
   /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
-  /** The block that the answer shows. If the chain changed while the handler ran, this is the older block. */
+  /**
+   * The block that the answer shows. If the chain changed while the handler ran, this is the older block. Undefined
+   * before the node has a chain.
+   */
   readonly position: ReadPosition | undefined;
   /** Undefined for an answer that may change while the chain stays the same. */
   readonly etag: string | undefined;
 }
 
-/** The ETag of a route's answer in the present state. */
+/** The block and the ETag of a route's answer in the present state. */
 export interface Version {
   readonly position: ReadPosition | undefined;
   readonly etag: string | undefined;

@@ -1,7 +1,7 @@
 /**
  * The Express application: the slow path of a request after its admission (`request-checks.ts`). The order of the steps
- * decides which refusal a client gets: method override, security headers, route, method, CORS, compression, body,
- * declaration, whitelist of the route, handler.
+ * decides which refusal a client gets: method override, security headers, files of the pages, route, method, rate
+ * headers, CORS, compression, body, declaration, access rule of the route, handler.
  */
 
 import type { Socket } from 'node:net';
@@ -45,7 +45,7 @@ import { allRoutes } from './routes/all.ts';
 /** The only path where a body may be a form. The oldest clients of Lisk send forms to it. */
 const FORM_PATH = '/signatures';
 
-/** Parts that a listener shares with its application. */
+/** Parts of the HTTP server that its Express application uses. */
 export interface AppParts {
   readonly dialect: HttpDialect;
   readonly hub: EventHub;
@@ -223,7 +223,8 @@ async function openStream(
   // A stream may send nothing for a long time. The hub closes a stream when its subscriber takes no data.
   request.socket.setTimeout(0);
   response.flushHeaders();
-  // A client that has left also ends its side, so a stream of later events ends with the client's side.
+  // A client that leaves ends its side of the connection. A stream that waits for new events therefore ends when the
+  // client ends its side.
   if (filter.endsWithLog === true) return;
   const close = (): void => void response.destroy();
   if (request.socket.readableEnded) close();
@@ -281,9 +282,9 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 }
 
 /**
- * Finds the route for a method. Real nodes refuse HEAD. The strict dialect also refuses HEAD on the routes of real
- * nodes. The extended dialect allows HEAD, because monitors and load balancers use HEAD. Streams refuse HEAD, because a
- * stream has no end.
+ * Finds the route for a method. Real nodes refuse HEAD. In the strict dialect, routes in the envelope also refuse HEAD.
+ * In the extended dialect, they allow HEAD, because monitors and load balancers use HEAD. Routes without an envelope
+ * allow HEAD in both dialects. Streams refuse HEAD, because a stream has no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
@@ -314,8 +315,8 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
 /**
  * Sends errors as answers.
  *
- * @param contentType content type for refusals of routes and access rules: JSON without a charset, as clients of Lisk
- *   expect
+ * @param contentType content type of the refusals. Routes use JSON without a charset, as clients of Lisk expect. Errors
+ *   in reading a request always have JSON with a charset
  */
 function answerError(options: HttpOptions, dialect: HttpDialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {
@@ -332,7 +333,7 @@ function answerError(options: HttpOptions, dialect: HttpDialect, contentType: st
 const PLAIN_JSON = 'application/json';
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
-/** Turns errors of Express and its body parser into refusals, by the type of the error. */
+/** Turns errors of Express and its body parser into refusals, by the type of the error; undefined for other errors. */
 function problemOfReading(error: unknown, request: Request): Problem | undefined {
   if (!(error instanceof Error)) return undefined;
   // A path that cannot be decoded counts as a path that does not exist.

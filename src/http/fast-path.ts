@@ -1,8 +1,8 @@
 /**
  * Answers the most frequent requests in one function, without Express: a GET of a route with the usual envelope, by a
- * client with access, that results in a 200. The answers are equal to those of the slow path through the application.
- * Any other request (another method, a body, a refusal, another encoding) takes the slow path, which checks the request
- * again.
+ * client with access, that results in a 200 or a 304. The answers are equal to those of the slow path through the
+ * application. Any other request (another method, a body, a refusal, another encoding) takes the slow path, which
+ * checks the request again.
  *
  * A request looks in two caches before a handler runs:
  *
@@ -60,8 +60,8 @@ export function createFastPath(
   { dialect, responseCache }: FastPathParts,
 ): FastPath {
   const { origin } = options.cors;
-  // Some options make the answer depend on more than the target and the address of the request. With such options, all
-  // requests take the slow path.
+  // If `cors.origin` is not a text, the CORS headers of the answers are not fixed. If `delayAfter` is above 0, the node
+  // must delay some answers. In both cases, all requests take the slow path.
   const isEnabled = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);

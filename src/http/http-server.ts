@@ -2,8 +2,8 @@
  * The HTTP server of a node: it opens the listeners, answers requests, and closes within a second. Each request passes
  * these steps:
  *
- * 1. `receive` counts the request. If a proxy forwards the request of a stranger, the request waits for the turn of the
- *    stranger in the fair scheduler.
+ * 1. `receive` counts the request. If a trusted proxy forwards the request of a stranger, the request waits for the
+ *    turn of the stranger in the fair scheduler.
  * 2. `admitClient` checks the access and the rate of the client, and the form of the request (`request-checks.ts`).
  * 3. `waitForHeight` delays a read request that names a minimum height, until the node has the block of this height.
  * 4. `dispatch` tries the fast path (`fast-path.ts`). All other requests take the slow path: `admitTarget` checks the
@@ -60,7 +60,10 @@ export interface HttpServer {
   requestCount(): number;
 }
 
-/** @param options options that differ from `HTTP_DEFAULTS` */
+/**
+ * @param options options that differ from `HTTP_DEFAULTS`
+ * @throws ProtocolError `TLS_INVALID` when the TLS key or certificate is invalid, or when they do not belong together
+ */
 export function createHttpServer(
   api: NodeApi,
   options: Partial<HttpOptions> = {},

@@ -15,7 +15,7 @@ export interface OpenApiDocument {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
-  /** Empty, because no operation uses HTTP authentication. `description` states which clients are served. */
+  /** Empty, because no operation uses HTTP authentication. `info.description` states which clients are served. */
   readonly security: readonly [];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }

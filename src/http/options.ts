@@ -45,7 +45,7 @@ export interface HttpOptions {
   readonly events: EventOptions;
   /** If true, metrics are served at `/metrics`. */
   readonly metrics: boolean;
-  /** Folder of the page that is served at `/`; absent for none. */
+  /** Folder of the dashboard, which is served at `/`; absent for no dashboard. */
   readonly dashboardDirectory?: string;
   /** Folder of the interactive API documentation at `/docs`; without it, `/docs` shows the plain page. */
   readonly apiDocsDirectory?: string;
@@ -105,6 +105,7 @@ export interface HttpLimits {
   readonly delayAfter: number;
   /** Delay for each request beyond `delayAfter`, in milliseconds. */
   readonly delayMs: number;
+  /** Length of a window, in milliseconds. */
   readonly windowMs: number;
   /** Time to receive all headers, in milliseconds; at most 40,000. */
   readonly headersTimeoutMs: number;

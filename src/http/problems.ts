@@ -107,7 +107,10 @@ export function internalError(): Problem {
   return new Problem(500, { message: 'An unexpected error occurred while handling this request' });
 }
 
-/** HTTP statuses of rejections, by code. A code that is not in the table is a failure of the node, which is a 500. */
+/**
+ * HTTP statuses of thrown rejections, by code. `problemOf` also knows the code `CURSOR_INVALID`. Any other code is a
+ * failure of the node, which is a 500.
+ */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
   TRANSACTION_TYPE_NOT_ALLOWED: 409,
@@ -146,7 +149,7 @@ export const CHECKS_EXCEEDED = 'The client exceeded the rate limit or the limit 
 export const OR_NOT_ITSELF =
   'or the request comes from a page of another site, through a proxy that is not trusted, or with an unknown host name.';
 
-/** Failures that concern the whole transaction and none of its members. */
+/** Codes of rejections that concern the whole transaction and none of its members. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;

@@ -157,8 +157,9 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 }
 
 /**
- * Finds an HTTP/1.1 request without `Host`, and a request with an unknown value of `Expect`. The answer to a malformed
- * head is as short as that of node:http, and also ends the connection.
+ * Returns the refusal of an HTTP/1.1 request without `Host`, or of a request with an unknown value of `Expect`;
+ * undefined for any other request. The answer to a malformed head is as short as that of node:http, and also ends the
+ * connection.
  */
 function malformedHead(
   { headers, httpVersion }: IncomingMessage,

@@ -11,12 +11,13 @@ interface CachedResponse {
 
 export interface ResponseCache {
   /**
-   * Stores the JSON body of a 200.
+   * Stores the JSON body of a 200, unless the cache is off, the body is larger than `BODY_BYTES_MAX`, or the target is
+   * longer than `TARGET_CHARACTERS_MAX`.
    *
    * @param target path and query of the request
    */
   store(target: string, body: Buffer): void;
-  /** Returns the answer that was stored for a target since the last change of the chain. */
+  /** Returns the answer that was stored for a target since the last change of the chain; undefined if there is none. */
   find(target: string): CachedResponse | undefined;
 }
 

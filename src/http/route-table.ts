@@ -1,4 +1,4 @@
-/** Maps paths to their methods, for checks before a request is handled. */
+/** Finds out whether a path exists, and which of its methods take a body, before a request is handled. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { Route } from './route.ts';

@@ -18,7 +18,7 @@ import {
 import { convert, type Query } from './query.ts';
 import { schemaErrorsOf, typeMismatch, type Schema } from './schema.ts';
 
-/** A route answers in the envelope of the interface, in another form, or with an event stream. */
+/** A route answers in the envelope of the interface (`envelope.ts`), in another form, or with an event stream. */
 export type Route = EnvelopeRoute | PlainRoute | StreamRoute;
 
 /** Members of the declaration of every route. */
@@ -36,8 +36,8 @@ interface Declared {
   readonly unknownParameters: 'refused' | 'ignored';
   readonly body?: Body;
   /**
-   * Statuses of this route, with the reason for each. Status 200 and the statuses that every route has are not in this
-   * list.
+   * Refusals of this route by status, with the reason for each. A status that every route has is in this list only if
+   * this route has a further reason for it.
    */
   readonly errors: Readonly<Record<number, string>>;
   /**
@@ -51,8 +51,8 @@ interface Declared {
 export interface EnvelopeRoute extends Declared {
   readonly kind?: 'envelope';
   /**
-   * Present when the answer depends only on the request and the chain, so that the response
-   * cache can store it until the chain changes.
+   * Present when the answer depends only on the request and the chain, so that the response cache can store it until
+   * the chain changes.
    */
   readonly isOfChain?: true;
   /** Shapes of `meta` and `data` in an answer with status 200. */
@@ -65,7 +65,7 @@ export interface EnvelopeRoute extends Declared {
 export interface PlainRoute extends Declared {
   readonly kind: 'plain';
   readonly contentType: string;
-  /** Shapes of JSON answers by status; other statuses answer with text. */
+  /** Shapes of the answers by status. An answer that is not JSON has the type `string`. */
   readonly answers: Readonly<Record<number, Schema>>;
   /** @throws like `handle` */
   readonly respond: (api: NodeApi, request: CheckedRequest) => PlainReply | Promise<PlainReply>;
@@ -82,7 +82,7 @@ interface PlainReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A route that answers with server-sent events until the subscriber disconnects. */
+/** A route that answers with server-sent events until the subscriber disconnects or the node ends the stream. */
 export interface StreamRoute extends Declared {
   readonly kind: 'stream';
   readonly events: Readonly<Record<string, { readonly summary: string; readonly data: Schema }>>;

@@ -21,7 +21,7 @@ export interface SharedCountersOptions {
   readonly shutOut: (key: string) => void;
   /** Called when the connections of all processes reach their maximum, or no longer reach it. */
   readonly full: (isFull: boolean) => void;
-  /** Called with a process that must close an idle connection of an address. */
+  /** Called when a process must close an idle connection of an address, with the process and the key of the address. */
   readonly makeRoom: (holder: number, key: string) => void;
   readonly clock?: MonotonicClock;
 }

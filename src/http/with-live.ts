@@ -1,12 +1,13 @@
 /**
- * Handles live values. The process of the node has them at once, and a reading process must request them from the node.
+ * Handles live values, which are data of the running node. The process of the node has them at once, and a reading
+ * process must request them from the node.
  */
 
 import type { Live } from '../ports/node-api.ts';
 
 /**
- * Passes a value to a function. A value that is present is passed at once, so that the answer needs no further turn of
- * the event loop.
+ * Passes a value to a function. A value that is present is passed at once, so that the answer need not wait for a
+ * further iteration of the event loop.
  */
 export function withLive<T, R>(live: Live<T>, use: (value: T) => R): R | Promise<R> {
   return live instanceof Promise ? live.then(use) : use(live);

@@ -48,7 +48,7 @@ export class AcceptPriority {
     return this.#isLooking;
   }
 
-  /** Resolves when other work may continue. */
+  /** Resolves when no accepting phase is running, so that other work may continue. */
   async over(): Promise<void> {
     if (this.#isLooking) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

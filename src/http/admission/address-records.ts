@@ -23,7 +23,7 @@ export class AddressRecords {
   readonly #arrivalsMax: number;
   readonly #records = new LruMap<string, Record>(ADDRESSES_MAX);
 
-  /** @param arrivalsMax maximum number of new connections of one address in a window */
+  /** @param arrivalsMax maximum number of new connections of one address in a window of `WINDOW_MS` */
   constructor(clock: MonotonicClock, arrivalsMax: number) {
     this.#clock = clock;
     this.#arrivalsMax = arrivalsMax;

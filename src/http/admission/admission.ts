@@ -34,8 +34,9 @@ type ConnectionRefusalReason = SharedRefusalReason | 'uncounted';
 const SUSPENDED_MS = 2 * SWEEP_MS;
 
 /**
- * Times that a stranger's new connection waits for another connection to close, in milliseconds. A process closes an
- * idle connection within a few milliseconds, unless it is busy.
+ * Times in milliseconds for which a stranger's new connection waits for another connection to close. After each time,
+ * this process asks the counting process again. A process closes an idle connection within a few milliseconds, unless
+ * it is busy.
  */
 const ROOM_WAITS_MS = [20, 100];
 
@@ -63,7 +64,10 @@ export class Admission implements ConnectionHost {
   /** Connections of strangers whose last answer was sent, and whose further input is discarded. */
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
-  /** Complete answers for clients that are refused but not shut out. */
+  /**
+   * Answers to refused connections, by the reason. A connection that is refused for another reason is closed without an
+   * answer.
+   */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;
   #isClosed = false;
@@ -154,7 +158,7 @@ export class Admission implements ConnectionHost {
     let reason = await ask();
     for (const waitMs of ROOM_WAITS_MS) {
       if (reason !== 'connections' || socket.destroyed) break;
-      // The counting process asks for the end of an idle connection, in this process or in another process.
+      // During this time, the counting process asks this process or another process to close an idle connection.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
       if (!socket.destroyed && !this.#isClosed) reason = await ask();
     }

@@ -1,6 +1,6 @@
 /**
- * Counts the bytes that the node holds for each connection of a stranger. Above the limit, the node closes connections
- * of the stranger with the most bytes.
+ * Counts the bytes that the node holds for each connection of a stranger. If the bytes of all these connections exceed
+ * the limit, the node closes connections of the stranger with the most bytes.
  */
 
 /** The part of a connection that this file uses. */

@@ -272,7 +272,7 @@ export class ClientConnection implements CountedConnection, Holder {
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
   }
 
-  /** True if received bytes follow the request that is being handled, because this request needs no more bytes. */
+  /** True if newly received bytes belong to a later request, because the present request needs no more bytes. */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
   }

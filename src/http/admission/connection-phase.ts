@@ -3,7 +3,7 @@
 /**
  * - `unread`: a stranger's connection before its first turn; nothing was read from it
  * - `arriving`: nothing or a part of the head of a request has come; with TLS, also the time of the handshake
- * - `waiting`: a request has come and waits for its turn
+ * - `waiting`: bytes have come, and wait for the turn of the connection
  * - `answering`: a request is being handled; its body may still be arriving
  * - `reading`: the answer is complete, but the client has not read all of it
  * - `idle`: between two requests

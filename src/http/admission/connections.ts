@@ -56,7 +56,8 @@ export class Connections<T extends CountedConnection> {
   isFullInTotal = false;
 
   /**
-   * Makes room for a new connection if possible.
+   * Decides whether a new connection may stay. If strangers have all connections that are open to them, the method
+   * closes an idle connection for a new stranger, if possible.
    *
    * @returns the reason to close the new connection, if it must be closed
    */

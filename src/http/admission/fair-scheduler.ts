@@ -21,7 +21,10 @@ export interface FairSchedulerOptions {
   readonly share: WorkShare;
 }
 
-/** From this number of waiting tasks on, the node skips optional work. */
+/**
+ * From this number of waiting tasks on, the node skips optional work: answers to refused connections, and reading after
+ * a last answer.
+ */
 const PRESSED_FROM = 16;
 
 export class FairScheduler {

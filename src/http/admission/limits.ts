@@ -78,8 +78,8 @@ export const LINGER_BYTES_MAX = 128 * 1024;
 export const LINGERING_MAX = 64;
 
 /**
- * Number of refusals of an address in a window after which the address is shut out. The connections of an address that
- * is shut out are closed, and its new connections are refused at once.
+ * Number of refusals of an address in a window of `WINDOW_MS` after which the address is shut out for `SHUT_OUT_MS`.
+ * The connections of an address that is shut out are closed, and its new connections are refused at once.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
@@ -103,8 +103,9 @@ export const ACCEPT_MS = 0.1;
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
 /**
- * Lowest limit on new connections of an address in a window. A higher rate limit gives a higher limit: twice the number
- * of requests that the rate limit allows in the window, because some clients open a connection for each request.
+ * Lowest limit on new connections of an address in a window of `WINDOW_MS`. A higher rate limit gives a higher limit:
+ * twice the number of requests that the rate limit allows in this time, because some clients open a connection for each
+ * request. Without a rate limit, there is no limit on new connections.
  */
 const ARRIVALS_MIN = 400;
 

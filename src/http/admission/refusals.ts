@@ -1,5 +1,6 @@
 /**
- * Counts refusals by reason. The log gets at most one line about refusals in each interval, for any number of refusals.
+ * Counts refusals by reason. The log gets at most one line about refusals in an interval of `LINE_MS`, for any number
+ * of refusals.
  */
 
 import { messageOf } from '../../primitives/errors.ts';
@@ -51,8 +52,8 @@ export class RefusalCounter {
   }
 
   /**
-   * Logs an error of the node that client input caused. Only one error in each interval is logged, because a client may
-   * cause these errors at will.
+   * Logs an error of the node that client input caused. Only one error in an interval of `LINE_MS` is logged, because a
+   * client may cause these errors at will.
    */
   fail(error: unknown): void {
     const nowMs = this.#clock.nowMs();

@@ -95,9 +95,9 @@ export class RequestGate {
   }
 
   /**
-   * Returns the function that starts the handler of a request with a body, once the body is complete. An incomplete
-   * body thus causes no work. The handler itself reads a chunked body, because only the parser finds the end of such a
-   * body.
+   * Returns the function that starts the handler of a request with a body, once the body is complete; undefined before
+   * that, and after the first result. An incomplete body thus causes no work. For a chunked body, the function is
+   * returned at once, and the handler itself reads the body, because only the parser finds the end of such a body.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;

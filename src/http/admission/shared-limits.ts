@@ -1,12 +1,12 @@
 /**
- * Limits for addresses that several processes share. One process counts, and the other processes ask that process. Each
- * process first applies its own limits, so that a flood of requests does not become a flood of messages between the
- * processes.
+ * Limits for addresses of clients. Several processes share these limits: one process counts, and the other processes
+ * ask that process. Each process first applies its own limits, so that a flood of requests does not become a flood of
+ * messages between the processes.
  */
 
 import type { Allowance } from './allowance.ts';
 
-/** Listener of the process that counts. */
+/** Listener for the messages of the process that counts. */
 export interface SharedLimitsListener {
   /** Another process has shut out the address with this key. */
   shutOut(key: string): void;

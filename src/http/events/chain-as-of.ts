@@ -46,8 +46,8 @@ export class ChainAsOf {
 }
 
 /**
- * Height of the last block that the stream reads from the chain. The events after this block come from the records of
- * the log.
+ * Height of the last block that a stream from a requested height reads from the chain. The events after this block come
+ * from the records of the log.
  */
 export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();

@@ -41,7 +41,7 @@ export interface NodeEvent {
  */
 export interface EventPlace {
   readonly sequence: number;
-  /** Tag of the record; undefined when the record, or the id that the client sent, has none. */
+  /** Tag of the record (`tagOf`); undefined when the record, or the id that the client sent, has none. */
   readonly tag?: number | undefined;
   /**
    * The height of a block in the chain as it was after the record `sequence`. Present while the stream sends blocks

@@ -15,8 +15,8 @@ import { confirmedView } from '../views/transaction.ts';
 import type { NodeEvent } from './event.ts';
 
 /**
- * `any`: events when blocks are applied or reverted. `final`: events when blocks become final, and no others of the
- * chain.
+ * `any`: the stream sends the events of a block when the block is applied, and when it is reverted. `final`: the stream
+ * sends the events of a block only when the block becomes final, and sends no events of reverts.
  */
 export type Finality = 'any' | 'final';
 

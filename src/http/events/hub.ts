@@ -44,7 +44,7 @@ export interface EventHub {
    * Serves a subscriber until it disconnects or the hub closes.
    *
    * @param after last event that the subscriber has; undefined to start with the next event
-   * @returns false when there are too many subscribers, or too many replays of the client
+   * @returns false when there are too many subscribers, or too many subscribers that receive old events (replays)
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
@@ -64,6 +64,7 @@ export interface EventHubOptions {
   readonly stallMs: number;
   /** Interval of the comments that show that a quiet stream is alive. */
   readonly heartbeatMs: number;
+  /** Interval of the checks for changes of peers and forging, and for subscribers that take no data. */
   readonly lookMs: number;
   readonly observer: Observer;
   /** Counts replays; default: for this process alone. */

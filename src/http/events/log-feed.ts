@@ -53,6 +53,7 @@ export class LogFeed<S extends FedSubscriber> {
   /**
    * Sends a subscriber its next events.
    *
+   * @param untilMs time of `performance.now` after which the subscriber gets no further record in this turn
    * @returns `end` when the last record of the log was sent completely, `full` when the connection cannot take more
    *   data, `more` when the subscriber needs another turn
    */

@@ -24,7 +24,8 @@ export interface StoredEvent {
  * Yields the stored events that the query selects, in the order of the log.
  *
  * @param query query text of `GET /events`, without `?`
- * @throws Problem for parameters that the route refuses; `refusalOf` returns its reason
+ * @throws Problem for parameters that the route refuses, and for a `fromHeight` that the chain has not reached;
+ *   `refusalOf` returns the reason of the Problem
  */
 export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent> {
   const dialect = { generation: api.params.generation, strict: false };

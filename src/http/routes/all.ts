@@ -23,12 +23,12 @@ import { specRoutes } from './spec.ts';
 import { transactionRoutes } from './transactions.ts';
 import { voterRoutes } from './voters.ts';
 
-/** Parts of the interface that an operator can disable; enabled by default. */
+/** Optional parts of the interface. `legacySignatures` and `metrics` are enabled by default. */
 export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
   readonly metrics?: boolean;
   readonly devnet?: DevnetControls;
-  /** Folder of the page at `/`. */
+  /** Folder of the dashboard, which is served at `/`. */
   readonly dashboardDirectory?: string;
   /** The interactive API documentation; without it the plain page is used. */
   readonly apiDocsPage?: ApiDocsPage;
@@ -58,7 +58,7 @@ export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): rea
   return [...described, ...specRoutes(described, dialect, options.apiDocsPage)];
 }
 
-/** Adds the root of the interface. Real nodes have no answer at the root. */
+/** Adds the root of the interface in the extended dialect. Real nodes have no answer at the root. */
 function withIndex(routes: readonly Route[], dialect: HttpDialect, options: RouteOptions): readonly Route[] {
   if (dialect.strict) return routes;
   return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];

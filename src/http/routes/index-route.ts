@@ -9,7 +9,7 @@ const PREFIX = '/api';
 
 /**
  * @param routes all other routes; the answer lists the GET routes that have no parameter in the path
- * @param hasDashboard true when there is a page at `/`
+ * @param hasDashboard true when the node serves the dashboard at `/`
  */
 export function indexRoute(routes: readonly Route[], hasDashboard: boolean): EnvelopeRoute {
   const listed = routes

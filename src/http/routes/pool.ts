@@ -29,7 +29,10 @@ const SORT_FIELDS = ['amount', 'fee', 'type', 'timestamp'] as const;
 const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
 type SortField = (typeof SORT_FIELDS)[number];
 
-/** Returns a route for each named queue, and a route without a queue's name for the verified queue. */
+/**
+ * Returns the routes of the pool: a route that lists the queue in its path, a route without a queue in its path that
+ * lists the verified queue, and the route of signers.
+ */
 export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {
     name: 'state',

@@ -1,7 +1,8 @@
 /**
- * Declares the route that registers a second signature by passphrase, as the oldest clients expect it. The answer has
- * status 200 for a success and for a refusal. The member `success` distinguishes a success from a refusal. The node
- * never logs or stores the request, because the request contains passphrases.
+ * Declares the routes of the oldest clients for second signatures: the fee, and the registration by passphrase. The
+ * answer to a registration has status 200 even if the registration is refused. The member `success` distinguishes a
+ * success from a refusal. Refusals by access rules, by the rate limit and by the body parser have other statuses. The
+ * node never logs or stores the request, because the request contains passphrases.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';

@@ -1,4 +1,4 @@
-/** Reads the effects of a transaction from its payload: amount, recipient, and the asset object of each generation. */
+/** Reads the asset of a transaction in the form of each generation, and the recipient in the asset. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
@@ -73,7 +73,7 @@ function flatAsset(transaction: Transaction): Asset {
     case 'dapp':
       return nestedAsset(payload);
     default: {
-      // Only votes from before the migration and application transfers have a recipient.
+      // Of the remaining kinds, only votes from before the migration and application transfers have a recipient.
       const recipientId = recipientOf(transaction);
       const moved = recipientId === undefined ? {} : { amount: amountOf(transaction).toString(), recipientId };
       return { ...nestedAsset(payload), ...moved };

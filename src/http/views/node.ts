@@ -1,4 +1,7 @@
-/** Shows status and constants of the node. The members that real nodes of the generation send come first. */
+/**
+ * Shows the status, the constants, the diagnostics, the history and the slot report of the node. In the status and the
+ * constants, the members that real nodes of the generation send come first.
+ */
 
 import type { Diagnostic, NodeApi, NodeHistory, NodeStatus, ReadersStatus, Reorg } from '../../ports/node-api.ts';
 import type { SlotReport } from '../../ports/slot-report.ts';

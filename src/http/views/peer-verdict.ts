@@ -1,4 +1,4 @@
-/** Shows the node's state of a peer address as JSON. */
+/** Shows the verdict on a peer address as JSON. */
 
 import type { PeerVerdict } from '../../ports/node-api.ts';
 import type { Schema } from '../schema.ts';

@@ -1,5 +1,6 @@
 /**
- * Shows peers as clients get them. The fields come from a fixed table, and a field is present only if the peer sent it.
+ * Shows peers as clients get them. Only the members in this file are shown, and a member that the peer did not send is
+ * absent.
  */
 
 import type { PeerEntry } from '../../ports/node-api.ts';

@@ -24,7 +24,7 @@ export const INVALID_REQUEST: Schema = objectOf({
   ),
 });
 
-/** Refusal of an invalid request, on routes that read a body. */
+/** Refusal of an invalid request, or of a body that could not be read. */
 export const INVALID_OR_UNREADABLE: Schema = { anyOf: [INVALID_REQUEST, UNREADABLE] };
 
 const REASON_VALUE: Schema = { type: ['string', 'number'] };

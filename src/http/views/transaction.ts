@@ -13,7 +13,7 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** Facts about a confirmed transaction that are not in its block. */
+/** Data about a confirmed transaction that are not in its block. */
 export interface Remarks {
   /** True for a transaction that registers a multisignature group or is sent by one; otherwise undefined. */
   readonly ready: boolean | undefined;

@@ -25,7 +25,10 @@ import {
  * Maximum number of delegates whose number of forged blocks is cached. A round has fewer delegates than this number.
  */
 const GENERATORS_CACHED_MAX = 512;
-/** Number of blocks in the list of a generator. Appending and removing a block change this number. */
+/**
+ * Number of blocks that one generator has forged. These blocks are a list in the table `blocksByGenerator`. Appending
+ * and removing a block change this number.
+ */
 interface List {
   items: number;
 }
@@ -77,7 +80,10 @@ export class BlockTables {
     this.#total = undefined;
   }
 
-  /** Stores a block with all its entries and returns its header. */
+  /**
+   * Stores a block and returns its header. The entries of its transactions in the indexes of transactions stay in
+   * memory until `write`.
+   */
   append(keys: KeyValueWriter, block: Block): BlockHeader {
     const { transactions } = block;
     const header = headerOf(block);
@@ -103,7 +109,10 @@ export class BlockTables {
     this.#indexes.flush(keys);
   }
 
-  /** Removes the highest block with all its entries. */
+  /**
+   * Removes the highest block with all its entries. If the indexes of transactions lag, this method first writes the
+   * missing entries.
+   */
   removeLast(keys: CountedWriter, block: Block): void {
     this.#indexes.backfillWithin(keys);
     const { height } = block;

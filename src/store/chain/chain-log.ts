@@ -77,10 +77,11 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
-  // Returns the first revert of the block at `height`. Each record moves the tip by one block. Therefore a revert of
-  // the block is at least as many records away as the tip is blocks away from the height, and the search skips these
-  // records. Example: the search looks for a revert of height 90, and record 500 appended block 100. Record 501 can at
-  // most have reverted block 100, record 510 block 91, and record 511 block 90. The search continues at record 511.
+  // Returns the first record, from number `from` on, that reverted a block at `height`; undefined if there is none.
+  // Each record moves the tip by one block. Therefore a revert of the block is at least as many records away as the tip
+  // is blocks away from the height, and the search skips these records. Example: the search looks for a revert of
+  // height 90, and record 500 appended block 100. Record 501 can at most have reverted block 100, record 510 block 91,
+  // and record 511 block 90. The search continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);
@@ -119,8 +120,9 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Reads the position of the log. If a tool has changed the chain without the log, the log skips one number, and no
- * longer returns the records before it. A reader of earlier records then notices that changes are missing.
+ * Reads the head of the log, or makes the head of a new log. If a tool has changed the chain without the log, the log
+ * skips one number, and no longer returns the records before it. A reader of earlier records then notices that changes
+ * are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;
@@ -138,7 +140,9 @@ function recordsBelow({ tables }: StoredChain, floor: number): readonly NoteName
 }
 
 interface Saved extends Omit<ChainRecord, 'sequence'> {
-  /** The header and the transactions in their stored form, as base64. */
+  /**
+   * The header and the transactions of a reverted block in their stored form, as base64; absent for an applied block.
+   */
   readonly content?: readonly string[];
 }
 

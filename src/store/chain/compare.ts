@@ -18,7 +18,8 @@ export interface Difference {
   readonly key: string;
   /**
    * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
-   * stores have the key, with different values.
+   * stores have the key, with different values. Two tables have only `wrong`: in `meta`, an entry differs or is
+   * missing; in `innerBlocks`, a leaf block or an inner block of the examined store is damaged.
    */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }

@@ -14,12 +14,15 @@ const NO_CHECKSUM_BYTES = 4;
 /** Text of the error for a note of the finalized height that does not match its checksum. */
 export const FINALITY_CHANGED = 'the note of the finalized height does not match its checksum';
 
-/** Stored form of the note. */
+/** Returns the stored form of the note: its content, then the checksum. */
 export function finalizedRecord(note: Uint8Array): Buffer {
   return withChecksum(KEY, note);
 }
 
-/** Reads the stored form of the note; undefined if the note does not match its checksum. */
+/**
+ * Reads the stored form of the note; undefined if the note does not match its checksum. A note of an earlier version
+ * has no checksum to compare.
+ */
 export function finalizedIn(record: Buffer): Buffer | undefined {
   return record.length === NO_CHECKSUM_BYTES ? record : verifiedContent(KEY, record);
 }

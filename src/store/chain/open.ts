@@ -1,6 +1,6 @@
 /**
- * Opens a chain store. Refuses a store of another network or generation, a store with other consensus parameters, and a
- * store of an unknown layout.
+ * Opens a chain store. This file refuses a store of another network or generation, a store with other consensus
+ * parameters, and a store of an unknown layout.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -32,8 +32,8 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Largest number of items in a short list. A short list is stored in the order of the chain only. The limit never
-   * changes during the life of a store. Tests use small numbers.
+   * Largest number of items in a short list. A short list is stored in the order of the chain only. All processes that
+   * open a store must use the same limit. Tests use small numbers.
    */
   readonly shortListMax?: number;
 }
@@ -59,8 +59,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly isChecked?: boolean;
   /**
-   * Called before a store of an earlier layout is upgraded. The upgrade takes some seconds for a long chain, and a
-   * minute for a very long one.
+   * Called before a store of an earlier layout is upgraded, with the number of that layout. The upgrade takes some
+   * seconds for a long chain, and a minute for a very long one.
    */
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
@@ -167,10 +167,12 @@ export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredCh
 }
 
 /**
- * Creates a chain store over an open database, and upgrades the database to the present layout.
+ * Creates a chain store over an open database, and upgrades the database to the present layout. An empty database
+ * becomes a store of the network of `params`.
  *
  * @param directory folder that error messages name
- * @throws ProtocolError like `openChainStore` if the database belongs to another network or has an unknown layout
+ * @throws ProtocolError like `openChainStore` if the database is not a chain store, belongs to another network or
+ *   generation, has other consensus parameters, or has an unknown layout
  */
 export function chainStoreOver(
   keyValue: KeyValue,
@@ -201,7 +203,7 @@ export function openedStore(
 
 /**
  * Writes the identity of this network (generation, network and parameters) into an empty store, and refuses a store
- * with another identity.
+ * with another identity or an unknown layout.
  */
 function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);

@@ -10,7 +10,7 @@ import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 
 /**
  * Maximum number of characters of a value. Instead of a longer value, for example a list of exceptions, the text has
- * its hash.
+ * the SHA-256 of the value.
  */
 const VALUE_LENGTH_MAX = 200;
 

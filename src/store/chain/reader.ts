@@ -1,6 +1,7 @@
 /**
- * Opens the chain store of a folder read-only, for a process beside the node. All reads use one read transaction of the
- * database, so all reads see the chain at the same moment. The process moves to a newer snapshot on request.
+ * Opens the chain store of a folder read-only, for a process beside the node. All reads of a snapshot use one read
+ * transaction of the database, so all these reads see the chain at the same moment. The process moves to a newer
+ * snapshot on request.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -34,8 +35,8 @@ export class ChainReader {
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    // The node checks the pages of the state before it starts a reader, and all pages while it runs. The check of all
-    // pages of a long chain takes longer than the start of a node.
+    // A reader checks no pages. The node has checked the pages of the state before it starts a reader, and checks all
+    // pages while it runs. A check of all pages of a long chain would take longer than the start of a node.
     this.#disk = openLmdbReader(options.directory, clock, true);
     try {
       this.#current = new HeldSnapshot(readChainStore(this.#disk.snapshot(), options), clock);
@@ -50,8 +51,9 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to the last commit of the node. While an old snapshot has open queries, the snapshot stays open
-   * and occupies pages. If untrusted clients can trigger the call, the caller must therefore pass a condition.
+   * Moves this reader to a snapshot of the last commit of the node, if `isWanted` accepts the snapshot. While an old
+   * snapshot has open queries, the snapshot stays open and occupies pages. If untrusted clients can trigger the call,
+   * the caller must therefore pass a condition.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved

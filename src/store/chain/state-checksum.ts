@@ -56,7 +56,7 @@ export class StateChecksum {
   /**
    * Adds the next entries to the running walk.
    *
-   * @param entries all entries from `walkNext` to `next`
+   * @param entries all entries from `walkNext` (inclusive) to `next` (exclusive)
    * @param next the key at which the walk continues afterwards
    */
   walk(entries: Iterable<KeyValueEntry>, next: Uint8Array): void {
@@ -66,7 +66,10 @@ export class StateChecksum {
     walk.next = next;
   }
 
-  /** Ends a walk over all entries. @returns true if the sum over the entries is equal to the checksum */
+  /**
+   * Ends a walk over all entries. @returns true if the sum over the entries is equal to the checksum; false if it
+   * differs, or if no walk is running
+   */
   endWalk(): boolean {
     const walk = this.#walk;
     this.#walk = undefined;

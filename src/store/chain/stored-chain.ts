@@ -1,4 +1,7 @@
-/** Defines the interface of a stored chain, with the parts that only modules of the store use. */
+/**
+ * Defines the interface of a stored chain: the interface that the engine uses, and further members for queries,
+ * backfills and checks.
+ */
 
 import type { ProtocolError } from '../../primitives/errors.ts';
 import type { ChainStore, ChainWriter } from '../../ports/store.ts';
@@ -18,7 +21,7 @@ export interface ChangeRecorder {
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
 }
 
-/** The chain store, with access to its database for the queries of this module. */
+/** The chain store of the engine, with access to its tables, and with members for backfills and checks. */
 export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;

@@ -18,7 +18,10 @@ export class UndoRecords {
     this.#keys = keys;
   }
 
-  /** Height of the lowest block that can be reverted; undefined if no block can be reverted. */
+  /**
+   * Height of the lowest block that can be reverted; undefined if no block can be reverted. Records of the running
+   * transaction do not count until its end.
+   */
   floor(): number | undefined {
     const [lowest] = this.#keys.keys({ ...TABLES.undo.all, limit: 1 });
     return lowest === undefined ? undefined : TABLES.undo.read(lowest)[0];

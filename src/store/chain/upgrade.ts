@@ -55,12 +55,12 @@ export function isOlder(keyValue: KeyValueReader): boolean {
   return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);
 }
 
-/** Called before each step of an upgrade, with its name and the fraction of the steps that is done. */
+/** Called before each step of an upgrade, with the name of the step and the fraction of the steps that is done. */
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
  * Upgrades a store to the present layout. The upgrade takes some seconds for twenty million transactions. A flipped bit
- * can make the store look older than it is. The steps then find nothing to change.
+ * in the stored number of the layout can make the store look older than it is. The steps then find nothing to change.
  *
  * @param keyValue a store for which `isOlder` is true
  */

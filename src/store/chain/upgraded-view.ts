@@ -15,7 +15,11 @@ import { upgradeStore } from './upgrade.ts';
  */
 const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 
-/** @param disk the store; the view never writes to it, and closes it when the view is closed */
+/**
+ * Returns a read-only view of a store for which `isOlder` is true.
+ *
+ * @param disk the store; the view never writes to it, and closes it when the view is closed
+ */
 export function upgradedView(disk: KeyValue): KeyValue {
   const memory = new MemoryKeyValue();
   memory.transact((writer) => {

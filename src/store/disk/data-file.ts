@@ -1,6 +1,6 @@
 /**
- * Examines the data file of a database before LMDB maps it. A file of another program or a truncated file would end the
- * process with a signal.
+ * Examines the data file of a database before LMDB maps it. If LMDB mapped a file of another program or a truncated
+ * file, the process would end with a signal.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -9,7 +9,8 @@ export const DATA_FILE = 'data.mdb';
 
 /**
  * The result of the examination. `none`: the file is missing, or it is empty because the process was killed right after
- * creating it. `whole`: the first two pages are valid, and the roots that they name are inside the file.
+ * creating it. `whole`: the first two pages are valid, and the roots that the newer of the two pages names are inside
+ * the file. `damaged`: any other file, with the fault as text.
  */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
@@ -68,7 +69,8 @@ function openIfPresent(path: string): number | undefined {
 
 /**
  * Examines a file like `examineDataFile`. The function reports damage only if a second read finds the same bytes,
- * because a single read may see half of a write.
+ * because a single read may see half of a write. If the bytes still change after `LOOKS_MAX` reads, the function
+ * reports the damage that the last read showed.
  */
 export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;

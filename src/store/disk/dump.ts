@@ -1,8 +1,8 @@
 /**
  * Reads and writes a store as a plain sequence of bytes, which can be moved to another machine. For each entry, the
- * sequence has the length of the key (u16), the key, the length of the value (u32), and the value. A key of length 0
- * marks the end. Unlike a database file, a dump can come from an untrusted source, because the reader checks each
- * length.
+ * sequence has the length of the key (u16), the key, the length of the value (u32), and the value. The lengths are
+ * big-endian. A key of length 0 marks the end. Unlike a database file, a dump can come from an untrusted source,
+ * because the reader checks each length.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -11,8 +11,8 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Largest sizes in bytes of keys and values that the reader accepts. All keys and values of the layout are smaller. The
- * largest value is the genesis block, whose size is limited by the largest allowed file of a network folder.
+ * Largest sizes in bytes of keys and values that the reader accepts. All keys and values of the layout are smaller.
+ * Even a whole genesis block would fit into one value, because a file of a network folder has at most 64 MB.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
@@ -57,10 +57,11 @@ export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
 
 /**
  * Writes a dump into a new store. The function does not check the content, so the caller must verify the store before
- * use.
+ * use. After an error, the folder contains a part of the store.
  *
  * @param directory folder without a store
- * @throws ProtocolError `DUMP_MALFORMED` for bytes that are not a dump; errors of `openLmdb` for the folder
+ * @throws ProtocolError `DUMP_MALFORMED` for bytes that are not a dump; `STORE_WRITE_FAILED` if a write fails; errors
+ *   of `openLmdb` for the folder; errors of `chunks`
  */
 export async function restoreDump(chunks: AsyncIterable<Buffer>, directory: string): Promise<void> {
   const store = openLmdb(directory, true, false);

@@ -44,21 +44,24 @@ const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
- * Limits of the free list in memory, in entries: a commit loads no more free pages above the first limit, and drops the
- * list above the second limit. The library inserts each loaded page into a sorted array, so the time of a commit grows
- * with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million transactions loads
- * and drops the list at each commit, and an import is 10 times slower. The types of the library lack these options.
+ * Limits of the free list in memory, in entries: a commit loads free pages only up to the first limit, and drops the
+ * list if it is above the second limit. The library inserts each loaded page into a sorted array, so the time of a
+ * commit grows with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million
+ * transactions loads and drops the list at each commit, and an import is 10 times slower. The types of the library lack
+ * these options.
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
- * Number of pages beyond those of the state. Checking this number takes about 30 ms if the operating system has the file
- * in memory, and covers a small store completely. If the pages must be read from a disk, 50,000 pages delayed a start by
- * 12 s. A running node checks the remaining pages step by step.
+ * Maximum number of pages that the check before opening for writing covers besides the pages of the state. Checking
+ * this number takes about 15 ms if the operating system has the file in memory, and covers a small store completely.
+ * With 50,000 pages that had to be read from a disk, a start took 12 s longer. A running node checks the remaining
+ * pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * Number of pages in 16 GB of data. The check takes about 20 s, which is a small part of the time for reading all these
- * pages.
+ * Maximum number of pages that the check before opening for reading covers besides the pages of the state: the pages of
+ * 16 GB. If the operating system has the file in memory, the check of this number takes about 20 s. A command that
+ * reads all these pages from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** An environment open for writing. The process may write as long as it holds the lock on the folder. */
@@ -82,9 +85,10 @@ export interface WritingOptions {
  * Opens the environment for writing. After this call, this process holds the lock on the folder.
  *
  * @throws ProtocolError `STORE_MISSING` if there is no store and `create` is false; `STORE_IN_USE` if another process
- *   holds the folder; `STORE_UNREADABLE` if the path is not a folder, or has a damaged or foreign file;
- *   `STORE_NOT_ALLOWED` if the files belong to another user; `STORE_SHARED` if another folder has the same file;
- *   `STORE_WRITE_FAILED` if the disk is full
+ *   holds the folder; `STORE_UNREADABLE` if the path is not a folder, or the folder has a damaged or foreign file;
+ *   `STORE_DAMAGED` if a page is damaged; `STORE_NOT_ALLOWED` if the files belong to another user or the file system is
+ *   read-only; `STORE_SHARED` if another folder has the same file; `STORE_WRITE_FAILED` if the disk is full or fails;
+ *   `FOLDER_IMPOSSIBLE` if the folder cannot be created
  */
 export function openForWriting(
   directory: string,
@@ -129,10 +133,12 @@ export interface ReadingOptions {
 }
 
 /**
- * Opens the environment for reading. Another process may use the folder at the same time. The check of all pages takes
- * several seconds for each million pages.
+ * Opens the environment for reading. Another process may use the folder at the same time. Unless `arePagesChecked` is
+ * true, the function first checks the pages of the store, which takes several seconds for each million pages.
  *
- * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_NOT_ALLOWED` or `STORE_IN_USE_ELSEWHERE`
+ * @param clock needed to find a process of another container that writes to the folder
+ * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_DAMAGED`, `STORE_NOT_ALLOWED` or
+ *   `STORE_IN_USE_ELSEWHERE`
  */
 export function openForReading(
   directory: string,
@@ -173,13 +179,17 @@ export function openForReading(
 }
 
 /**
- * Returns the name of the process that may be writing to the store of a folder; undefined if no process may be writing.
+ * Returns the name of the process that holds the lock on the folder of a store; undefined if no process holds it. Only
+ * the holder of the lock writes to the store.
  */
 export function storeOwner(directory: string, clock: Clock): string | undefined {
   return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
 }
 
-/** Closes an environment that this file opened. The caller releases the lock on the folder afterwards. */
+/**
+ * Closes an environment that this file opened. If the environment was opened for writing, the caller releases the lock
+ * on the folder afterwards.
+ */
 export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
   return withOpenLock(directory, () => database.close());
 }
@@ -333,9 +343,9 @@ function prepareLocksFile(directory: string): void {
 }
 
 /**
- * Refuses a folder on a read-only medium if another process may write to it. On a read-only medium, the library reads
- * without locks. Reading without locks is safe only if no process writes to the folder. A folder may be mounted twice,
- * and a node may write to the folder through the other mount.
+ * Refuses a folder on a read-only medium while a process holds the lock on the folder. On a read-only medium, the
+ * library reads without locks. Reading without locks is safe only if no process writes to the folder. A folder may be
+ * mounted twice, and a node may write to the folder through the other mount.
  */
 function refuseOwner(directory: string, clock: Clock | undefined): void {
   const owner = ownerOf(directory, LOCK_NAME, clock);
@@ -367,10 +377,10 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 
 /**
  * Checks pages before the library reads them, because the library ends the process with a signal if it reads a damaged
- * page.
+ * page. All pages of the state are checked first, because the node reads the whole state at its start.
  *
- * @param pagesMax largest number of pages. The pages of the state are all checked first, because the node reads the
- *   whole state at its start
+ * @param pagesMax maximum number of pages to check after the pages of the state, beginning with the first key of the
+ *   store
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {

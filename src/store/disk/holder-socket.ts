@@ -1,7 +1,8 @@
 /**
- * Finds out whether a process of another container is alive. Each process that holds a lock with a clock listens on a
- * socket beside its lock file. The system accepts connections even for a paused process, and refuses them after the
- * process has ended. Connecting works even if the containers number their processes independently.
+ * Finds out whether a process of another container is alive. Each process that took a lock with a clock (see
+ * `takeLock`) listens on a socket beside its lock file. The system accepts connections even for a paused process, and
+ * refuses them after the process has ended. Connecting works even if the containers number their processes
+ * independently.
  */
 
 import { spawnSync } from 'node:child_process';

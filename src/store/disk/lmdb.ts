@@ -65,6 +65,9 @@ export interface LmdbReader {
 }
 
 /**
+ * Opens the folder for a process that reads several snapshots. A node may use the folder at the same time.
+ *
+ * @param clock the same as for `openForReading`
  * @param arePagesChecked the same as for `openForReading`
  * @throws ProtocolError like `openForReading`
  */

@@ -1,8 +1,9 @@
 /**
  * Lets processes open and close the database of a folder one at a time. The first process that opens a database
- * initialises the lock file of LMDB. The last process that closes the database removes the locks. A process that opens
- * the database while the locks are removed gets invalid locks, and its opening fails. After a failed opening, lmdb 3.5
- * sooner or later frees memory twice, which ends the process with a signal.
+ * initialises the locks in the lock file of LMDB. The last process that closes the database removes these locks. If a
+ * process opens the database while another process removes the locks, the opening process gets invalid locks, and its
+ * opening fails. After a failed opening, lmdb 3.5 sooner or later frees memory twice, which ends the process with a
+ * signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,8 +11,8 @@ import { takeLock, type ProcessLock } from './process-lock.ts';
 
 const LOCK_NAME = 'turn';
 /**
- * Longest time for which a process waits for the lock. Opening takes milliseconds, so a process that holds the lock
- * longer is probably paused. The waiting process then continues without the open lock.
+ * Longest time for which a process waits for the open lock. Opening takes milliseconds, so a process that holds the
+ * open lock longer is probably paused. The waiting process then continues without the open lock.
  */
 const WAIT_MS_MAX = 5_000;
 /** Pauses of different lengths, so that two waiting processes do not collide at each try. */

@@ -1,8 +1,9 @@
 /**
- * Checks the tree of an LMDB file page by page, without the library. On a damaged page, the library ends the process
- * with a signal, reads memory outside of the page, or loops forever. Each page must be at the position that its parent
- * names and be of the expected kind. The keys of a page must be in order, and lie within the bounds that its parent
- * gives. The content of values is not checked.
+ * Checks the trees of an LMDB file page by page, without the library. An LMDB file has a tree of entries and a tree of
+ * free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page, or loops
+ * forever. Each page must be at the position that its parent names and be of the expected kind. In the tree of entries,
+ * the keys of a page must be in order, and lie within the bounds that its parent gives. The content of values is not
+ * checked.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -37,8 +38,9 @@ export interface PageCheckOptions {
   /** The walk stops before the first leaf that begins with this key or a higher one. */
   readonly to?: Uint8Array;
   /**
-   * Number of pages to check; by default all pages. The walk ends only after a complete leaf, so it may check a few
-   * more pages. Of a large value, the walk reads and counts only the first page. Ten thousand pages take about 30 ms.
+   * Number of pages of the tree of entries to check; by default all pages. The walk ends only after a complete leaf, so
+   * it may check a few more pages. Of a large value, the walk reads and counts only the first page. Ten thousand pages
+   * take about 30 ms.
    */
   readonly pagesMax?: number;
 }
@@ -57,8 +59,8 @@ export interface PageCheck {
 class Damage extends Error {}
 
 /**
- * Checks the newest tree of the file. If a process writes during the check, an open read transaction must protect the
- * pages from reuse.
+ * Checks the newest trees of the file. The tree of free pages is checked only if `from` is undefined. If a process
+ * writes during the check, an open read transaction must protect the pages from reuse.
  *
  * @param path data file for which `examineDataFile` returned `whole`
  */

@@ -4,9 +4,9 @@
  * same number and start time. Removing a stale lock file never removes a new lock file, because their names differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
- * A process with a clock therefore updates the time of its lock file every few seconds, and listens on a socket beside
- * the lock file. A lock file of another container is stale if it was not updated for some time and no process listens
- * on its socket. A paused process still listens, so it keeps its lock file.
+ * A process that takes a lock with a clock therefore updates the time of its lock file every few seconds, and listens
+ * on a socket beside the lock file. A lock file of another container is stale if it was not updated for some time and
+ * no process listens on its socket. A paused process still listens, so it keeps its lock file.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -19,8 +19,8 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the claim of this lock exists. If the process or its container was paused for long, another process may
-   * have removed the claim as stale, and taken the lock.
+   * True while the lock file of this lock exists. If the process or its container was paused for long, another process
+   * may have removed the lock file as stale, and taken the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -54,8 +54,9 @@ const ownLockFiles = new Set<string>();
  *   `-in<namespace of process numbers>` follows
  * @param clock needed for a lock that other containers can reach; without a clock, a lock file of another container
  *   counts as long as its file exists
- * @throws ProtocolError `LOCKED` while a living process holds the lock, with `directory`, `name`, the owner's `pid` and
- *   the owner's name as `owner`; a system error if the lock file cannot be written
+ * @throws ProtocolError `LOCKED` while a living process holds the lock; `data` has `directory`, `name`, the process
+ *   number of the holder as `pid`, and the name of the holder as `owner`. A system error if the lock file cannot be
+ *   written
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;

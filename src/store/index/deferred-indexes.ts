@@ -4,8 +4,9 @@
  * entries of a hundred blocks are mostly far apart in an index. Among the entries of some thousand blocks, about ten
  * entries at a time are neighbours. Writing ten neighbouring entries takes as long as writing one entry.
  *
- * The transaction that appends the first transaction without index entries saves the index watermark in the store. The
- * missing entries are also kept in memory. A new process computes the missing entries from the blocks.
+ * The index watermark is the height up to which the indexes contain all transactions. The commit that appends the first
+ * block whose transactions get no index entries also writes the index watermark. The missing entries are also kept in
+ * memory. A new process computes the missing entries from the blocks.
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -25,8 +26,8 @@ import { TransactionLists } from './transaction-lists.ts';
  */
 const IDS_READ_MAX = 200_000;
 /**
- * Number of pages that one transaction of a backfill changes. Until the end of the transaction, changed pages stay in
- * memory, 4 KB each.
+ * Approximate number of pages that one transaction of a backfill changes. Until the end of the transaction, changed
+ * pages stay in memory, 4 KB each.
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
@@ -143,7 +144,7 @@ export class DeferredIndexes {
       throw error;
     } finally {
       this.#isBackfilling = false;
-      // The caller stopped before the end of the backfill, so the memory has only a part of the missing entries.
+      // If the caller stopped before the end of the backfill, the memory may have only a part of the missing entries.
       if (this.#partEnd !== undefined) this.forget();
     }
   }

@@ -19,8 +19,8 @@ export const BLOCK_SIZES: BlockSizes = {
   innerBytesCut: 3900,
 };
 /**
- * Up to this number of keys, keys are added to a leaf block one by one. For so few keys, a merge into a new block takes
- * longer.
+ * `addSorted` adds up to this number of keys to a leaf block one by one. For so few keys, merging them into a new block
+ * takes longer.
  */
 const KEYS_ALONE_MAX = 4;
 

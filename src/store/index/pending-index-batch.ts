@@ -62,7 +62,7 @@ export class PendingIndexBatch {
     return key;
   }
 
-  /** @returns the key of its id in the table of ids */
+  /** Adds a transaction. @returns the key of the id of the transaction, in the table of ids */
   add(transaction: Transaction, place: TransactionPlace): Buffer {
     const row = this.#size;
     if (row === this.#columns.height.length) this.#grow();

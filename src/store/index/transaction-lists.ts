@@ -4,8 +4,8 @@
  * Pending entries are written later, sorted and list by list, because writing each key alone takes several times as
  * long. Removals of entries are written immediately.
  *
- * Long lists are stored in every sort order that readers can ask for. Short lists are stored in the order of the chain
- * only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
+ * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
+ * the chain only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
  * transaction. For an address, the sum of its sent and received transactions decides. The two lists of an address, sent
  * and received, therefore become long at the same time.
  */
@@ -46,8 +46,8 @@ const MEMBERS_AT_ONCE = 20_000;
 /** Maximum number of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
 /**
- * Maximum number of keys that are written at once. These keys contain the data of transfers. Each key may belong to a
- * different leaf block.
+ * Maximum number of keys with data of transfers that are written at once. Each key may belong to a different leaf
+ * block.
  */
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. */

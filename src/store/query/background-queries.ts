@@ -1,7 +1,8 @@
 /**
  * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. Blocks
  * can be applied between two chunks, and other work waits for one chunk at most. The resulting list stays in memory
- * until the chain changes. The next page of the same list is read from the list in memory.
+ * until the chain changes, or until newer lists take its place. The next page of the same list is read from the list in
+ * memory.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -23,8 +24,8 @@ export const ITEMS_KEPT_MAX = 2_000_000;
 export interface BackgroundQueryOptions {
   readonly pause: Pause;
   /**
-   * Number of items that are read and sorted without a pause. Reading and sorting this number of items takes some
-   * milliseconds.
+   * Maximum number of items that a query reads and sorts at once, without a pause. A query with more items runs in the
+   * background. Reading and sorting this number of items takes some milliseconds.
    */
   readonly atOnceMax: number;
   /**
@@ -60,7 +61,7 @@ export class BackgroundQueries {
    * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
    * @param read reads the wanted part from the list, and from the store or snapshot for which the list was made
    * @throws ProtocolError `QUERIES_BUSY` if too many queries are waiting, `STORE_CLOSED` if the store is closed before
-   *   the query ends
+   *   the query ends; the errors of `find` and `read`
    */
   async read<T, R>(
     name: string,

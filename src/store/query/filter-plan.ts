@@ -22,7 +22,10 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
   return (transaction, place) => possible.every((matches) => matches(transaction, place));
 }
 
-/** Lists that contain all matching transactions and may be stored in sorted orders. The whole chain comes last. */
+/**
+ * Lists that contain all matching transactions and may be stored in sorted orders. The list of all transactions comes
+ * last.
+ */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ containingList }) => containingList?.list ?? []);
   return [...lists, { kind: 'all' }];
@@ -48,7 +51,10 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
   return bytesOfRanges(query.sort.field, ranges);
 }
 
-/** The smallest set of candidates that a single filter gives. */
+/**
+ * The smallest of these sets of candidates: the candidates of each filter, the transactions within all ranges of one
+ * sort value, and all transactions.
+ */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);
   const ranges = filters.flatMap(({ valueRange }) => valueRange ?? []);

@@ -1,7 +1,9 @@
 /**
- * Reads index keys as one list that is sorted by a value, ascending or descending. Equal values are always in ascending
- * order of the tie-break that follows the value. Several indexes can be read as one list. If two indexes can have the
- * same key, a third index has all keys that are in both indexes. The third index is needed to count each key once.
+ * Reads index keys as one list that is sorted by a value, ascending or descending. An index is the set of all keys with
+ * one prefix. A key tail is a key without the prefix of its index. A key tail consists of the value and a tie-break.
+ * Key tails with equal values are always in ascending order of the tie-break. Several indexes can be read as one list.
+ * If two indexes can have the same key tail, a third index has all key tails that are in both indexes. The third index
+ * is needed to count each key tail once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -13,8 +15,8 @@ import { indexPage } from './pages.ts';
 export type ValueEnd = (key: Buffer, at: number) => number;
 
 /**
- * Bounds of the value as bytes. The lower bound is inclusive. The upper bound includes all keys that begin with the
- * bound.
+ * Bounds of the value as bytes. The lower bound is inclusive. The upper bound includes all key tails that begin with
+ * the bound.
  */
 export interface ValueBounds {
   readonly from?: Buffer;
@@ -24,15 +26,15 @@ export interface ValueBounds {
 export interface OrderedKeysOptions {
   /** Prefixes of the indexes that are read as one list. */
   readonly prefixes: readonly Buffer[];
-  /** Prefix of the index of all keys that are in two of the indexes above. */
+  /** Prefix of the index of all key tails that are in two of the indexes above. */
   readonly twice?: Buffer;
   readonly valueEnd: ValueEnd;
   readonly bounds?: ValueBounds;
 }
 
 /**
- * Keys of one or more indexes as one sorted list. A "tail" is a key without the prefix of its index. A tail consists of
- * the value and the tie-break.
+ * Keys of one or more indexes as one sorted list. In this class, `tail` is a key tail: a key without the prefix of its
+ * index.
  */
 export class OrderedKeys {
   readonly #keys: KeyValueReader;
@@ -54,7 +56,7 @@ export class OrderedKeys {
     return this.#sum((part) => sizeOf(this.#keys, part));
   }
 
-  /** The tails of the keys of a page. In counted tables, the cost does not depend on the depth of the page. */
+  /** The key tails of a page. In counted tables, the cost does not depend on the depth of the page. */
   page(direction: Direction, page: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     const [only] = this.#parts;
     if (this.#parts.length === 1 && only !== undefined) {
@@ -66,7 +68,7 @@ export class OrderedKeys {
   }
 
   /**
-   * Number of tails that come before `tail` in the given direction, including `tail` itself. No index need contain
+   * Number of key tails that come before `tail` in the given direction, including `tail` itself. No index need contain
    * `tail`.
    */
   offsetAfter(tail: Buffer, direction: Direction): number {
@@ -75,12 +77,12 @@ export class OrderedKeys {
     return this.total - this.#through(value) + this.#through(tail) - this.#below(value);
   }
 
-  /** Number of keys below a tail. */
+  /** Number of key tails below `tail`. */
   #below(tail: Buffer): number {
     return this.#sum((part) => countBelow(this.#keys, part, Buffer.concat([part.prefix, tail])));
   }
 
-  /** Number of keys that are below a tail or begin with the tail. */
+  /** Number of key tails that are below `tail` or begin with `tail`. */
   #through(tail: Buffer): number {
     return this.#sum((part) => countBelow(this.#keys, part, afterPrefix(Buffer.concat([part.prefix, tail]))));
   }
@@ -90,7 +92,7 @@ export class OrderedKeys {
     return this.#twice === undefined ? all : all - count(this.#twice);
   }
 
-  /** Reads groups of equal values from the highest value down. Within a group of equal values, the tails ascend. */
+  /** Reads groups of equal values from the highest value down. Within a group of equal values, the key tails ascend. */
   #down({ limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     const { total } = this;
     const page: Buffer[] = [];
@@ -107,7 +109,7 @@ export class OrderedKeys {
     return page;
   }
 
-  /** The tails in ascending order, from a position on. */
+  /** The key tails in ascending order, from a position on. */
   #upFrom(position: number, limit: number): readonly Buffer[] {
     const from = position === 0 ? undefined : position < this.total ? this.#at(position) : null;
     if (from === null) return [];
@@ -122,8 +124,8 @@ export class OrderedKeys {
   }
 
   /**
-   * Finds the tail at a position by a binary search over all indexes. Each step halves the remaining range of the index
-   * with the largest range.
+   * Finds the key tail at a position by a binary search over all indexes. Each step halves the remaining range of the
+   * index with the largest range.
    */
   #at(position: number): Buffer {
     const windows = this.#parts.map((part) => ({ part, low: 0, high: sizeOf(this.#keys, part) }));

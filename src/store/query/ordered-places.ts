@@ -22,15 +22,20 @@ export interface OrderedPlaces {
   offsetAfter(cursor: Cursor, direction: Direction): number;
 }
 
-/** A list of transactions that a filter can select. The store may have the list in several sort orders. */
+/**
+ * A list of transactions that a filter can select: all transactions, those of one type, or those that an address sent,
+ * received, or sent or received (`party`). The store may have the list in several sort orders.
+ */
 export type ListFilter =
   | { readonly kind: 'all' }
   | { readonly kind: 'type'; readonly type: number }
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * Reads a list in an order; undefined if the list is short, because the store has sorted orders of long lists only.
+ * Reads a list in an order; undefined if the list is short, because the store has sorted orders of long lists only. The
+ * result is never undefined for all transactions, and for one type in the order by type.
  *
+ * @param shortListMax the lists of one address are short if they have at most this number of items together
  * @param bounds bounds of the value by which the list is sorted; the order by type has no bounds
  */
 export function orderedPlaces(

@@ -51,8 +51,8 @@ export function emptyPage<T>(): Page<T> {
 }
 
 /**
- * Reverses an order if the direction is `desc`. Tie-breaks must stay in ascending order, so callers add them to the
- * result with `firstOf`.
+ * Reverses an order if the direction is `desc`. A tie-break that must stay in ascending order must not be part of this
+ * order. The caller adds such a tie-break to the result with `firstOf`.
  */
 export function directed<T>(compare: Compare<T>, direction: Direction): Compare<T> {
   return direction === 'asc' ? compare : (a, b) => compare(b, a);
@@ -93,8 +93,8 @@ export function compareTexts(a: string, b: string): number {
 
 /**
  * A page of index keys. A key has a value and then a tie-break. The tie-break ascends in both directions. A descending
- * page is therefore read in groups of equal values. In a counted table, the cost does not depend on the depth of the
- * page.
+ * page is therefore read in groups of keys with equal values. In a counted table, the cost does not depend on the depth
+ * of the page.
  *
  * @param valueEnd finds the end of the value in a key, where its tie-break begins
  */

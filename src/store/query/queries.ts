@@ -14,8 +14,9 @@ import { DelegateQueries } from './query-delegates.ts';
 import { TransactionQueries } from './query-transactions.ts';
 
 /**
- * Answers queries about the chain at the moment of the call. Call these functions between two transactions of the
- * store, not inside a transaction.
+ * Creates the queries over a store. A query shows the chain at the moment of the call. A query that runs in the
+ * background shows the chain at the moment when it begins to run. Call a query between two transactions of the store,
+ * not inside a transaction.
  *
  * @param options limits of background queries; `pause` lets other work run between chunks
  */

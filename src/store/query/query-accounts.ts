@@ -1,4 +1,4 @@
-/** Answers queries for accounts, votes and groups. */
+/** Answers queries for accounts, votes, voters and multisignature groups. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -113,7 +113,9 @@ export class AccountQueries {
       .map((owner) => this.#groupOf(owner, owner.group?.members ?? []));
   }
 
-  /** Prefix of an index that has exactly the requested accounts, sorted by balance. */
+  /**
+   * Prefix of an index that has exactly the requested accounts, sorted by balance; undefined if there is no such index.
+   */
   #balancePrefix({ address, publicKey, secondPublicKey, usernamePattern }: AccountQuery): Buffer | undefined {
     if (address !== undefined || publicKey !== undefined || usernamePattern !== undefined) return undefined;
     if (secondPublicKey === undefined) return TABLES.accountsByBalance.start;
@@ -261,8 +263,8 @@ function voterOf(store: StoredChain, entry: Buffer): Account {
 }
 
 /**
- * A page of key tails, with the cursor of the last tail if further tails follow. A tail is a key without the prefix of
- * its index: the value by which the list is sorted, then the address.
+ * A page of key tails, with the cursor of the last key tail if further key tails follow. A key tail is a key without
+ * the prefix of its index: the value by which the list is sorted, then the address.
  */
 function tailPage(
   keys: OrderedKeys,
@@ -305,8 +307,8 @@ function balanceEnd(key: Buffer, at: number): number {
 }
 
 /**
- * In a key, the byte 0 and the voter's public key follow the delegate's key. If the voter has no public key, only the
- * byte 1 follows.
+ * Finds the end of the voter's public key in a key of the table `voters`. The byte 0 and the voter's public key follow
+ * the delegate's key. If the voter has no public key, only the byte 1 follows.
  */
 function voterKeyEnd(key: Buffer, at: number): number {
   return key[at] === 0 ? at + 1 + 32 : at + 1;

@@ -128,8 +128,8 @@ export class BlockQueries {
   }
 
   /**
-   * Adds up the payments of the rounds in which the delegate forged. The payments of a round are made in its last
-   * block.
+   * Adds up the payments to a delegate for the rounds that ended in the time span and in which the delegate forged. The
+   * payments of a round are made in its last block.
    */
   async roundStatistics(
     publicKey: PublicKey,

@@ -30,7 +30,7 @@ export class DelegateQueries {
     return this.#entries().get(publicKey);
   }
 
-  /** Delegates whose names match a LIKE pattern. */
+  /** Delegates whose usernames match a LIKE pattern. */
   named(pattern: string): readonly DelegateEntry[] {
     return [...this.#entries().values()].filter(FILTERS.usernamePattern(pattern));
   }

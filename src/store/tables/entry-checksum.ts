@@ -6,13 +6,17 @@
 /** Number of bytes of a checksum, which has two halves of 32 bits. */
 export const CHECKSUM_BYTES = 8;
 
-/** Sum of entry hashes as two halves. Each half of the sum is counted modulo 2^32. */
+/** Sum of the hashes of several entries, in two halves of 32 bits. Each half is summed separately, modulo 2^32. */
 export interface ChecksumSum {
   low: number;
   high: number;
 }
 
-/** Adds the hash of an entry to one or two sums, or subtracts the hash. */
+/**
+ * Adds the hash of an entry to `sum`, and also to `second` if it is given.
+ *
+ * @param sign 1 to add the hash, -1 to subtract the hash
+ */
 export function changeSums(
   key: Uint8Array,
   value: Uint8Array,
@@ -50,7 +54,8 @@ function change(sum: ChecksumSum, sign: 1 | -1): void {
 
 /**
  * Computes a hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step is a
- * bijection of a half of the hash. Two entries that differ in only one word therefore never have the same hash.
+ * bijection of a half of the hash. Two entries of equal lengths that differ in only one word of 32 bits therefore never
+ * have the same hash.
  */
 function hashEntry(key: Uint8Array, value: Uint8Array): void {
   hashLow = key.length;

@@ -48,8 +48,8 @@ const KEY_BYTES = 32;
 const ADDRESS_BYTES_MAX = 255;
 
 /**
- * Number of the table `transactionsByType`. The prefix of a list in this table has a fixed size. The prefixes of all
- * other lists have an address.
+ * Number of the table `transactionsByType`. The prefix of a list in this table consists of the table number and the
+ * transaction type, so the prefix has a fixed size. The prefixes of all other lists have an address, whose size varies.
  */
 const TYPE_LIST = 52;
 

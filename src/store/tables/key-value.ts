@@ -23,7 +23,7 @@ export interface KeyValueEntry {
 export interface KeyValueReader {
   get(key: Uint8Array): Buffer | undefined;
   /**
-   * Calls `work` with the value of a key. Unlike `get`, the database need not copy the value.
+   * Calls `work` with the value of a key. For this call, the database need not copy the value; `get` may copy it.
    *
    * @param work must neither read nor write keys of this database; its result must not refer to the bytes of the value
    * @returns the result of `work`; undefined if the key does not exist
@@ -49,7 +49,8 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
 }
 
 /**
- * The writer of a transaction, which is valid only during the transaction. Reads of the transaction see its own writes.
+ * The writer of a transaction, which is valid only during the transaction. Reads through the writer see the writes that
+ * the transaction has already made.
  */
 export interface KeyValueWriter extends KeyValueReader {
   /** @param isNew true if the caller knows that the key does not exist, which saves a lookup */
@@ -60,8 +61,9 @@ export interface KeyValueWriter extends KeyValueReader {
 
 export interface KeyValue extends KeyValueReader {
   /**
-   * Runs `work` as one transaction. When the call returns, all writes are on the disk, except in a temporary database.
-   * If the call throws an error, nothing has changed. Transactions cannot be nested.
+   * Runs `work` as one transaction. When the call returns, all writes are on the disk, except in a temporary database:
+   * one in memory, or one opened as not durable. If the call throws an error, nothing has changed. Transactions cannot
+   * be nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**

@@ -1,4 +1,7 @@
-/** Writes docs/store-layout.md from the table of all keys. A test compares the file with the result. */
+/**
+ * Makes the text of docs/store-layout.md from the declarations of the tables, the key parts and the notes. A test
+ * compares the file with this text, and writes the file on request.
+ */
 
 import { NOTES } from '../../ports/notes.ts';
 import { PARTS, type PartName } from './key-parts.ts';

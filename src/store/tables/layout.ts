@@ -1,8 +1,8 @@
 /**
- * Declares the tables of all keys. The page docs/store-layout.md is generated from this declaration. The store is one
- * database of binary keys. The first byte of a key is the number of its table. The bytes of a key after the table
- * number are big-endian, so that keys sort like their values. A change of the form of a key or value needs a new
- * `LAYOUT_VERSION`, unless this version also reads the earlier form.
+ * Declares the tables of the store. The page docs/store-layout.md is generated from this declaration. The store is one
+ * database of binary keys. The first byte of a key is the number of its table. Integers in keys are big-endian, so that
+ * keys sort like these integers. A change of the form of a key or value needs a new `LAYOUT_VERSION`, unless this
+ * version also reads the earlier form.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -132,7 +132,10 @@ export const TABLES = {
     value: '',
     isCounted: true,
   }),
-  /** The sort orders of long lists: the long lists of the three tables above, and the lists of `SELF_LIST`. */
+  /**
+   * The sort orders of long lists. A long list is a list of one of the three tables above, or a list of the
+   * transactions from an address to itself (`SELF_LIST`).
+   */
   longLists: new Table({
     number: 55,
     role: 'index',
@@ -164,12 +167,12 @@ export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as Tabl
   (name) => TABLES[name].isCounted,
 );
 
-/** Numbers of tables in earlier layouts. Retired table numbers are never used again. */
+/** Numbers of tables that only earlier layouts had. These numbers must never be used again. */
 export const RETIRED_TABLES: readonly number[] = [3];
 
 /**
- * Stands for the number of a table in the keys of the lists of transactions from an address to itself. No table has
- * this number.
+ * This number stands in place of a table number in the keys of the lists of transactions from an address to itself. No
+ * table has this number.
  */
 export const SELF_LIST = 56;
 

@@ -126,7 +126,10 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
   return Array.from({ length: bytes.length / KEY_BYTES }, (_, i) => hex.slice(i * 64, i * 64 + 64));
 }
 
-/** The memory of the last writer. The next writer uses this memory again if the memory has not grown large. */
+/**
+ * The memory of the last writer, for the next writer; undefined while a writer uses it. Memory of more than
+ * `SPARE_BYTES_MAX` bytes is not kept.
+ */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
 
@@ -186,7 +189,7 @@ export class RecordWriter {
     this.#length += this.#bytes.write(text, this.#length, 'latin1');
   }
 
-  /** Calls `write`. Before the bytes that `write` writes, inserts their number. */
+  /** Calls `write`, and puts the number of the bytes that `write` wrote before these bytes. */
   sizedOf(write: () => void): void {
     const at = this.#length;
     this.byte(0);

@@ -1,5 +1,7 @@
 /**
- * Writes sort values into keys: integers as bytes that sort like the integers. No value is a prefix of another value.
+ * Writes sort values into keys. A sort value is the integer by which transactions are sorted: an amount, a fee, a
+ * timestamp or a type. The bytes of sort values sort like the values. The bytes of one value are never a prefix of the
+ * bytes of another value.
  */
 
 import { PARTS } from './key-parts.ts';
@@ -11,6 +13,7 @@ import { writeOrderedNumber } from './ordered-bytes.ts';
  */
 export type SortInteger = bigint | number;
 
+/** The form of a sort value in keys. */
 export interface SortValue {
   /** Maximum number of bytes of a value. */
   readonly bytesMax: number;

@@ -8,13 +8,13 @@ import { PARTS, type KeyPart, type PartName, type PartValue } from './key-parts.
 import { afterPrefix } from './key-value.ts';
 
 /**
- * The role of a table. `state` is consensus state, which is covered by the state digest, by the checksum of state and
- * by undo records. `chain` has blocks as they were signed. `index` can be rebuilt from `state` and `chain`. `local` has
- * data that belong to this node alone.
+ * The role of a table. `state` is consensus state, which is covered by the state digest, by the checksum of the state
+ * and by undo records. `chain` has blocks as they were signed. `index` can be rebuilt from `state` and `chain`. `local`
+ * has data that belong to this node alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
-/** Keys from the first (inclusive) to the second (exclusive). */
+/** Keys from `gte` (inclusive) to `lt` (exclusive). */
 export interface KeySpan {
   readonly gte: Buffer;
   readonly lt: Buffer;
