@@ -147,7 +147,7 @@ function locked(directory: string, name: string, by: Owner): ProtocolError {
 
 function wordsFor({ pid, isElsewhere }: Owner): string {
   if (!isElsewhere) return `process ${pid}`;
-  return `process ${pid} of another container (a killed process keeps its claim for ${ELSEWHERE_MS_MAX / 1000} s, a paused process until it ends)`;
+  return `process ${pid} of another container (a killed process keeps its lock file for ${ELSEWHERE_MS_MAX / 1000} s, a paused process until it ends)`;
 }
 
 /** Returns the name of the socket beside a lock file. */

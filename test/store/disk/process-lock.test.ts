@@ -75,7 +75,7 @@ test('a lock file of another container counts while its file is renewed, whateve
   for (const number of ['4194399', pid]) {
     const other = join(folder, `thing.${number}.${boot}-${ticks}-in${Number(here) + 1}`);
     writeFileSync(other, '');
-    const owner = `process ${number} of another container (a killed process keeps its claim for 30 s, a paused process until it ends)`;
+    const owner = `process ${number} of another container (a killed process keeps its lock file for 30 s, a paused process until it ends)`;
     const error = t.throws(() => takeLock(folder, 'thing', systemClock), { code: 'LOCKED' });
     t.is(error.message, `${join(folder, 'thing')}: in use by ${owner}`);
     t.is(ownerElsewhere(folder, 'thing', systemClock), owner);
