@@ -81,7 +81,7 @@ export class ChangeLogger {
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
     // In the slots since the common block of both branches, the node used the order of delegates of the old branch. The
-    // old branch may have been in another round than the new branch.
+    // new branch may have another order in these slots, because it may have begun another round.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
@@ -89,8 +89,9 @@ export class ChangeLogger {
   }
 
   /**
-   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. In these slots, other
-   * nodes may have begun another round, whose order of delegates this node did not know.
+   * Logs the slots since the old tip became the tip, if the order of the delegates was uncertain by the end of these
+   * slots. The order was uncertain if other nodes may have begun another round in these slots, because this node did
+   * not know the order of delegates in that round.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;
