@@ -45,8 +45,8 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
 });
 
 /**
- * The fee of each type, for a transaction whose document states no fee. For the registration of a group, the value is
- * the fee for one key.
+ * The fee of each type in beddows, by type number, for a transaction whose document states no fee. For the registration
+ * of a group, the value is the fee for one key.
  */
 const STATIC_FEES = [
   '10000000',
@@ -100,7 +100,7 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
  * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked.
  * Id and fee come from the document. A missing id is computed, and a missing fee is the usual fee of the type.
  *
- * @throws TransactionRejected
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID`
  */
 export function genesisTransactionFromJson(json: unknown, types: Types): Transaction {
   const type = typeFor(json, types);

@@ -6,7 +6,7 @@
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The
  * last prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with
  * the newest voting header of the delegate. A delegate without a header in the BFT state needs no state: its old votes
- * are below the last `range` heights, and a new header votes only within the last `range` heights.
+ * are below the last `range` heights (see `BftLimits`), and a new header votes only within the last `range` heights.
  */
 
 import { assert } from '../../primitives/errors.ts';
