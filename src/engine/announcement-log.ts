@@ -1,6 +1,6 @@
 /**
- * Stores items to announce, one entry for each item, in the order of their arrival. Each entry has a number, which
- * never changes. A walk over the entries can therefore resume at the number where the previous walk stopped.
+ * Stores items to announce as entries, in the order of their arrival. Each entry has a number, which never changes. A
+ * walk over the entries can therefore resume at the number where the previous walk stopped.
  */
 
 /** An entry of a log: an item to announce. */

@@ -24,8 +24,8 @@ import { SerialQueue } from './serial-queue.ts';
 export type ImportOutcome =
   | { readonly kind: 'applied' }
   /**
-   * The block passed the screening and claims a better chain. The node should then synchronise with the sender of the
-   * block.
+   * The block is the tip of a better chain. Its header, signature, payload hash and time are valid, but its
+   * transactions are not verified. The node should then synchronise with the sender of the block.
    */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }
@@ -58,9 +58,9 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block from a peer with the tip. Applies the block if it follows the tip or wins a tie with the tip, and
-   * the rules accept it. The promise rejects if the import fails for a reason other than the rules, such as a failed
-   * write to the store.
+   * Compares a block from a peer with the tip. Applies the block if the block follows the tip or wins a tie with the
+   * tip, and if the rules accept the block. The promise rejects if the import fails for a reason other than the rules,
+   * such as a failed write to the store.
    */
   import(block: Block): Promise<ImportOutcome> {
     const receivedAtS = this.#chain.nowS();

@@ -131,8 +131,8 @@ export class Chain {
    * Reverts and appends blocks as one unit, and informs the listeners. Call this method inside `runExclusive`, with
    * validated blocks.
    *
-   * @throws BranchRejected for the first block that the rules refuse; the chain is then unchanged, and no listener is
-   *   called
+   * @throws BranchRejected for the first block that the rules refuse; ProtocolError `STORE_WRITE_FAILED` or
+   *   `STORE_TAKEN_OVER` if the store cannot be written. The chain is then unchanged, and no listener is called
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };

@@ -15,8 +15,8 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum number of ids that one peer announced and that the node has not asked it for yet. The node drops further ids,
- * because other peers also announce them.
+ * Maximum number of ids that one peer announced and that the node has not asked the peer for yet. The node drops
+ * further ids, because other peers also announce them.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**

@@ -36,6 +36,7 @@ export interface Waiting {
   readonly untilS?: number;
 }
 
+/** Whether a delegate may sign now. `previouslyForged` is the value for `ForgeRequest.previouslyForged`. */
 export type Clearance =
   | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
   | ({ readonly granted: false } & Waiting);

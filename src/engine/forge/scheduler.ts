@@ -171,8 +171,8 @@ export class ForgingScheduler {
   /**
    * Forges in the current slot at once if the slot is ours, for a devnet that forges on request. Unlike the regular
    * check, this method does not wait for the late block of an earlier slot, and ignores `isForgingSuspended` and
-   * `notReady` (for example missing peers). Like the regular check, it obeys the double-forging guard and requires a
-   * writable disk.
+   * `notReady` (for example missing peers). Like the regular check, this method obeys the double-forging guard and
+   * requires a writable disk.
    *
    * @returns the block; undefined if the slot is not ours or already has a block, if the delegate may not sign, if
    *   writes to the disk fail, or if the scheduler does not run

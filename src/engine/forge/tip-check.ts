@@ -93,8 +93,8 @@ export class TipCheck {
       applied: (blocks, origin) => {
         const block = blocks.at(-1);
         if (origin === 'forged' || block === undefined) return;
-        // The forger of a new block appended it to its own tip. Our chain now ends with this block, so our tip is
-        // current.
+        // The forger of a new block appended the block to its own tip. Our chain now ends with this block, so our tip
+        // is current.
         if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
       },
     });
@@ -158,8 +158,8 @@ export class TipCheck {
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
     // The check ends after as many slots as there are active delegates, because each delegate has had a slot by then.
-    // After the end, a peer that claims a better chain but does not send it no longer prevents forging. The end is a
-    // chain time, which may differ from the process clock.
+    // After the end, a peer can no longer prevent forging by claiming a better chain that the peer does not send. The
+    // end is a chain time, which may differ from the process clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
