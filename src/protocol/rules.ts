@@ -345,6 +345,8 @@ export interface Codec {
   /**
    * Reads the genesis block of a network folder. The network defines the content of this block, so only its form is
    * checked.
+   *
+   * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE` or `BLOCK_TRANSACTION_INVALID`
    */
   genesisFromJson(json: unknown): Block;
   /**

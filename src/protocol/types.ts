@@ -7,7 +7,10 @@
 export type PublicKey = string;
 /** Lower-case hexadecimal text of 64 bytes. */
 export type Signature = string;
-/** Decimal text of an unsigned 64-bit integer, followed by `L`. */
+/**
+ * Decimal text of an unsigned 64-bit integer, followed by `L`. A recipient can also be `NaNL` (`tx/recipient.ts`) or,
+ * in an exception of a network, another text.
+ */
 export type Address = string;
 /** Canonical decimal text of an unsigned 64-bit integer. */
 export type BlockId = string;
@@ -91,7 +94,9 @@ export interface Transaction {
   /** Fee in beddows. */
   readonly fee: bigint;
   readonly payload: Payload;
+  /** The primary signature, which is made with the sender's key. */
   readonly signature: Signature;
+  /** The second signature, which is made with the second key that the sender has registered. */
   readonly signSignature?: Signature;
   /**
    * Signatures of group members, in the letter case in which they were sent, because the network compares signatures by

@@ -12,6 +12,7 @@
 import { assert } from '../../primitives/errors.ts';
 import type { PublicKey } from '../types.ts';
 
+/** The limits of the finality protocol in a network with N active delegates. */
 export interface BftLimits {
   /**
    * Number of prevotes that make a height prevoted, and number of precommits that make a height final: ceil(2N/3), as

@@ -24,6 +24,7 @@ const LISTS_KEPT = 8;
  * list. The earnings change vote weights at once.
  *
  * @param offset number of rounds between freezing a list and using it
+ * @throws BlockRejected `BLOCK_UNSTORABLE` if a vote weight is too large for the database of lisk-sdk
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams, offset: number): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
