@@ -51,7 +51,7 @@ export interface AnnouncementOptions<T> {
   readonly clock: Clock;
   /** Returns the connected peers that may get an announcement now. */
   readonly targets: () => readonly PeerId[];
-  /** Number of peers to which the node announces one item. */
+  /** Maximum number of peers to which the node announces one item. */
   readonly peersPerItemMax: number;
   /** Maximum rate of messages to one peer. */
   readonly rate: Sending;
@@ -94,8 +94,9 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Unix time in milliseconds that spreads the messages over time. Each message advances the value by the interval
-   * between two messages to one peer, divided by the number of peers.
+   * Unix time in milliseconds that spreads the messages over time. Each message advances the value by one step: the
+   * interval between two messages to one peer, divided by the number of peers. The node sends the next message when the
+   * value is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
    */
   #turnsMs = 0;
   #stopped = true;

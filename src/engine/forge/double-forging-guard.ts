@@ -210,7 +210,8 @@ export class DoubleForgingGuard {
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     // A chain shows no signatures of other nodes if it has only the genesis block, or if it has got no block for a
-    // round. If the journal is also incomplete, the node must watch one slot.
+    // round. If the journal is also incomplete, the node must watch one slot, unless certainly no delegate has signed
+    // above the tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();

@@ -103,8 +103,9 @@ export class AcceptedTransactions {
 
   /**
    * Checks a client's transaction and writes it to the journal. If both succeed, the node accepts the transaction and
-   * announces it to its peers. If the write fails, the result has the code `TRANSACTION_NOT_KEPT`. If the transaction
-   * is already in the pool, the node refuses it, but announces the transaction of the pool again.
+   * announces it to its peers. If the journal has no room, the result has the code `POOL_FULL`. If the write fails, the
+   * result has the code `TRANSACTION_NOT_KEPT`. If the transaction is already in the pool, the node refuses it, but
+   * announces the transaction of the pool again.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;

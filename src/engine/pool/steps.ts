@@ -7,7 +7,7 @@ import type { Pooled, PoolQueues } from './queues.ts';
 
 /** Events that the steps report. */
 export interface StepEvents {
-  /** Called when a step removed a transaction because it is invalid, so no block can contain it. */
+  /** Called when a step removed a transaction because it is invalid. */
   dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
   /** Called when a transaction entered `verified` or `pending` for the first time. */
   verified(transaction: Transaction): void;
