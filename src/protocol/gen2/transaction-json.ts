@@ -282,8 +282,8 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 
 /**
  * Returns the original text that the payload does not contain; undefined if there is none. This text can be the
- * sender's key or a second signature's key in upper case, or an empty text of a transfer. Generation 2 drops unknown
- * members of assets.
+ * sender's key or the second key, if the key has upper-case letters, or an empty text of a transfer. Generation 2 drops
+ * unknown members of assets.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): OriginalJson | undefined {
   const written: OriginalJson = writtenKey(senderPublicKey);

@@ -1,6 +1,6 @@
 /**
- * Converts the BFT state to the bytes that the chain state stores, and back. Each block writes these bytes. The bytes
- * contain only data that block headers do not have, so that they stay small (5 KB with 101 delegates).
+ * Converts the BFT state to the bytes that the chain state stores, and back. The chain state gets new bytes with each
+ * block. The bytes contain only data that block headers do not have, so that they stay small (5 KB with 101 delegates).
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

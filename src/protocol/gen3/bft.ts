@@ -43,7 +43,7 @@ export interface BftHeader {
 interface HeaderLists {
   readonly maxHeightPreviouslyForged: Uint32Array;
   readonly maxHeightPrevoted: Uint32Array;
-  /** First height of the generator's consecutive active rounds, when it forged the block. */
+  /** First height of the generator's consecutive active rounds, as of the time of the block. */
   readonly minHeightActive: Uint32Array;
   /**
    * Highest height for which the generator has precommitted, including the precommits of this header; meaningless for
