@@ -1,19 +1,19 @@
 /**
- * Stores items to announce, in the order of their arrival. The items are numbered, and the number of an item never
- * changes. A walk over the items can therefore resume at the number where the previous walk stopped.
+ * Stores items to announce as entries, in the order of their arrival. Each entry has a number, which never changes. A
+ * walk over the entries can therefore resume at the number where the previous walk stopped.
  */
 
-/** An item to announce. */
+/** An entry of a log: an item to announce. */
 export interface Announced<T> {
   readonly key: string;
   readonly item: T;
   /** Number of peers to which the node announced the item. */
   timesSent: number;
-  /** True if a later entry of a log announces the same item. */
+  /** True if a later entry, in the same log or in another log, has the same item. */
   isReplaced: boolean;
   /**
-   * Unix time in milliseconds at which the node announces the item again. `waitMs` is the current time between two
-   * announcements of the item.
+   * Unix time in milliseconds at which the node announces the item again if no connected peer is known to have it.
+   * `waitMs` is the time in milliseconds from the last announcement, or from the last such check, to `againMs`.
    */
   againMs: number;
   waitMs: number;
@@ -41,7 +41,8 @@ export class AnnouncementLog<T> {
   /**
    * Calls `take` with each entry from the number `from` on, until `take` returns `stop`.
    *
-   * @returns the number of the entry at which the walk stopped; the next walk starts there
+   * @returns the number from which the next walk continues: the number of the entry for which `take` returned `stop`,
+   *   or else the number that the next new entry gets
    */
   walk(from: number, take: (entry: Announced<T>) => 'taken' | 'passed' | 'stop'): number {
     let number = Math.max(from, this.#firstNumber);

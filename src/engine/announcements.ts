@@ -1,10 +1,10 @@
 /**
  * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcements at a limited
  * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
- * The node announces a new item at once to the few peers whose last message is the oldest. The node announces the item
- * to the other peers one after another. Because the peers get their messages at different times, some peers can always
- * get a new item at once. If no connected peer is known to have an item, the node announces the item again after a
- * while.
+ * The node announces a new item at once to the few peers that have had no message from this node for the longest time.
+ * The node then announces the item to further peers one after another. Because the peers get their messages at
+ * different times, some peers can always get a new item at once. If no connected peer is known to have an item, the
+ * node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -39,8 +39,8 @@ const GATHER_MS = 200;
  */
 const AT_ONCE_MAX = 3;
 /**
- * First and longest time in milliseconds after which the node announces an item again if no connected peer is known to
- * have the item. The time doubles with each announcement.
+ * If no connected peer is known to have an item, the node announces the item again after this time in milliseconds. The
+ * time doubles with each further announcement, up to `AGAIN_MS_MAX`.
  */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
@@ -51,7 +51,7 @@ export interface AnnouncementOptions<T> {
   readonly clock: Clock;
   /** Returns the connected peers that may get an announcement now. */
   readonly targets: () => readonly PeerId[];
-  /** Number of peers to which the node announces one item. */
+  /** Maximum number of peers to which the node announces one item. */
   readonly peersPerItemMax: number;
   /** Maximum rate of messages to one peer. */
   readonly rate: Sending;
@@ -65,7 +65,10 @@ const LOGS = [0, 1, 2] as const;
 
 interface PeerState {
   readonly bucket: TokenBucket;
-  /** Keys of the items that the peer has. The peer announced these items or asked this node for them. */
+  /**
+   * Keys of the items that the peer is known to have: the peer announced them, or asked this node for them and got
+   * them.
+   */
   readonly known: LruMap<string, true>;
   /** Unix time in milliseconds of the last message to this peer; 0 if the node has sent no message. */
   lastMs: number;
@@ -77,13 +80,13 @@ export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
   /**
    * Three logs of items. A message to a peer takes items from the first log, then from the second log, then from the
-   * third log. The first log has items that this node got before its peers announced them. The second log has items
-   * that a peer announced to this node. The third log has items that the node announces again.
+   * third log. The first log has items that this node got before any peer announced them. The second log has items that
+   * a peer announced to this node. The third log has items that the node announces again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
   /** For each key, the latest entry in any of the three logs. */
   readonly #current = new Map<string, Announced<T>>();
-  /** Connected peers. */
+  /** The state of each connected peer. */
   readonly #peers = new Map<PeerId, PeerState>();
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
   readonly #announcedByPeers = new LruMap<string, true>(ITEMS_MAX);
@@ -91,8 +94,9 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Unix time in milliseconds that spreads the messages over time. Each message advances the value by the interval
-   * between two messages to one peer, divided by the number of peers.
+   * Unix time in milliseconds that spreads the messages over time. Each message advances the value by one step: the
+   * interval between two messages to one peer, divided by the number of peers. The node sends the next message when the
+   * value is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -119,8 +123,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces an item again. Does nothing if a connected peer is known to have the item, or if the node announced the
-   * item less than `AGAIN_LOOK_MS` ago.
+   * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item, does
+   * nothing while a connected peer is known to have it, or for `AGAIN_LOOK_MS` after the last announcement.
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
@@ -214,8 +218,9 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces again each item whose `againMs` has passed, but drops items that need no announcement any more. If a
-   * connected peer is known to have the item, this method checks the item again later, because the peer may disconnect.
+   * Announces again each item whose `againMs` has passed. Drops items that need no announcement any more. If a
+   * connected peer is known to have an item, the node does not announce the item now, and checks it again later,
+   * because the peer may disconnect.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

@@ -1,6 +1,6 @@
 /**
- * Answers the requests of peers for blocks, for a common block, for transactions, and for signatures of members of
- * multisignature accounts.
+ * Answers the requests of peers for the tip, for blocks, for a common block, for transactions, and for signatures of
+ * members of multisignature accounts.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -47,11 +47,12 @@ const TRANSACTION_IDS_MAX = 25;
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' requests. The function rejects with `PeerOffence` for a malformed request,
- * and with `ProtocolError` for a request that cannot be answered:
+ * Creates the function that answers peers' requests. The promise of the function rejects with `PeerOffence` for a
+ * malformed request, and with `ProtocolError` in these cases:
  *
  * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
- * - `TOO_MANY_BLOCK_IDS`: a request for a common block has too many ids
+ * - `TOO_MANY_BLOCK_IDS`: a request for a common block has more than `COMMON_BLOCK_IDS_MAX` ids;
+ * - `STORE_EMPTY`: a peer asks for the tip, and the store has no block
  */
 export function createRequestAnswerer(dependencies: AnswerDependencies): PeerHandlers['answer'] {
   const { store, rules, pool } = dependencies;

@@ -1,6 +1,6 @@
 /**
- * Exchanges new blocks with peers. Passes each block that a peer sends to the importer. Sends each block that this node
- * has forged, or has applied after a peer sent it, to other peers.
+ * Exchanges new blocks with peers. Passes the blocks that peers send to the importer, unless this node already knows
+ * them. Sends each block that this node has forged or imported to a random choice of peers, except during a sync.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -18,8 +18,8 @@ import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
 /**
- * Maximum number of ids of applied blocks, and of digests of refused blocks, that the node remembers. Without them, the
- * node would check a block again for each peer that sends it.
+ * Maximum number of ids in `#seenBlocks`, and of digests in `#refusedDocuments`. Without them, the node would check a
+ * block again for each peer that sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
@@ -53,7 +53,7 @@ export interface BlockGossipDependencies {
 export class BlockGossip {
   readonly #dependencies: BlockGossipDependencies;
   readonly #sender: BlockSender;
-  /** Ids of blocks that this node has forged, or has applied after a peer sent them. */
+  /** Ids of blocks that this node has forged or imported. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
    * Digests of the whole JSON documents of blocks that this node refused or ignored. A block's id does not cover the
@@ -102,9 +102,9 @@ export class BlockGossip {
         noteBlockTime(peerId, block, receivedMs);
         return;
       case 'ignored':
-        // The cache stores the digest of the whole document and not the block's id. The signature of a block of version
-        // 0 or 1 does not cover its height. A copy with a wrong height therefore has the same id as the block with the
-        // correct height.
+        // The node remembers the digest of the whole document and not the block's id. The signature of a block of
+        // version 0 or 1 does not cover the height of the block. A copy with a wrong height therefore has the same id
+        // as the block with the correct height.
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':

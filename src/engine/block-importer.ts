@@ -23,7 +23,10 @@ import { SerialQueue } from './serial-queue.ts';
 /** The result of an import. */
 export type ImportOutcome =
   | { readonly kind: 'applied' }
-  /** The block is the valid tip of a better chain. The node should then synchronise with the sender of the block. */
+  /**
+   * The block is the tip of a better chain. Its header, signature, payload hash and time are valid, but its
+   * transactions are not verified. The node should then synchronise with the sender of the block.
+   */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }
   | { readonly kind: 'refused'; readonly rejection: BlockRejected };
@@ -44,8 +47,8 @@ export class BlockImporter {
   readonly #dependencies: BlockImporterDependencies;
   readonly #chain: Chain;
   /**
-   * Runs the imports one after the other, in the order of arrival. Later blocks wait until the worker threads have
-   * verified the signatures of the current block.
+   * Runs the imports one after the other, in the order of arrival. Later blocks also wait while the worker threads
+   * verify the signatures of the current block.
    */
   readonly #arrivals = new SerialQueue();
 
@@ -54,7 +57,11 @@ export class BlockImporter {
     this.#chain = dependencies.chain;
   }
 
-  /** Compares a block from a peer with the tip. Applies the block if it follows the tip or wins a tie with the tip. */
+  /**
+   * Compares a block from a peer with the tip. Applies the block if the block follows the tip or wins a tie with the
+   * tip, and if the rules accept the block. The promise rejects if the import fails for a reason other than the rules,
+   * such as a failed write to the store.
+   */
   import(block: Block): Promise<ImportOutcome> {
     const receivedAtS = this.#chain.nowS();
     return this.#arrivals.run(() => this.#import(block, receivedAtS));
@@ -79,9 +86,9 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block with the tip. Refuses a block that has a wrong header, payload hash or slot owner, or whose slot
-   * has not begun. This method does not check the transactions, because anybody can fill a block with transactions that
-   * are expensive to check.
+   * Compares a block with the tip. Refuses a block that has a wrong header, signature, payload hash or slot owner, or
+   * whose slot has not begun. This method does not check the transactions, because anybody can fill a block with
+   * transactions that are expensive to check.
    *
    * @throws BlockRejected
    */
@@ -136,8 +143,8 @@ export class BlockImporter {
   }
 
   /**
-   * Validates the block, then appends the block to the chain or replaces the tip with the block. Step 2 of the import
-   * has verified the signatures.
+   * Applies fork choice again and validates the block. Then appends the block to the chain, or replaces the tip with
+   * the block. Step 2 of the import has verified the signatures.
    *
    * @throws BranchRejected or BlockRejected if the rules refuse the block
    */
@@ -161,7 +168,7 @@ export class BlockImporter {
   }
 
   /**
-   * Turns the error of an import into its outcome.
+   * Turns the error of an import into its outcome, and logs the refusal of the block.
    *
    * @throws the error itself if it is not a rejection by the rules
    */

@@ -1,6 +1,6 @@
 /**
- * Checks blocks against all rules that do not depend on the other blocks of the chain. Other threads can verify the
- * signatures in advance.
+ * Validates blocks: checks them against the rules that do not depend on the other blocks of the chain. Other threads
+ * can verify the signatures in advance.
  */
 
 import type { Verifier } from '../ports/verifier.ts';
@@ -69,9 +69,9 @@ export class BlockValidator {
 
   /**
    * Checks the signatures of a block of another branch, and validates the block. No further check is possible, because
-   * this node does not have the blocks before it.
+   * this node does not have the blocks before this block.
    *
-   * @throws BlockRejected
+   * @throws BlockRejected if the rules refuse the block
    */
   async validateDetached(block: Block): Promise<void> {
     await this.precheckSignatures([block]);

@@ -1,7 +1,7 @@
 /**
  * Holds the tip and the finalized height of the chain, and the serial queue in which all changes of the chain run. All
- * blocks enter and leave the chain through `commit`: blocks from peers (`block-importer.ts`), forged blocks and
- * downloaded blocks.
+ * blocks except the genesis block (`genesis.ts`) enter and leave the chain through `commit`: blocks from peers
+ * (`block-importer.ts`), forged blocks and downloaded blocks.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -55,8 +55,8 @@ export class Chain {
   readonly #changes = new SerialQueue();
   readonly #listeners: ChainListeners;
   /**
-   * Chain time in whole seconds at which the tip was received; undefined if the tip was forged, downloaded, or loaded
-   * at the start.
+   * Chain time in whole seconds at which the tip was received. The time is undefined if the tip was forged or
+   * downloaded, was loaded at the start, or became the tip by a rollback.
    */
   #tipReceivedAtS: number | undefined;
   #finalizedHeight: number;
@@ -128,11 +128,11 @@ export class Chain {
   }
 
   /**
-   * Reverts and appends blocks as one unit, moves the tip and informs the listeners. Call this method inside
-   * `runExclusive`, with validated blocks.
+   * Reverts and appends blocks as one unit, and informs the listeners. Call this method inside `runExclusive`, with
+   * validated blocks.
    *
-   * @throws BranchRejected for the first block that the rules refuse; the chain is then unchanged, and no listener is
-   *   called
+   * @throws BranchRejected for the first block that the rules refuse; ProtocolError `STORE_WRITE_FAILED` or
+   *   `STORE_TAKEN_OVER` if the store cannot be written. The chain is then unchanged, and no listener is called
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
@@ -207,11 +207,14 @@ export class Chain {
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
    * block of the branch, fork choice compares the last block before the refused one with the old tip. If fork choice
    * prefers the last block before the refused one, that block becomes the tip. A node whose clock is behind refuses the
-   * newest blocks of every branch, so it must be able to switch to a part of a branch.
+   * newest blocks of every branch, so the node must be able to switch to a part of a branch.
    *
+   * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
    *   the refused one
-   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the chain is then unchanged
+   * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final, `SWITCH_NOT_BETTER` if fork choice
+   *   prefers the tip, or `TIP_MOVED` if the branch does not follow our block at `commonHeight`; the chain is then
+   *   unchanged
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
     return this.runExclusive(() => {
@@ -244,7 +247,7 @@ export class Chain {
     }
   }
 
-  /** Returns whether fork choice would prefer this block to our tip if the block arrived now. */
+  /** Returns whether fork choice would prefer this block to our tip if the block arrived now; false for undefined. */
   prefers(branchTip: BlockHeader | undefined): boolean {
     const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip, receivedAtS: this.nowS() });
     return status === 'betterChain' || status === 'extends' || status === 'tieBreak';
@@ -253,7 +256,8 @@ export class Chain {
   /**
    * Reverts all blocks above a height. The command `bloomery rollback` calls this method while the node does not run.
    *
-   * @throws ProtocolError `ROLLBACK_BELOW_FINALITY` if a block to revert is final
+   * @throws ProtocolError `ROLLBACK_BELOW_FINALITY` if a block to revert is final; `UNDO_RECORD_MISSING` if the undo
+   *   record of a block to revert is no longer stored
    */
   rollback(height: number): Promise<void> {
     return this.runExclusive(() => {

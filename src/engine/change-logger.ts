@@ -81,7 +81,7 @@ export class ChangeLogger {
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
     // In the slots since the common block of both branches, the node used the order of delegates of the old branch. The
-    // old branch may have been in another round than the new branch.
+    // new branch may have another order in these slots, because it may have begun another round.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };

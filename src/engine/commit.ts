@@ -11,9 +11,9 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Number of newest blocks whose undo records the node keeps if no block of the chain is final: ten rounds. Generation 2
- * has no final blocks. The number limits the disk space of undo records. The node cannot switch to a branch that split
- * from its chain more than this number of blocks below the tip.
+ * Number of newest blocks whose undo records the node keeps if no block of the chain is final: ten rounds of 101
+ * delegates. Generation 2 has no final blocks. The number limits the disk space of undo records. The node cannot switch
+ * to a branch that split from its chain more than this number of blocks below the tip.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 

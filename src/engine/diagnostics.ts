@@ -85,8 +85,8 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of a slot after a delegate forged in the slot. An event that only delayed the block is no
-   * fault.
+   * Removes the diagnostics of the module `forge` about a slot in which a delegate of this node has now forged. An
+   * event that only delayed the block is no fault.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];
@@ -109,7 +109,10 @@ export class Diagnostics {
   }
 }
 
-/** Turns log fields into numbers, booleans and short texts, so that a diagnostic fits on one line. */
+/**
+ * Turns log fields into numbers, booleans and short texts, so that a diagnostic fits on one line. Omits undefined
+ * fields.
+ */
 export function plainFields(fields: LogFields): Diagnostic['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];

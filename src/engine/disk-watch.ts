@@ -37,7 +37,7 @@ export interface NotReady {
   readonly reason: string;
   /** Code of the fault, such as `STORE_WRITE_FAILED`; absent if nothing is wrong on this node. */
   readonly cause?: string;
-  /** Unix time in milliseconds of the first failed write; absent if no write failed. */
+  /** Unix time in milliseconds since which writes fail; absent if the reason is not a failed write. */
   readonly writesFailSinceMs?: number;
 }
 
@@ -51,12 +51,16 @@ export class DiskWatch {
     this.#dependencies = dependencies;
   }
 
-  /** Runs a change of the store, and records the error if the write fails. */
+  /**
+   * Runs a change of the store. If a write fails, records and logs the failure.
+   *
+   * @throws each error of `change`
+   */
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // The success of this change does not end an earlier failure, because the change may be small. Only a trial write
-      // does.
+      // The success of this change does not end an earlier failure, because the change may be small. Only a successful
+      // trial write ends the failure.
       this.checkWritable();
       return result;
     } catch (error) {
@@ -70,7 +74,7 @@ export class DiskWatch {
 
   /**
    * Returns the reason why writes to the store fail; undefined if no failure is known. After a failure, this method
-   * repeats the trial write, at most once in `TRIAL_INTERVAL_MS`.
+   * makes trial writes, at most one in `TRIAL_INTERVAL_MS`.
    */
   checkWritable(): NotReady | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)

@@ -1,4 +1,6 @@
-/** Defines the options that the operator sets, and the implementations of the ports that an engine needs. */
+/**
+ * Defines the options of an engine, and the parts outside the engine that it uses, such as the store and the transport.
+ */
 
 import type { WorkShare } from '../primitives/work-share.ts';
 import type { Clock, ProcessTimes, Random } from '../ports/clock.ts';
@@ -20,8 +22,8 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * Time in milliseconds for which a forger waits for the late block of an earlier slot. The time is less than the
-   * block time.
+   * Time in milliseconds, from the start of a slot, for which its owner waits for the late block of an earlier slot.
+   * The time is less than the block time.
    */
   readonly waitThresholdMs: number;
   /** Time in milliseconds between two steps of the transaction pool. The name comes from Lisk Core. */
@@ -72,8 +74,8 @@ export interface EngineDependencies {
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;
   /**
-   * If this function returns true, delegates forge only when `forgeNow` is called. By default, delegates forge in all
-   * their slots.
+   * If this function returns true, delegates forge only when `ForgingScheduler.forgeNow` is called. By default,
+   * delegates forge in all their slots.
    */
   readonly isForgingSuspended?: (() => boolean) | undefined;
   /**
@@ -84,14 +86,16 @@ export interface EngineDependencies {
   readonly random: Random;
   readonly journal: FolderJournal;
   /**
-   * The highest header that each delegate signed, stored outside the data folder; undefined if no other folder is
-   * available. If `riskDoubleForging` is true, the engine still updates these watermarks, but they prevent no
-   * signature.
+   * The watermarks of signatures, which are stored outside the data folder; undefined if no other folder is available.
+   * If `riskDoubleForging` is true, the engine still updates existing watermarks, but they prevent no signature.
    */
   readonly watermarks?: SigningWatermarks | undefined;
   /** Stores accepted transactions across restarts. By default, the node keeps accepted transactions in memory only. */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
-  /** Diagnostics that modules outside the engine also record; by default, those of the engine alone. */
+  /**
+   * Stores the diagnostics of the engine. Modules outside the engine can use the same object. By default, the engine
+   * creates its own.
+   */
   readonly diagnostics?: Diagnostics;
 }

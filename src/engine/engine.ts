@@ -304,7 +304,7 @@ export class Engine {
     for (const listener of this.#completionListeners) listener(transaction);
   }
 
-  /** Connects to the network and begins to follow its chain. The node forges as soon as a delegate is enabled. */
+  /** Connects to the network and begins to follow its chain. Enabled delegates then forge in their slots. */
   async start(ports: ListeningPorts): Promise<void> {
     this.#readiness.started();
     let poolFetches = 0;
@@ -359,8 +359,8 @@ export class Engine {
   }
 
   /**
-   * Starts the timer of the pool's steps. A step verifies the transactions that still wait in a queue. The pool
-   * verifies most transactions already on arrival.
+   * Starts the timer of the pool's steps. The pool verifies most transactions on arrival. A step verifies those that
+   * still wait for verification, and fills the queue `ready`.
    */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {

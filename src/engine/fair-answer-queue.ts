@@ -2,7 +2,7 @@
  * Answers the requests of peers in a fair order. The queue answers requests of named peers first. Within each of the
  * two groups, the queue answers one request of each peer in turn. All answers share one limited budget of main-thread
  * time (`WorkShare`), so the node can process blocks even if many peers send many requests. When a peer disconnects,
- * the queue drops its requests.
+ * the queue drops the waiting requests of the peer.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -56,8 +56,8 @@ export class FairAnswerQueue {
   }
 
   /**
-   * Queues a request, and resolves with the answer. The queue answers the requests of one peer in the order of their
-   * arrival.
+   * Queues a request, and resolves with the answer, or rejects with the error of the answer. The queue answers the
+   * requests of one peer in the order of their arrival.
    *
    * @throws ProtocolError `TOO_MANY_REQUESTS` if the queue is full and the peer already has a waiting request;
    *   `PEER_GONE` if the peer disconnects before the queue begins the answer
@@ -108,7 +108,8 @@ export class FairAnswerQueue {
   }
 
   /**
-   * Removes and returns the oldest request of the peer whose turn it is. The peer then moves to the end of the order.
+   * Removes and returns the oldest request of the peer whose turn it is; undefined if no request is waiting. The peer
+   * then moves to the end of the order.
    */
   #next(): PendingRequest | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;

@@ -44,10 +44,10 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Number of peers to which the node sends a message that does not go to all peers. */
+  /** Maximum number of peers to which the node announces an item that it does not announce to all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** Returns the verification budget for the signatures that a peer sends. */
+  /** Returns the payer that is charged for checking the transactions and signatures of a peer. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /**
    * Disconnects a peer if `VerificationBudget.isWasteful` is true: the peer sent too much that was useless and
@@ -238,10 +238,10 @@ export class Gossip {
   }
 
   /**
-   * Adds the signatures that a peer sent to pending transactions. Honest peers verify a signature before they pass it
-   * on. An attacker makes a false signature without work, but this node needs time to check it. After a false
-   * signature, the node therefore ignores the sender's signatures for a while. The sender gets no penalty, because an
-   * honest peer may have another transaction with the same id (`peers/penalties.ts`).
+   * Adds the members' signatures in a message of a peer to their pending transactions. Honest peers verify a signature
+   * before they pass it on. An attacker makes a false signature without work, but this node needs time to check it.
+   * After a false signature, the node therefore ignores the sender's signatures for a while. The sender gets no
+   * penalty, because an honest peer may have another transaction with the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

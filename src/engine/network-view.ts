@@ -1,6 +1,6 @@
 /**
  * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of the
- * peers. Forging waits if too few peers have our tip.
+ * peers. In generation 2, forging waits while too few peers have our tip.
  */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
@@ -31,7 +31,7 @@ export class NetworkView {
   }
 
   /**
-   * Broadhash of our chain up to a height, hexadecimal.
+   * Returns the broadhash of our chain up to a height, in hexadecimal.
    *
    * @param height height of the tip by default
    */
@@ -47,7 +47,7 @@ export class NetworkView {
 
   /**
    * Returns the broadhash that the peer announced. If the peer announced none, the method computes the broadhash from
-   * the peer's tip. The result is then undefined if the peer's tip is not in our chain.
+   * the peer's tip. The result is then undefined if the peer announced no tip, or a tip that is not in our chain.
    */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
@@ -91,7 +91,9 @@ export class NetworkView {
   }
 
   /**
-   * Returns the tips of the peers that connected since a given moment, as evidence about the tip of the network.
+   * Returns the tips that peers announced, as evidence about the tip of the network. Only peers that connected since a
+   * given moment count. If any of them is a peer that this node dialled or that the operator named, only such peers
+   * count.
    *
    * @param sinceMs Unix time in milliseconds
    */

@@ -25,8 +25,8 @@ const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
 /**
- * Maximum number of stored ranges of consecutive slots in which the forging scheduler ran. A new range begins after
- * each stall of the process.
+ * Maximum number of stored ranges of consecutive slots in which the forging scheduler ran. A new range begins after a
+ * stall of the process, and after somebody has set the clock back.
  */
 const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot number are stored as events of that slot. */
@@ -82,7 +82,10 @@ export class SlotHistory {
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);
   }
 
-  /** Returns the stored events of the given slots. */
+  /**
+   * Returns the stored events of `count` slots from `firstSlot` on. The other members of the result cover the whole
+   * history.
+   */
   report(firstSlot: number, count: number): SlotFacts {
     const slots = Array.from({ length: count }, (_, index) => firstSlot + index);
     return {

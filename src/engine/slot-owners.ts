@@ -19,8 +19,8 @@ export interface SlotOwner {
    */
   readonly height: number;
   /**
-   * False if other nodes may have begun another round after the tip. This node does not know the order of forgers in
-   * the other round.
+   * False if other nodes may have begun another round between the tip and the slot. This node does not know the order
+   * of forgers in the other round.
    */
   readonly isCertain: boolean;
 }
@@ -88,10 +88,10 @@ export class SlotOwners {
   }
 
   /**
-   * Finds the owners of a round. The blocks of the round show the owners of the slots that have blocks. The list of
-   * forgers in the store shows the owners of all slots. The method uses the list if the store still has it and the list
-   * agrees with the blocks. The list disagrees with the blocks if an exception of the network replaced the list after
-   * these blocks.
+   * Finds the owners of the slots of a round. The blocks of the round show the owners of the slots that have blocks.
+   * The list of forgers in the store shows the owners of all slots. The method uses the list if the store still has it
+   * and the list agrees with the blocks. The list disagrees with the blocks if an exception of the network replaced the
+   * list after these blocks.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

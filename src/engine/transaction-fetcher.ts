@@ -15,8 +15,8 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum number of ids that one peer announced and that the node has not asked it for yet. The node drops further ids,
- * because other peers also announce them.
+ * Maximum number of ids that one peer announced and that the node has not asked the peer for yet. The node drops
+ * further ids, because other peers also announce them.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
@@ -35,15 +35,15 @@ const FIRST_ASKED_ALONE_MS = 2_000;
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
  * Number of refusals of one transaction after which the node asks no peer for it during `REFUSED_PAUSE_MS`. Until then,
- * the node asks another peer after each refusal. If one refusal were enough, an attacker could hide a good transaction
- * behind a damaged copy with the same id.
+ * the node asks another peer after each refusal. After the pause, the count begins again. If one refusal were enough,
+ * an attacker could hide a good transaction behind a damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * One in this number of requests asks for refused transactions, even if new transactions are waiting. In a network with
- * much traffic, new transactions are always waiting. Without this rule, the node might never ask again for a good
- * transaction of which it got a damaged copy.
+ * One in this number of requests to a peer asks for refused transactions, even if new transactions are waiting. In a
+ * network with much traffic, new transactions are always waiting. Without this rule, the node might never ask again for
+ * a good transaction of which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**
@@ -73,7 +73,7 @@ export interface FetcherOptions {
    * @returns the ids of the transactions that the pool examined, as the peer states these ids
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
-  /** Called when a request failed. */
+  /** Called when a request, or the handling of its answer, failed. */
   readonly failed: (peerId: PeerId, error: unknown) => void;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Updates the counts of blocks after each block. Updates the fees and rewards of the forgers after each finished round.
+ * Counts the forged blocks of delegates after each block. After each finished round, counts the missed blocks, and pays
+ * the fees and rewards of the round to its forgers.
  */
 
 import { assert } from '../primitives/errors.ts';
@@ -11,7 +12,7 @@ import type { Address, BlockHeader, PublicKey } from './types.ts';
 /** Adds beddows to the vote weight of a delegate, at once or at the end of the round. */
 export type AddVoteWeight = (state: StateWriter, delegate: PublicKey, beddows: bigint) => void;
 
-/** The earnings of a forger in one round. */
+/** The earnings of a forger in one round, in beddows. */
 export interface Earnings {
   readonly fees: bigint;
   readonly rewards: bigint;
@@ -40,7 +41,8 @@ export function headersOfRound(state: StateReader, last: BlockHeader, params: Ro
 
 /**
  * Computes the earnings of a finished round. For each block, its generator earns an equal share of the round's fees,
- * and the reward of the block. The remainder of the division goes to the generator of the last block.
+ * and the reward of the block. The remainder of the division goes to the generator of the last block. An exception of
+ * the network can change the fees and rewards of a round (`Exceptions.rounds`).
  *
  * @param headers all blocks of the round, in ascending order of height
  * @returns earnings by generator, in the order of their first block

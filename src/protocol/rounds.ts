@@ -1,6 +1,8 @@
 /**
- * Computes the rounds and the order of their forgers. A round has one block for each active delegate. The forgers of a
- * round come from a frozen list of delegates. The list is shuffled with the number of the round.
+ * Computes the rounds and the order of their forgers. A round has one block for each active delegate. After the genesis
+ * block and after each round, the state stores the list of the delegates with the highest vote weights. Later votes do
+ * not change this frozen list. The forgers of a later round come from a frozen list, which is shuffled with the number
+ * of the round.
  */
 
 import { sha256 } from '../crypto/hash.ts';

@@ -64,8 +64,11 @@ export interface Rules {
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * Verifies a transaction alone, without changing `state`. The transaction must not have a future timestamp, must not
-   * be in the chain, and must be applicable to `state`.
+   * Verifies a transaction alone, without changing `state`. Checks that the timestamp is not in the future, that the
+   * transaction is not in the chain, and that it can be applied to `state`. An inert transaction always gets the
+   * verdict `ok`.
+   *
+   * @param nowS present chain time in whole seconds since the epoch
    */
   verifyTransaction(
     state: StateReader,
@@ -75,8 +78,9 @@ export interface Rules {
   ): TransactionVerdict;
 
   /**
-   * Applies a batch in order to a copy of `state`, and limits the spending of each sender. Returns a verdict for each
-   * transaction. Failing and pending transactions do not affect later transactions.
+   * Applies a batch of transactions in order to a copy of `state`, and limits the spending of each sender to its
+   * balance before the batch. Returns a verdict for each transaction. Failing and pending transactions do not affect
+   * later transactions.
    */
   processTransactions(
     state: StateReader,
@@ -88,7 +92,7 @@ export interface Rules {
    * Adds a member's signature to a pending transaction.
    *
    * @returns the transaction with the signature, and whether its signatures are complete. If the signature is refused,
-   *   the result is the list of errors
+   *   the result is the refusal
    */
   addMemberSignature(
     state: StateReader,
@@ -115,7 +119,10 @@ export interface Rules {
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
-  /** Whether the transaction must be verified again when another transaction of its kind is confirmed. */
+  /**
+   * Whether a confirmation of the transaction can make other transactions of its type invalid, for example because a
+   * username must be unique. The pool then verifies these other transactions again.
+   */
   hasUniqueData(transaction: Transaction): boolean;
 
   // ---- blocks -------------------------------------------------------------------------------------------------------
@@ -136,9 +143,9 @@ export interface Rules {
    * Checks everything in a block that does not depend on its place in the chain: version, schema, signature, payload
    * and transactions.
    *
-   * @param context present if the block extends the tip. If a block has several faults, they are then reported in the
-   *   order of lisk-sdk. The reference (lisk-sdk) also checks the reward (generation 3) or the slot (generation 2) at
-   *   this point
+   * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
+   *   slot (generation 2), because lisk-sdk checks them at this point. A block with several faults is thus refused with
+   *   the message of lisk-sdk. In generation 2, a block whose only fault is the slot is not refused
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -205,7 +212,8 @@ export interface Rules {
    * @param request.previouslyForged the last header of this delegate in the journal; undefined if the journal has none
    * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict
    *   `previouslyForged`
-   * @throws ProtocolError `FORGER_LEAVES` if lisk-sdk would refuse the block
+   * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
+   *   `FORGE_REFUSED`, also before anything is signed, if `applyBlock` would refuse the block
    */
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 
@@ -311,6 +319,7 @@ export interface Codec {
   /**
    * @param id the id if the caller knows it, which saves computing a hash
    * @param senderId the sender's address if the caller knows it, which saves computing a hash
+   * @throws ProtocolError `TRANSACTION_BYTES_INVALID`
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
   /**
@@ -328,11 +337,16 @@ export interface Codec {
    * not contain it.
    */
   encodeHeader(header: BlockHeader): Uint8Array;
-  /** @param id the id if the caller knows it, which saves computing a hash */
+  /**
+   * @param id the id if the caller knows it, which saves computing a hash
+   * @throws ProtocolError `HEADER_BYTES_INVALID`
+   */
   decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
   /**
    * Reads the genesis block of a network folder. The network defines the content of this block, so only its form is
    * checked.
+   *
+   * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE` or `BLOCK_TRANSACTION_INVALID`
    */
   genesisFromJson(json: unknown): Block;
   /**

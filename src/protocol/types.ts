@@ -7,7 +7,10 @@
 export type PublicKey = string;
 /** Lower-case hexadecimal text of 64 bytes. */
 export type Signature = string;
-/** Decimal text of an unsigned 64-bit integer, followed by `L`. */
+/**
+ * Decimal text of an unsigned 64-bit integer, followed by `L`. A recipient can also be `NaNL` (`tx/recipient.ts`) or,
+ * in an exception of a network, another text.
+ */
 export type Address = string;
 /** Canonical decimal text of an unsigned 64-bit integer. */
 export type BlockId = string;
@@ -33,12 +36,9 @@ export type Payload =
        * the order of the votes and the letter case of the keys.
        */
       readonly votes: readonly string[];
-      /**
-       * Generation 2 only: the amount, in beddows. The amount is 0 except in transactions for which the network has an
-       * exception.
-       */
+      /** The amount, in beddows. The amount is 0 except in transactions for which the network has an exception. */
       readonly amount: bigint;
-      /** Recipient of a vote in generation 2; undefined in generation 3. */
+      /** Recipient of a vote of type 3 (generation 2); undefined for a vote of type 11 (generation 3). */
       readonly recipientId?: Address;
     }
   | {
@@ -65,7 +65,7 @@ export type Payload =
 
 export type PayloadKind = Payload['kind'];
 
-/** The registration of an application, which occurs only in early history of generation 2. */
+/** The registration of an application, which occurs only in the early history of live networks. */
 export interface DappDescription {
   readonly category: number;
   readonly name: string;
@@ -91,7 +91,9 @@ export interface Transaction {
   /** Fee in beddows. */
   readonly fee: bigint;
   readonly payload: Payload;
+  /** The primary signature, which is made with the sender's key. */
   readonly signature: Signature;
+  /** The second signature, which is made with the second key that the sender has registered. */
   readonly signSignature?: Signature;
   /**
    * Signatures of group members, in the letter case in which they were sent, because the network compares signatures by
@@ -122,7 +124,7 @@ export interface BlockHeader {
   readonly height: number;
   /** Whole seconds since the network's epoch. */
   readonly timestamp: number;
-  /** Id of the previous block; undefined only for the genesis block. */
+  /** Id of the previous block. In a validated block, the id is undefined only for the genesis block. */
   readonly previousBlockId?: BlockId;
   readonly numberOfTransactions: number;
   /** Total amount in beddows. */

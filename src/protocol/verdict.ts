@@ -87,20 +87,26 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
    * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends an invalid
-   * transaction loses all its points.
+   * transaction loses its whole reputation, unless it is a named peer.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
   | 'TRANSACTION_KNOWN'
   /** The timestamp of the transaction is in a later slot. */
   | 'TRANSACTION_IN_FUTURE'
-  /** The transaction is not valid in the present state because of funds, keys, usernames or votes. */
+  /**
+   * The transaction is not valid in the present state because of funds, keys, usernames or votes, or the pool does not
+   * accept the transaction (`Rules.poolFault`).
+   */
   | 'TRANSACTION_NOT_APPLICABLE'
   /** The named member did not make this signature for a pending transaction. */
   | 'MEMBER_SIGNATURE_FALSE'
   /** The pool has no room: `Transaction pool is full`. */
   | 'POOL_FULL'
-  /** The transaction was not verified, because the verification budget of the sender's address is used up. */
+  /**
+   * The transaction was not verified, because the verification budget of the sender's address, or of the group of this
+   * address, is used up.
+   */
   | 'VERIFICATION_LIMIT';
 
 /** The reasons to refuse a block. `engine/peers/penalties.ts` has the points of each code. */

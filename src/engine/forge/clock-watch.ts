@@ -31,8 +31,9 @@ export interface ClockWatchDependencies {
   /** The clocks that cannot be set; undefined if the node knows no such clock on this system. */
   readonly times: ProcessTimes | undefined;
   /**
-   * Called when the system clock was set forward by `byMs` milliseconds (negative if it was set back). `byMs` is
-   * undefined if the node cannot determine whether the clock was set or the machine slept.
+   * Called when the system clock was set by at least `SET_MS_MIN`. `byMs` is the step in milliseconds, negative if the
+   * clock was set back. `byMs` is undefined if the node cannot determine whether the clock was set or the machine
+   * slept.
    */
   readonly onClockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
@@ -97,8 +98,10 @@ export class ClockWatch {
   }
 
   /**
-   * Reads all clocks at nearly the same moment. If the process paused between two of them, the system clock would seem
-   * to have been set.
+   * Reads all clocks at nearly the same moment. If the process paused between the readings of two clocks, the system
+   * clock would seem to have been set.
+   *
+   * @returns undefined if the node knows no clocks that cannot be set, or if each attempt took too long
    */
   #read(): Reading | undefined {
     const { clock, times } = this.#dependencies;

@@ -36,6 +36,7 @@ export interface Waiting {
   readonly untilS?: number;
 }
 
+/** Whether a delegate may sign now. `previouslyForged` is the value for `ForgeRequest.previouslyForged`. */
 export type Clearance =
   | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
   | ({ readonly granted: false } & Waiting);
@@ -76,8 +77,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the journal records
-   * that headers from before this call may be unknown to it.
+   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, this method stores in
+   * the journal that the journal may lack headers from before this call. Does nothing with `riskDoubleForging`.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -132,9 +133,9 @@ export class DoubleForgingGuard {
   /**
    * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. If the
    * delegate's watermark belongs to the chain in this folder, the journal adopts the header in the watermark, which is
-   * the last that the delegate signed. Another folder of this machine may be signing, so the node first waits for one
-   * slot of the delegate in which the watermark stays unchanged. The node does not wait for finality here. If a third
-   * of all delegates waited for finality, no block would become final.
+   * the last header that the delegate signed on this machine. Another folder of this machine may be signing, so the
+   * node first waits for one slot of the delegate in which the watermark stays unchanged. The node does not wait for
+   * finality here. If a third of all delegates waited for finality, no block would become final.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -177,9 +178,10 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Decides whether a delegate may sign if the chain has only the genesis block. If all slots so far belong to
-   * delegates of this node, no other node can have begun the chain. Otherwise, another node may have begun the chain.
-   * This node then watches one slot of the delegate before the delegate forges.
+   * Decides whether a delegate may sign if the chain has only the genesis block. If a peer has a longer chain, the
+   * delegate waits for this chain. If all slots so far belong to delegates of this node, no other node can have begun
+   * the chain. Otherwise, another node may have begun the chain. This node then watches one slot of the delegate before
+   * the delegate forges.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
@@ -208,7 +210,8 @@ export class DoubleForgingGuard {
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     // A chain shows no signatures of other nodes if it has only the genesis block, or if it has got no block for a
-    // round. If the journal is also incomplete, the node must watch one slot.
+    // round. If the journal is also incomplete, the node must watch one slot, unless certainly no delegate has signed
+    // above the tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
@@ -242,7 +245,8 @@ export class DoubleForgingGuard {
 
   /**
    * Returns the delegate's newest block on the chain if the journal lacks the header of this block; otherwise
-   * undefined. The block counts even if it is old, because a new header that names an older block would contradict it.
+   * undefined. Returns `unknown` while the search for the newest block continues. The block counts even if it is old,
+   * because a new header that names an older block as the delegate's last one would contradict this block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

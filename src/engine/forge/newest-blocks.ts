@@ -45,6 +45,8 @@ export class NewestBlocks {
   }
 
   /**
+   * Continues the search for the newest block of a delegate, if the block is not known yet.
+   *
    * @param sinceS chain time in whole seconds; the search may miss older blocks
    * @returns the newest block of the delegate, even if it is older than `sinceS`; undefined if the search found none;
    *   `unknown` if a later call must continue the search

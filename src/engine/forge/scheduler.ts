@@ -45,11 +45,11 @@ export interface ForgingDependencies {
   /** If true, delegates forge only when `forgeNow` is called; false by default. */
   readonly isForgingSuspended?: () => boolean;
   /**
-   * Called when the clock was set forward by `byMs` milliseconds (negative if it was set back); `byMs` is undefined if
+   * Called when the system clock was set by `byMs` milliseconds, negative if it was set back; `byMs` is undefined if
    * the difference is unknown.
    */
   readonly onClockSet?: (byMs: number | undefined) => void;
-  /** Called in each slot in which the scheduler runs. */
+  /** Called at each check of the scheduler, with the current slot. */
   readonly onSlotChecked?: (slot: number) => void;
   readonly observer: Observer;
   /**
@@ -171,8 +171,8 @@ export class ForgingScheduler {
   /**
    * Forges in the current slot at once if the slot is ours, for a devnet that forges on request. Unlike the regular
    * check, this method does not wait for the late block of an earlier slot, and ignores `isForgingSuspended` and
-   * `notReady` (for example missing peers). Like the regular check, it obeys the double-forging guard and requires a
-   * writable disk.
+   * `notReady` (for example missing peers). Like the regular check, this method obeys the double-forging guard and
+   * requires a writable disk.
    *
    * @returns the block; undefined if the slot is not ours or already has a block, if the delegate may not sign, if
    *   writes to the disk fail, or if the scheduler does not run
@@ -304,7 +304,8 @@ export class ForgingScheduler {
 
   /**
    * Builds the block, and writes its header to the journal on disk before the block leaves this process. Returns
-   * undefined if the delegate may not sign, or if the journal cannot be written.
+   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if the block cannot be
+   * built or the journal cannot be written.
    */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;

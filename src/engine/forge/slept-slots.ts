@@ -25,7 +25,9 @@ export class SleptSlots {
     this.#dependencies = dependencies;
   }
 
-  /** Makes `check` ignore all slots up to now. Called when the node leaves these slots empty on purpose. */
+  /**
+   * Makes `check` ignore all slots before the current slot. Called when the node leaves these slots empty on purpose.
+   */
   pass(): void {
     this.#checkedSlot = this.#dependencies.chain.currentSlot();
   }

@@ -1,8 +1,8 @@
 /**
- * Checks after a start whether the tip of the node is the tip of the network. The data folder may be out of date,
- * because the node was off or the folder comes from a backup. If a delegate has signed headers above the tip, a new
- * header on the tip would contradict them. After each start, no delegate therefore signs until the node has proof that
- * its tip is current.
+ * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
+ * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
+ * delegate has signed headers above the tip, a new header on the tip would contradict them. No delegate therefore signs
+ * until the node has proof that its tip is current.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -54,8 +54,8 @@ export interface TipDoubt {
  */
 const FRESH_SLOTS = 2;
 /**
- * Time in milliseconds after a start for which the node waits for connections if it does not know which peers will
- * connect.
+ * Time in milliseconds after a start for which the node waits for connections. The node does not wait if it has fixed
+ * peers and all of them have announced a tip.
  */
 const SETTLE_MS = 5000;
 /**
@@ -93,8 +93,8 @@ export class TipCheck {
       applied: (blocks, origin) => {
         const block = blocks.at(-1);
         if (origin === 'forged' || block === undefined) return;
-        // The forger of a new block appended it to its own tip. Our chain now ends with this block, so our tip is
-        // current.
+        // The forger of a new block appended the block to its own tip. Our chain now ends with this block, so our tip
+        // is current.
         if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
       },
     });
@@ -158,8 +158,8 @@ export class TipCheck {
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
     // The check ends after as many slots as there are active delegates, because each delegate has had a slot by then.
-    // After the end, a peer that claims a better chain but does not send it no longer prevents forging. The end is a
-    // chain time, which may differ from the process clock.
+    // After the end, a peer can no longer prevent forging by claiming a better chain that the peer does not send. The
+    // end is a chain time, which may differ from the process clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -212,7 +212,7 @@ export class TipCheck {
 
   /**
    * Returns the greatest height of the blocks that delegates of this node have signed on a better chain than our
-   * current chain; undefined if there is no such block.
+   * current chain, and more than `UNFINISHED_BLOCKS` above our tip; undefined if there is no such block.
    */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;

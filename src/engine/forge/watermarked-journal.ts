@@ -1,8 +1,8 @@
 /**
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
  * the folder to an earlier state, its journal lacks the newest lines. The watermark still has the last header that the
- * delegate signed, and a new header must not contradict it. If the delegate has no watermark and the journal file is a
- * copy, the journal counts as incomplete.
+ * delegate signed, and a new header must not contradict this last header. If the journal file is a copy and no
+ * watermark shows whether the newest lines are missing, the journal counts as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -100,7 +100,10 @@ export class WatermarkedJournal implements SigningJournal {
     this.#readWatermark(publicKey);
   }
 
-  /** @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate */
+  /**
+   * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate;
+   *   `JOURNAL_WRITE_FAILED` if the journal file cannot be written
+   */
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#refuseOtherSigner(publicKey);
     this.#journal.record(publicKey, header);

@@ -1,10 +1,10 @@
 /**
- * Handles transactions that this node has accepted from clients. The node writes each of them to the journal on disk
- * before it answers the client. The transaction stays in the journal until the node no longer expects a revert of its
- * block. A transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a
- * start, the node checks the transactions of the journal like new transactions, and announces them again. Each node
- * keeps the transactions of its own clients, so the journal has no transactions of peers, except those for which a
- * client of this node sent a signature.
+ * Handles transactions that this node has accepted from clients. The node writes each of them to the transaction
+ * journal on disk before it answers the client. The transaction stays in the journal until the node no longer expects a
+ * revert of its block. A transaction also leaves the journal if it has waited too long, or if the chain makes it
+ * invalid. After a start, the node checks the transactions of the journal like new transactions, and announces them
+ * again. Each node keeps the transactions of its own clients, so the journal has no transactions of peers, except those
+ * for which a client of this node sent a signature.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -103,7 +103,9 @@ export class AcceptedTransactions {
 
   /**
    * Checks a client's transaction and writes it to the journal. If both succeed, the node accepts the transaction and
-   * announces it to its peers.
+   * announces it to its peers. If the journal has no room, the result has the code `POOL_FULL`. If the write fails, the
+   * result has the code `TRANSACTION_NOT_KEPT`. If the transaction is already in the pool, the node refuses it, but
+   * announces the transaction of the pool again.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -126,8 +128,8 @@ export class AcceptedTransactions {
 
   /**
    * Checks a member's signature from a client, and adds it to its pending transaction. Then writes the transaction with
-   * the signature to the journal, even if the transaction came from a peer. The node accepts the signature only if this
-   * write succeeds.
+   * the signature to the journal, even if the transaction came from a peer. If this write fails, the client gets a
+   * refusal, but the pool keeps the signature.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
@@ -150,8 +152,9 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Called when the pool dropped a transaction. The transaction leaves the journal, or waits for another check while
-   * the node has not caught up.
+   * Called when the pool dropped a transaction. The transaction leaves the journal if the node has caught up with the
+   * network, or if the transaction has waited too long. Otherwise, the transaction stays in the journal and waits for
+   * another check.
    */
   dropped({ id }: Transaction, reason: string): void {
     const { journal, isCaughtUp } = this.#dependencies;

@@ -53,9 +53,10 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 }
 
 /**
- * Refuses a transaction with false members' signatures. The id does not cover members' signatures, so anybody can copy
- * a good transaction and put false signatures into the copy. While the pool had the false copy, it would refuse the
- * good transaction as known, and peers announce a transaction only once.
+ * Refuses a transaction that is invalid in the state, in particular one with false members' signatures. The id does not
+ * cover members' signatures, so anybody can copy a good transaction and put false signatures into the copy. While the
+ * pool had the false copy, the pool would refuse the good transaction as known, and peers announce a transaction only
+ * once.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
@@ -77,7 +78,8 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
  * the client sent, so all other fields of the copy may differ. The function verifies the signature of the copy only if
  * the signature, the public key or the signed bytes differ from the transaction in the pool.
  *
- * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
+ * @throws TransactionRejected `TRANSACTION_INVALID` if the copy is invalid; `VERIFICATION_LIMIT` if the payer's budget
+ *   does not allow the check of its signature
  */
 function refuseAlteredCopy(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const known = queues.get(transaction.id)?.transaction;
@@ -105,8 +107,10 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Refuses a transaction that is invalid without regard to the state, is already in the pool or in the chain, or has a
- * timestamp in the future.
+ * Makes the checks of a new transaction that do not depend on the accounts. Refuses a transaction whose type is not
+ * allowed, that is already in the pool or in the chain, that is invalid, that the pool does not accept
+ * (`Rules.poolFault`), or that has a timestamp in the future. Also refuses a transaction if the payer's budget is used
+ * up.
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
  * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does

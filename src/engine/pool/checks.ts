@@ -35,6 +35,7 @@ export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transacti
 
 /**
  * Makes all checks that need no state, such as the type at the tip, the form of the fields, and the primary signature.
+ * Returns the errors.
  */
 export function validateAtTip(context: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);

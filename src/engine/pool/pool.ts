@@ -1,8 +1,9 @@
 /**
  * Stores the transactions that wait for a block, in five queues. A transaction from a peer passes the queues
- * `received`, `validated`, `verified` and `ready`. A transaction from a client begins in `verified`. A group
- * transaction (of a multisignature account) waits in `pending` for members' signatures. The rules of the chain do not
- * cover the pool, so each node decides alone which transactions its pool has.
+ * `received`, `validated`, `verified` and `ready`; a transaction that the node verifies on arrival skips `validated`. A
+ * transaction from a client begins in `verified`. A group transaction (of a multisignature account) waits in `pending`
+ * for members' signatures. The rules of the chain do not cover the pool, so each node decides alone which transactions
+ * its pool has.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -140,7 +141,7 @@ export class TransactionPool {
    * reference (lisk-sdk) stops at the first refused transaction. This node stops only at a refusal that is the fault of
    * the peer, because an honest peer may send a known transaction before new ones.
    *
-   * @param payer verification budget of the peer; when the budget is used up, the pool does not read the remaining
+   * @param payer the peer as payer; when its verification budget is used up, the pool does not read the remaining
    *   transactions
    */
   receive(jsons: readonly unknown[], payer = NO_PAYER): ReceiveReport {
@@ -323,9 +324,9 @@ export class TransactionPool {
   }
 
   /**
-   * Returns at most `limit` transactions for a peer that asks for the content of the pool. Transactions in `ready` come
-   * first, then transactions in `pending`, then transactions in `verified`. The transactions of one queue are in the
-   * order in which they entered the queue.
+   * Returns at most `limit` transactions for a peer that asks for the content of the pool. At most `releaseLimit`
+   * transactions in `ready` come first, then at most `releaseLimit` transactions in `pending`, then transactions in
+   * `verified`. The transactions of one queue are in the order in which they entered the queue.
    */
   forSharing(limit: number): readonly Transaction[] {
     const { releaseLimit } = this.#limits;
@@ -338,8 +339,8 @@ export class TransactionPool {
   }
 
   /**
-   * Returns the members' signatures of up to `limit` transactions in `pending`, in the order in which the transactions
-   * entered `pending`.
+   * Returns the members' signatures of up to `limit` transactions in `pending` that have such signatures, in the order
+   * in which the transactions entered `pending`.
    */
   pendingSignatures(
     limit: number,

@@ -7,7 +7,7 @@ import type { Pooled, PoolQueues } from './queues.ts';
 
 /** Events that the steps report. */
 export interface StepEvents {
-  /** Called when a step removed a transaction because it is invalid, so no block can contain it. */
+  /** Called when a step removed a transaction because it is invalid. */
   dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
   /** Called when a transaction entered `verified` or `pending` for the first time. */
   verified(transaction: Transaction): void;
@@ -15,6 +15,7 @@ export interface StepEvents {
 
 /**
  * Moves transactions from `received` to `validated` if they pass the checks that need no state; drops them otherwise.
+ * Does nothing while `validated` is full.
  */
 export function validateReceived(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('validated')) return;
@@ -27,6 +28,7 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
 
 /**
  * Moves transactions from `validated` to `verified` or `pending` if they are valid in the state; drops them otherwise.
+ * Does nothing while `verified` is full.
  */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
@@ -54,8 +56,8 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 
 /**
  * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
- * contain. Group transactions with enough signatures from `pending` come first, newest first. Transactions from
- * `verified` follow in the order in which they entered `verified`.
+ * contain. Drops transactions that are invalid. Group transactions with enough signatures from `pending` come first,
+ * newest first. Transactions from `verified` follow in the order in which they entered `verified`.
  *
  * The reference (lisk-sdk) only checks that the transactions are valid one after another. But each transaction of a
  * block must also be valid in the state before the block. After a revert, a transaction may become valid only when

@@ -29,7 +29,7 @@ export interface Payer {
    *   also send transactions that this node already has
    */
   charge<T>(work: () => T, handlingMs?: number): T;
-  /** Records that the address sent something useful, which refills its `waste` bucket. */
+  /** Records that the address sent something useful, which refills its `waste` bucket (see `WASTE`). */
   wasUseful(): void;
 }
 

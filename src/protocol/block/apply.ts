@@ -20,7 +20,8 @@ export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' |
  * Checks that a block follows the tip, and returns its parent.
  *
  * @param text the message of the generation for a block that does not follow the given parent
- * @throws BlockRejected `BLOCK_PREVIOUS_INVALID` or `BLOCK_KNOWN`
+ * @throws BlockRejected `BLOCK_KNOWN` if the chain already has the block; `BLOCK_PREVIOUS_INVALID` if the block does
+ *   not follow the tip
  */
 export function parentOf(
   state: StateReader,
@@ -78,7 +79,7 @@ export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number
 
 /**
  * @param expected the reward that the block must have, in beddows
- * @throws BlockRejected `BLOCK_REWARD_INVALID`
+ * @throws BlockRejected `BLOCK_REWARD_INVALID` for another reward, unless the network has an exception for the block
  */
 export function verifyReward(block: BlockHeader, expected: bigint, params: ChainParams): void {
   if (block.reward === expected || params.exceptions.blockRewards.has(block.id)) return;
@@ -118,7 +119,7 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
  * first, because this function does not check whether the chain already has a transaction.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first invalid transaction; or
- *   `BLOCK_UNSTORABLE`
+ *   `BLOCK_UNSTORABLE` if lisk-sdk could not store the block
  */
 export function applyTransactions(
   state: StateWriter,

@@ -1,4 +1,7 @@
-/** Reads members of a block from JSON. Both generations use these functions. */
+/**
+ * Reads members of a block from JSON. Both generations use these functions. A member of a wrong form causes the error
+ * `BlockRejected` with the code `BLOCK_MALFORMED`.
+ */
 
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
 import { integerOf } from '../../primitives/decimal.ts';

@@ -1,12 +1,14 @@
 /**
  * Fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks follow the same
  * parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins;
- * ids are compared as text. All nodes decide in this way, and the order of arrival does not matter (fork cause 5).
+ * ids are compared as text. All nodes decide in this way, and the order of arrival does not matter (fork cause 5 of
+ * lisk-sdk).
  *
- * A received block may be one height above the tip and follow another parent (fork cause 1). If the received block is
- * older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip, lisk-sdk waits until
- * polling shows that its chain is behind. After the reverts or the wait, lisk-sdk follows the longer chain. This node
- * follows the longer chain at once. This node reverts no block before the blocks of the longer chain have arrived.
+ * A received block may be one height above the tip and follow another parent (fork cause 1 of lisk-sdk). If the
+ * received block is older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip,
+ * lisk-sdk waits until polling shows that its chain is behind. After the reverts or the wait, lisk-sdk follows the
+ * longer chain. This node follows the longer chain at once. This node reverts no block before the blocks of the longer
+ * chain have arrived.
  *
  * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. Two halves of a
  * network could then wait for each other's consensus forever. This node compares the tips of two chains of equal length

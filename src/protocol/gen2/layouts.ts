@@ -246,7 +246,10 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
  */
 const RECIPIENT_DIGITS_MAX = 100;
 
-/** An amount in beddows; undefined if the amount needs more than eight bytes. */
+/**
+ * An amount in beddows; undefined if the text has other characters than digits, or if the amount needs more than eight
+ * bytes.
+ */
 export function beddowsOf(amount: string): bigint | undefined {
   const digits = canonicalDigits(amount);
   if (digits === undefined || digits.length > 20) return undefined;

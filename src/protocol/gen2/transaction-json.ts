@@ -45,8 +45,8 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
 });
 
 /**
- * The fee of each type, for a transaction whose document states no fee. For the registration of a group, the value is
- * the fee for one key.
+ * The fee of each type in beddows, by type number, for a transaction whose document states no fee. For the registration
+ * of a group, the value is the fee for one key.
  */
 const STATIC_FEES = [
   '10000000',
@@ -100,7 +100,7 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
  * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked.
  * Id and fee come from the document. A missing id is computed, and a missing fee is the usual fee of the type.
  *
- * @throws TransactionRejected
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID`
  */
 export function genesisTransactionFromJson(json: unknown, types: Types): Transaction {
   const type = typeFor(json, types);
@@ -282,8 +282,8 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 
 /**
  * Returns the original text that the payload does not contain; undefined if there is none. This text can be the
- * sender's key or a second signature's key in upper case, or an empty text of a transfer. Generation 2 drops unknown
- * members of assets.
+ * sender's key or the second key, if the key has upper-case letters, or an empty text of a transfer. Generation 2 drops
+ * unknown members of assets.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): OriginalJson | undefined {
   const written: OriginalJson = writtenKey(senderPublicKey);

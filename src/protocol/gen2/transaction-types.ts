@@ -308,8 +308,8 @@ function recipientFault(recipientId: unknown): string | undefined {
 }
 
 /**
- * Address of a hexadecimal text with any number of bytes. The format check of the schema decides whether the text is a
- * public key.
+ * Address of a hexadecimal text with any number of bytes. The result is undefined for a value of another type or form.
+ * The format check of the schema decides whether the text is a public key.
  */
 export function addressOfHex(publicKey: unknown): Address | undefined {
   return typeof publicKey === 'string' && isHex(publicKey) ? addressOf(publicKey.toLowerCase()) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Converts the BFT state to the bytes that the chain state stores, and back. Each block writes these bytes. The bytes
- * contain only data that block headers do not have, so that they stay small (5 KB with 101 delegates).
+ * Converts the BFT state to the bytes that the chain state stores, and back. The chain state gets new bytes with each
+ * block. The bytes contain only data that block headers do not have, so that they stay small (5 KB with 101 delegates).
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -34,7 +34,11 @@ const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 // decoding bytes that were just encoded.
 const decoded = new WeakMap<Uint8Array, BftState>();
 
-/** The BFT state that the chain state contains; undefined before the genesis block. */
+/**
+ * The BFT state that the chain state contains; undefined before the genesis block.
+ *
+ * @throws ProtocolError as `decodeBftState`
+ */
 export function loadBftState(state: StateReader): BftState | undefined {
   const bytes = state.bftState();
   if (bytes === undefined) return undefined;

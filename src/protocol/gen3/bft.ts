@@ -6,12 +6,13 @@
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The
  * last prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with
  * the newest voting header of the delegate. A delegate without a header in the BFT state needs no state: its old votes
- * are below the last `range` heights, and a new header votes only within the last `range` heights.
+ * are below the last `range` heights (see `BftLimits`), and a new header votes only within the last `range` heights.
  */
 
 import { assert } from '../../primitives/errors.ts';
 import type { PublicKey } from '../types.ts';
 
+/** The limits of the finality protocol in a network with N active delegates. */
 export interface BftLimits {
   /**
    * Number of prevotes that make a height prevoted, and number of precommits that make a height final: ceil(2N/3), as
@@ -42,7 +43,7 @@ export interface BftHeader {
 interface HeaderLists {
   readonly maxHeightPreviouslyForged: Uint32Array;
   readonly maxHeightPrevoted: Uint32Array;
-  /** First height of the generator's consecutive active rounds, when it forged the block. */
+  /** First height of the generator's consecutive active rounds, as of the time of the block. */
   readonly minHeightActive: Uint32Array;
   /**
    * Highest height for which the generator has precommitted, including the precommits of this header; meaningless for

@@ -189,8 +189,8 @@ export function createBlockRules(
 }
 
 /**
- * The BFT state before the block at this height. The BFT state contains no blocks of older versions. If the block
- * before this height is missing, the result contains no headers, because votes do not reach across a gap.
+ * The BFT state before the block at this height. The BFT state contains no blocks of older versions. If the BFT state
+ * lacks the block directly below this height, the result contains no headers, because votes do not reach across a gap.
  */
 function bftStateBelow(state: StateReader, height: number): BftState {
   const bftState = loadBftState(state) ?? emptyBftState(FINALIZED_AT_START);

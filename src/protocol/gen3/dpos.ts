@@ -1,6 +1,7 @@
 /**
- * Updates the delegates of generation 3 for a block. Each block changes the counts of blocks. After the last block of a
- * round, the code also pays the earnings of the round and freezes the next delegate list.
+ * Updates the delegates of generation 3 for a block. Each block adds to the forged blocks of its generator. After the
+ * last block of a round, the code also counts the missed blocks, pays the earnings of the round, and freezes the next
+ * delegate list.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -20,10 +21,11 @@ import { BlockRejected } from '../verdict.ts';
 const LISTS_KEPT = 8;
 
 /**
- * Adds the block to its generator's count. At the end of a round, the function pays the earnings and freezes the next
- * list. The earnings change vote weights at once.
+ * Adds the block to its generator's count. At the end of a round, the function counts the missed blocks, pays the
+ * earnings, and freezes the next list. The earnings change vote weights at once.
  *
  * @param offset number of rounds between freezing a list and using it
+ * @throws BlockRejected `BLOCK_UNSTORABLE` if a vote weight is too large for the database of lisk-sdk
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams, offset: number): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));

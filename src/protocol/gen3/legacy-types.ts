@@ -32,7 +32,7 @@ function typeOf<K extends PayloadKind>(
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
-  /** Returns the asset to store instead of the rebuilt asset, if it differs from `known`. */
+  /** For a rebuilt asset, returns the asset to store. The returned asset is stored only if it differs from `known`. */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
   const layout = LEGACY_LAYOUTS.get(type);

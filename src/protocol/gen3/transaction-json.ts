@@ -51,7 +51,7 @@ export function isExceptedShape(transaction: Transaction, types: Types, exceptio
  * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked.
  * The fee is 0.
  *
- * @throws TransactionRejected
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID`
  */
 export function genesisTransactionFromJson(json: unknown, types: Types): Transaction {
   const type = typeFor(json, types);

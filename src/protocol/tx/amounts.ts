@@ -28,9 +28,10 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 
 /**
  * The amount that a transaction adds to the total of its block and to the spending of its sender, and subtracts from
- * the vote weights of its sender's delegates. A transfer also adds the amount to the vote weights of its recipient's
- * delegates. If a transaction moves no amount, its counted amount is the unknown member `amount` of its asset, which no
- * signature covers. This member may have any form that lisk-sdk's number library reads.
+ * the vote weights of the delegates for whom its sender votes. A transfer also adds the amount to the vote weights of
+ * the delegates for whom its recipient votes. If a transaction moves no amount, its counted amount is the unknown
+ * member `amount` of its asset, which no signature covers. This member may have any form that lisk-sdk's number library
+ * reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */
@@ -64,7 +65,7 @@ export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
  * Reads a member of a document as lisk-sdk's number library does. A missing or empty member counts as 0, and a list
  * with one number counts as that number.
  *
- * @returns undefined if the member is not a number, or if it is a JSON number with more than 15 digits
+ * @returns undefined if the member is not a number, or if it is a JSON number with more than 15 significant digits
  */
 export function decimalIn(value: unknown): Decimal | undefined {
   if (!value) return ZERO;

@@ -15,7 +15,7 @@ type Of<K extends Payload['kind']> = Extract<Payload, { kind: K }>;
 
 const TRANSACTION_ID_CHARACTERS_MAX = 20;
 
-/** Address of the account that registered an application. */
+/** Address of the account that registered an application; undefined if there is no such application. */
 export function ownerOfApplication(state: StateReader, dappId: TransactionId): Address | undefined {
   return dappId.length > TRANSACTION_ID_CHARACTERS_MAX ? undefined : state.fact(ownerFact(dappId));
 }

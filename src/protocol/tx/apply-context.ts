@@ -1,6 +1,6 @@
 /**
- * Defines the context in which a transaction is applied. The context contains the differences between the generations.
- * The context does not contain the state.
+ * Defines the context in which a transaction is applied: the differences between the generations, the digests to be
+ * signed, the exceptions of the network, and the check of signatures. The state is not part of the context.
  */
 
 import type { Exceptions, Generation } from '../params.ts';

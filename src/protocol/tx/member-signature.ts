@@ -17,7 +17,7 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
  * @param added the signature to add; its hexadecimal texts may be in upper or lower case, and the caller has checked
  *   them
  * @returns the transaction with the signature and whether its signatures are complete. If the signature is refused, the
- *   result is the list of errors
+ *   result is the refusal
  */
 export function addMemberSignature(
   state: StateReader,

@@ -25,8 +25,8 @@ export interface ShapeCompiler {
 }
 
 /**
- * @param containsNul whether a text contains a NUL character, as this generation detects it
- * @param isId whether a text is an id, as this generation checks it
+ * @param containsNul whether a text contains a NUL character, as the generation detects it
+ * @param isId whether a text is an id, as the generation checks it
  */
 export function createShapeCompiler(
   containsNul: (text: string) => boolean,
@@ -165,8 +165,8 @@ function isPublicKey(text: string): boolean {
 }
 
 /**
- * The format of ids in lisk-sdk accepts a sign and leading zeros. Accepting these ids has no effect, because the ids
- * are computed from the bytes anyway.
+ * The format of ids in lisk-sdk accepts a sign and leading zeros. Accepting these ids has no effect, because only
+ * generation 3 uses this format, and generation 3 computes ids from the bytes.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;

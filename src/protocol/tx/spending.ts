@@ -1,5 +1,6 @@
 /**
- * The spending rule: the balance of a sender before a batch must cover the total that the sender spends in the batch.
+ * The spending rule: the balance of a sender before a batch of transactions must cover the total that the sender spends
+ * in the batch.
  */
 
 import type { StateReader } from '../state.ts';
@@ -11,9 +12,10 @@ import { addAmount, countedAmount } from './amounts.ts';
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
 /**
- * Errors of the transactions that spend too much. The errors are in the order of the batch. A sender with only one
- * transaction is skipped, because verifying this transaction includes the same check. When a later transaction of a
- * sender is checked, the amounts of the sender's refused transactions do not count.
+ * Errors of the transactions that spend too much, or whose counted amount (`countedAmount`) is not a number. The errors
+ * are in the order of the batch. A sender with only one transaction is skipped, because verifying this transaction
+ * includes the same check. When a later transaction of a sender is checked, the amounts of the sender's refused
+ * transactions do not count.
  */
 export function spendingErrors(
   state: StateReader,

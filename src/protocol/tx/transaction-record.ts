@@ -1,8 +1,9 @@
 /**
  * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then additional
- * data. The additional data are the fee (genesis), the id (an exception), the recipient's key, the detail of the type,
- * and JSON of all parts that the sender wrote in another form than nodes do. An additional value is present only if
- * needed. The record is read from its end, so that the signed bytes are unchanged at its beginning.
+ * data. The additional data are the fee (if it is not the fee of the type, as in a genesis block), the id (if it is not
+ * the computed id), the recipient's key, the detail of the type (`TransactionLayout.detail`), and JSON of all parts
+ * that the sender wrote in another form than nodes do. An additional value is present only if needed. The record is
+ * read from its end, so that the signed bytes are unchanged at its beginning.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

@@ -1,6 +1,6 @@
 /**
- * Creates the rules for single transactions and for batches. Both generations use this code, and pass their differences
- * as parameters.
+ * Creates the rules for single transactions and for batches of transactions. Both generations use this code, and pass
+ * their differences as parameters.
  */
 
 import { applyGenesisTransactions } from '../block/apply-genesis.ts';
@@ -42,7 +42,7 @@ export interface TransactionRuleParts {
    * transaction for this reason. Undefined if a forger may include the transaction.
    */
   forgingFault?(transaction: Transaction): TransactionError | undefined;
-  /** Kinds of transactions that are verified again when another transaction of the same kind is confirmed. */
+  /** Kinds of transactions for which `hasUniqueData` returns true. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
   /**
    * The reason why an applied transaction cannot change the vote weights; undefined if the transaction can change the

@@ -85,7 +85,11 @@ export function bytesInvalid(reason: string, bytes: Uint8Array): ProtocolError {
 
 const SIGNED_KEY_CHARACTERS = 65;
 
-/** Splits the bytes of concatenated votes or keys. Each vote or key has `+` or `-` and 64 characters. */
+/**
+ * Splits the bytes of concatenated votes or keys. Each vote or key has `+` or `-` and 64 characters.
+ *
+ * @throws ProtocolError `TRANSACTION_BYTES_INVALID` if the number of bytes is no multiple of 65
+ */
 export function signedKeysIn(bytes: Buffer): string[] {
   if (bytes.length % SIGNED_KEY_CHARACTERS !== 0) throw bytesInvalid('keys of a wrong length', bytes);
   const text = bytes.toString('latin1');

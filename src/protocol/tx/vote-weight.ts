@@ -1,6 +1,6 @@
 /**
  * Changes the vote weights of delegates for a transaction. At the end of each round, a delegate's vote weight is the
- * sum of the balances of its voters. Each transaction changes balances or votes, so it also changes vote weights.
+ * sum of the balances of its voters. Each transaction changes balances or votes, so it can also change vote weights.
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
