@@ -52,7 +52,8 @@ export interface ExplainedOption {
 /**
  * Loads the configuration of a node.
  *
- * @throws ProtocolError `CONFIG_INVALID` or `CONFIG_UNREADABLE` with source, key and the expected value
+ * @throws ProtocolError `CONFIG_UNREADABLE` if the file cannot be read; `CONFIG_INVALID` for a wrong value, an unknown
+ *   or repeated key, or values that contradict each other
  */
 export function loadConfig(sources: ConfigSources): Config {
   const values: Record<string, Record<string, unknown>> = {};
@@ -141,7 +142,10 @@ function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string,
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
-/** Returns the password of the network folder; an empty text if a configured delegate is not in that folder. */
+/**
+ * Returns the password of the delegates in `forgers.json`; an empty text if the file has no password, or if a
+ * configured delegate is not in the file.
+ */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));
   const areKnown =
