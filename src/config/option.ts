@@ -22,7 +22,7 @@ export interface Option<T> {
   readonly defaultText?: string;
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
-  /** Converts the text of an environment variable or flag into the form that `read` accepts. */
+  /** Converts the text of an environment variable into the form that `read` accepts. */
   fromText(text: string): unknown;
 }
 

@@ -105,7 +105,7 @@ function isFailure(result: Fields, member: string): boolean {
   return own(result, member) === undefined && typeof own(result, 'message') === 'string';
 }
 
-/** @throws ProtocolError `CALL_FAILED` if the peer could not answer */
+/** @throws ProtocolError `CALL_FAILED` if the answer reports a failed call */
 export function openInfoAnswer(answer: unknown): unknown {
   const result = fieldsOf(answer);
   if (!isFailure(result, 'version')) return resultOf(answer);

@@ -1,4 +1,7 @@
-/** Wraps one WebSocket below the message layer. Inbound and outbound connections have the same interface. */
+/**
+ * Wraps one connection: the socket of the SocketCluster library, and the WebSocket below it. Inbound and outbound
+ * connections have the same interface.
+ */
 
 import type { WebSocket } from 'ws';
 

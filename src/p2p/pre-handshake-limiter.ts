@@ -1,8 +1,8 @@
 /**
- * Limits TCP connections that have not finished their WebSocket handshake. Each connection without a handshake takes
- * memory, so the number of these connections is limited. If the limit is exceeded, the address with the most
- * connections without a handshake loses one of them. Therefore one address with many slow connections cannot lock out
- * other addresses.
+ * Limits TCP connections that have not finished their handshake (the WebSocket handshake and then the handshake of the
+ * protocol). Each connection without a handshake takes memory, so the number of these connections is limited. If the
+ * limit is exceeded, the address with the most connections without a handshake loses one of them. Therefore one address
+ * with many slow connections cannot lock out other addresses.
  */
 
 import { LruMap } from '../primitives/bounded.ts';

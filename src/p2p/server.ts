@@ -1,4 +1,6 @@
-/** Listens for peers, and checks each connection before and during its WebSocket handshake. */
+/**
+ * Listens for peers, and checks each connection before and during its WebSocket handshake and its protocol handshake.
+ */
 
 import { createServer as createHttpServer, type IncomingMessage, type Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';

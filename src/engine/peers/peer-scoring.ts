@@ -1,7 +1,7 @@
 /**
- * Applies the penalties for offences. Each offence lowers the reputation of a peer. At 0 points, the node bans the
- * peer's IP address, and so all peers at that address. If the operator named a peer at the address, the node only
- * disconnects the offending peer.
+ * Applies the penalties for offences. Each offence takes points from the reputation of the peer that committed it. At 0
+ * points, the node bans the peer's IP address, and so all peers at that address. If the operator named a peer at the
+ * address, the node only disconnects the offending peer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -94,7 +94,11 @@ export class PeerScoring {
     transport.disconnect(peerId, WASTEFUL);
   }
 
-  /** Disconnects every peer at an IP address, and refuses connections from the address for a time. */
+  /**
+   * Disconnects every peer at an IP address, and refuses connections from the address for a time.
+   *
+   * @param durationMs duration of the ban in milliseconds; a day by default
+   */
   ban(ip: string, reason: string, durationMs = BAN_MS): void {
     const { book, clock, observer, transport, banned } = this.#dependencies;
     book.ban(ip, clock.nowMs() + durationMs, reason);

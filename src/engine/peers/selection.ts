@@ -17,7 +17,7 @@ export const TRIED_ENOUGH = 100;
  */
 const LISTED_MAX = 1_000;
 const LISTED_MIN = 100;
-/** Share of inbound connections that are safe from eviction because of their netgroup. */
+/** Share of inbound connections that are safe from eviction because of their netgroup (see `selectToEvict`). */
 const NETGROUP_SHARE = 0.034;
 /**
  * Share of inbound connections that are safe from eviction because of short round trips. A further group of at most the

@@ -2,9 +2,9 @@
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. After a failed claim, the
  * node therefore doubts some claims for some time: claims of peers in the same netgroup, and claims of all peers with
- * the same direction of connection (inbound or outbound). Forging never waits for a doubted claim. The delegate that
- * signed the claimed tip is the signer of the claim. After a failed claim, the node also ignores blocks of its signer
- * until the next round.
+ * the same direction of connection (inbound or outbound). Forging never waits for a doubted claim. The signer of a
+ * claim is the delegate that signed the claimed tip. After a failed claim, the node also ignores blocks of the claim's
+ * signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
