@@ -1,6 +1,6 @@
 /**
- * Reads files that a user names, and the standard input. Each read accepts a limited number of bytes. A read from a
- * pipe also waits only a limited time for data.
+ * Reads files and the standard input. Each read accepts a limited number of bytes. If a file is a pipe, the read also
+ * waits only a limited time for data.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
@@ -45,6 +45,8 @@ export function readBounded(file: string, { bytesMax, allowPipe = false }: Bound
 /**
  * Reads the standard input until its end. The standard input may be a file, a pipe or a terminal. The wait has no
  * limit, because a person may be typing.
+ *
+ * @throws Error if the input is longer than `bytesMax`, or an error of the system
  */
 export function readStandardInput(bytesMax: number): Buffer {
   return readAll(STANDARD_INPUT, bytesMax, Infinity);
@@ -77,7 +79,8 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       parts.push(part.subarray(0, count));
       continue;
     }
-    // While no process has opened a pipe for writing, a read returns 0 bytes, as at the end of the data.
+    // While no process has opened a pipe for writing, a read returns 0 bytes, as at the end of the data. Before the
+    // first byte, 0 bytes from a pipe therefore do not count as the end.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`no data arrived through the pipe for ${waitMsMax / 1000} s`);

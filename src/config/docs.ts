@@ -1,4 +1,4 @@
-/** Makes `docs/configuration.md` from the schema. */
+/** Makes the content of `docs/configuration.md` from the schema. */
 
 import { OPTIONS, allOptions, type NamedOption } from './schema.ts';
 

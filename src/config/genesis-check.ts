@@ -21,7 +21,7 @@ const HASHED_VERSION = 2;
  * @param json content of `genesis.json`
  * @param file path of the file, for errors
  * @throws ProtocolError `NETWORK_INVALID` when the content is not a genesis block, the height is not 1, the id does not
- *   match the header, or the payload hash does not match the transactions
+ *   match the header, or the payload hash does not match the transactions (from `HASHED_VERSION` on)
  */
 export function checkGenesis(json: unknown, params: ChainParams, file: string): void {
   const block = read(json, params, file);

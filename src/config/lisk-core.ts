@@ -174,7 +174,7 @@ function readConstants(genesisConfig: RecordReader, generation: Generation, list
 
 /**
  * Reads the delegates that `config.json` lists for forging. If a delegate has sent no transaction of the genesis block,
- * the two files belong to different networks.
+ * the two files belong to different networks, and the function throws a ProtocolError.
  *
  * @returns the content of `forgers.json`; undefined without delegates
  */

@@ -52,7 +52,8 @@ export interface ExplainedOption {
 /**
  * Loads the configuration of a node.
  *
- * @throws ProtocolError `CONFIG_INVALID` or `CONFIG_UNREADABLE` with source, key and the expected value
+ * @throws ProtocolError `CONFIG_UNREADABLE` if the file cannot be read; `CONFIG_INVALID` for a wrong value, an unknown
+ *   or repeated key, or values that contradict each other
  */
 export function loadConfig(sources: ConfigSources): Config {
   const values: Record<string, Record<string, unknown>> = {};

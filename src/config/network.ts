@@ -1,7 +1,7 @@
 /**
  * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations
  * from the rules) and `forgers.json` (delegates with encrypted passphrases). The last two files may be absent. A folder
- * with any fault is refused. The error names the file, the key and the expected value.
+ * with any fault is refused. The error names the file, and for a wrong value also the key and the expected value.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -54,10 +54,10 @@ export interface ForgerEntry {
 }
 
 export interface Forgers {
-  /** Empty when the folder does not contain the password. */
+  /** Password of the encrypted passphrases; empty if `forgers.json` does not contain the password. */
   readonly defaultPassword: string;
   readonly delegates: readonly ForgerEntry[];
-  /** True if the network folder marks the keys as published. */
+  /** True if `forgers.json` has a `notice`, which marks the keys as published. */
   readonly arePublished: boolean;
 }
 
@@ -69,8 +69,8 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Reads and checks a network folder.
  *
- * @throws ProtocolError `NETWORK_UNREADABLE` (missing file, no JSON) or `NETWORK_INVALID` (a wrong value, or files that
- *   do not belong together)
+ * @throws ProtocolError `NETWORK_UNREADABLE` (a file is missing, cannot be read or is not JSON) or `NETWORK_INVALID` (a
+ *   wrong value, or files that do not belong together)
  */
 export function loadNetwork(directory: string): Network {
   const folder = resolve(directory);
@@ -160,7 +160,7 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
  * path. Any other value is a name. A name is looked up among the networks of the package, then among the networks of
  * `home`, then as a folder in the working directory.
  *
- * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy
+ * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if none of these folders contains `network.json`
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');

@@ -14,13 +14,15 @@ export interface Option<T> {
   /** Accepted values. In an error, this text follows the words "must be". */
   readonly expected: string;
   readonly unit?: string;
-  /** True for a value that must never appear in logs, errors or documentation. */
+  /**
+   * True for a value with a secret, which must never appear in logs, errors, documentation or the output of a command.
+   */
   readonly secret?: boolean;
   /** Replaces `default` in the documentation, for a default that depends on other values. */
   readonly defaultText?: string;
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
-  /** Converts the text of an environment variable or flag into the form that `read` accepts. */
+  /** Converts the text of an environment variable into the form that `read` accepts. */
   fromText(text: string): unknown;
 }
 
@@ -85,7 +87,10 @@ export function choice<const Value extends string>(
   };
 }
 
-/** Makes an option whose value is a list of strings. In an environment variable, commas separate the entries. */
+/**
+ * Makes an option whose value is a list. In a configuration file, each entry is a string, which `readEntry` converts.
+ * In an environment variable, commas separate the entries.
+ */
 export function list<T>(
   help: string,
   fallback: readonly string[],
@@ -152,7 +157,7 @@ export function hostPort(entry: string): SeedPeer | undefined {
   return host !== undefined && isPort(wsPort) ? { host, wsPort } : undefined;
 }
 
-/** Reads a host name in the form that browsers send, without a port. */
+/** Reads a host name without a port, and converts it to lower case, as browsers send it. */
 export function hostName(entry: string): string | undefined {
   return /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(entry) ? entry.toLowerCase() : undefined;
 }

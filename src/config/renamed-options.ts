@@ -1,6 +1,6 @@
 /**
- * Lists the options and event codes that had another name in an earlier version. An error refuses the old name and
- * contains the new name.
+ * Lists the options and event codes that had another name in an earlier version. A configuration with an old name is
+ * refused with an error that contains the new name.
  */
 
 /** New path by old path; a path is `section.key`. */

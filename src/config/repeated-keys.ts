@@ -1,6 +1,6 @@
 /**
  * Finds keys that occur twice in one object of a JSON5 text. A JSON5 parser silently uses the last value of a repeated
- * key, so a mistake of the author would not be noticed.
+ * key, so the author would not notice the mistake.
  */
 
 import JSON5 from 'json5';
@@ -42,9 +42,7 @@ export function firstRepeatedKey(text: string): RepeatedKey | undefined {
   return undefined;
 }
 
-/**
- * @throws ProtocolError `code` with file, key and line
- */
+/** @throws ProtocolError `code` with file, key and line if a key occurs twice in one object */
 export function refuseRepeatedKey(text: string, file: string, code: string): void {
   const repeated = firstRepeatedKey(text);
   if (repeated === undefined) return;

@@ -20,7 +20,7 @@ import {
   type Option,
 } from './option.ts';
 
-/** Codes of the events that cause a notification by default, because an operator must act at once. */
+/** Codes of the events that cause a notification by default, because an operator should learn of them at once. */
 const NOTIFIED_CODES = [
   'OWN_SLOTS_MISSED',
   'OWN_BLOCKS_REVERTED',
@@ -244,8 +244,8 @@ export const OPTIONS = {
       100,
       5000,
     ),
-    // The name is from Lisk Core. At this interval, the node verifies waiting transactions again, and broadcasts
-    // nothing.
+    // The name `broadcastIntervalMs` is from Lisk Core. At this interval, the node verifies waiting transactions again,
+    // and broadcasts nothing.
     broadcastIntervalMs: integer(
       'Time between two checks of the transactions that wait in the pool. The node also checks each new transaction on arrival.',
       5000,
@@ -383,7 +383,10 @@ export function variableOf(section: string, key: string): string {
   return `BLOOMERY_${section}_${key.replace(/[A-Z]/g, (capital) => `_${capital}`)}`.toUpperCase();
 }
 
-/** True for an absolute http or https URL that contains no user name and no password. An empty text is not a URL. */
+/**
+ * True for an absolute http or https URL that contains no user name and no password. Also true for an empty text,
+ * because it means that the option is not set.
+ */
 function isWebUrl(text: string): boolean {
   if (text === '') return true;
   if (!URL.canParse(text)) return false;

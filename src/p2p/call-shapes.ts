@@ -1,4 +1,4 @@
-/** Reads the parts of calls and answers whose form is the same in both generations. */
+/** Reads the parts of calls, answers and messages whose form is the same in both generations. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers } from '../ports/transport.ts';
@@ -6,11 +6,13 @@ import type { MemberSignature } from '../protocol/types.ts';
 import type { AnswerVerdict, IncomingCall } from './dialect.ts';
 import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText, own } from './frame-validation.ts';
 
-/** Name of the event that carries every call. */
+/** Name of the event that carries each call except `ping`. */
 export const CALL = 'rpc-request';
 /** Maximum number of transactions, ids or signatures in one message, and of transaction ids in one request. */
 export const ITEMS_MAX = 25;
-/** Maximum number of blocks in an answer that the node accepts. A node of the reference sends fewer blocks. */
+/**
+ * Maximum number of blocks in one answer; the node refuses a longer answer. Nodes of lisk-sdk send at most 34 blocks.
+ */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
  * Maximum number of ids in a request for a common block. Current releases of both protocol generations send at most 202
@@ -85,7 +87,7 @@ export function resultOf(answer: unknown): unknown {
 
 type Refused = Extract<IncomingCall, { kind: 'refused' }>;
 
-/** The parts of a call: the procedure without its prefix, and its argument. */
+/** The parts of a call: the procedure without the prefix `chain:`, and the argument. */
 export interface ParsedCall {
   readonly kind: 'call';
   readonly name: string;

@@ -56,9 +56,10 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 }
 
 /**
- * Asks for the highest common block. A peer looks up only one id of each request. If a peer has a block, it also has
- * all blocks below this block. The node can therefore use a binary search, with at most eleven calls for 1,000 ids. It
- * first asks for the last id, which is the highest, because the peer has the highest block in most cases.
+ * Asks for the highest common block. A peer looks up only one id of each request. The ids are in ascending order of
+ * height, and a peer that has one of the blocks also has all blocks below it. The node can therefore use a binary
+ * search, with at most eleven calls for 1,000 ids. The search begins with the last id, because most peers have its
+ * block.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -99,12 +100,12 @@ function unlessFailed<A>(
  * @param member name of the field that a successful answer has
  */
 function isFailure(result: Fields, member: string): boolean {
-  // Early releases misspell the name of the field.
+  // Early releases misspell the name `success`.
   if (own(result, 'success') === false || own(result, 'sucess') === false) return true;
   return own(result, member) === undefined && typeof own(result, 'message') === 'string';
 }
 
-/** @throws ProtocolError `CALL_FAILED` if the peer could not answer */
+/** @throws ProtocolError `CALL_FAILED` if the answer reports a failed call */
 export function openInfoAnswer(answer: unknown): unknown {
   const result = fieldsOf(answer);
   if (!isFailure(result, 'version')) return resultOf(answer);
@@ -184,7 +185,8 @@ export function readCall(data: unknown): IncomingCall {
 }
 
 /**
- * Reads a text with ids, which may be quoted. Only the first valid id is looked up, as on all nodes of generation 2.
+ * Reads a text of ids that commas separate and quotation marks may enclose. Only the first valid id is looked up, as on
+ * all nodes of generation 2.
  */
 function readIds(name: string, ids: unknown, request: (asked: ChainRequest) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');
@@ -232,10 +234,10 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 /**
  * Packs a failed call as data; undefined if an error should be sent instead.
  *
- * If the failed call asked for blocks after an unknown id, the answer is an empty list. A node of release 2.3.8 then
- * reverts its own tip. Therefore this function must not pack any other failure as an empty list. On inbound
- * connections, most other failures are sent as errors. On a connection that we dialled, no failure is sent as an error,
- * because release 2.3.8 bans a node that sends an error.
+ * If the failed call asked for blocks after an unknown id, the answer is an empty list. A node of release 2.3.8 that
+ * gets an empty list reverts its own tip. Therefore this function must not pack any other failure as an empty list. On
+ * inbound connections, all other failures except `BLOCKS_UNSOLICITED` are sent as errors. On a connection that we
+ * dialled, no failure is sent as an error, because release 2.3.8 bans a node that sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

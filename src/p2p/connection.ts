@@ -53,7 +53,7 @@ export class PeerConnection implements Connection {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
   readonly sinceMs: number;
-  /** True from the announcement of the connection to the engine until its end. */
+  /** True from the moment when the engine learns of the connection until the connection ends. */
   announced = false;
   #info: PeerInfo;
   #latencyMs: number | undefined;
@@ -166,10 +166,11 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Asks for the peer's info, and stores it if it shows a compatible peer.
+   * Asks for the peer's info, and stores it if it shows a compatible peer. An info that is malformed or too large is an
+   * offence. The duration of the call becomes the latency of the connection.
    *
    * @returns the reason why the info is not accepted; undefined if it is accepted
-   * @throws ProtocolError `CALL_FAILED`
+   * @throws ProtocolError `CALL_FAILED` if the call fails, or if the answer reports a failed call
    */
   async fetchInfo(): Promise<string | undefined> {
     const { clock, dialect } = this.#context;
@@ -186,7 +187,10 @@ export class PeerConnection implements Connection {
     return verdict.reason;
   }
 
-  /** @throws ProtocolError `REQUEST_FAILED` */
+  /**
+   * @throws ProtocolError `REQUEST_FAILED` if too many requests wait, the call fails, or the peer refuses the request
+   *   or sends a malformed answer
+   */
   async request<R extends PeerRequest>(request: R): Promise<AnswerTo<R>> {
     const failed = (reason: string, cause?: unknown): ProtocolError =>
       new ProtocolError('REQUEST_FAILED', { peerId: this.peerId, request: request.kind, reason }, undefined, { cause });
@@ -207,7 +211,10 @@ export class PeerConnection implements Connection {
     if (outgoing !== undefined) this.#link?.emit(outgoing);
   }
 
-  /** Starts measuring the round trip. Only the node that accepted the connection measures the round trip. */
+  /**
+   * Starts to measure the round trip with a ping every 20 to 60 s. Only the node that accepted the connection sends
+   * these pings.
+   */
   startProbe(): void {
     this.#probe = this.#context.clock.after(PROBE_MIN_MS + this.#context.random.below(PROBE_SPREAD_MS), () => {
       void this.#measure();
@@ -301,8 +308,8 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * Kind of a request, for the budgets of answers. Only peers whose chain the node follows are asked for blocks and block
- * ids. However, any peer can make the node ask for its pool or its peer list.
+ * Kind of a request, for the budgets of answers. The node asks only the sync peer and same-tip peers for blocks, the
+ * common block and the tip. Any peer can cause other requests to itself, for example by announcing a transaction.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

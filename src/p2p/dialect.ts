@@ -1,6 +1,6 @@
 /**
  * Defines the interface of a wire dialect. The two generations differ in path, names, envelopes, and the shape of
- * infos, calls and answers. Only the implementations of this interface know these differences.
+ * infos, calls and answers. In the module `p2p`, only the implementations of this interface know these differences.
  */
 
 import type {
@@ -22,7 +22,7 @@ export interface WireDialect {
   readonly path: string;
   /** True if a banned IP is refused with HTTP 401 instead of a close code. */
   readonly bansAtUpgrade: boolean;
-  /** Names of the one-way events that this node receives. */
+  /** Names of the one-way events that this node receives. An event in an envelope has the name of the envelope here. */
   readonly events: readonly string[];
   /** The generation whose rates of procedures and events apply. */
   readonly generation: Generation;
@@ -30,7 +30,7 @@ export interface WireDialect {
    * Packs the answer that reports a failed call on a connection of this direction; undefined if an error should be sent
    * instead.
    *
-   * @param call the failed call; undefined if the call could not be read
+   * @param call the failed call; undefined if `readCall` refused the call
    */
   packFailure(call: AnsweredCall | undefined, failure: Failure, direction: 'inbound' | 'outbound'): object | undefined;
 
@@ -49,7 +49,7 @@ export interface WireDialect {
   /**
    * Unpacks the info in the answer to `infoCall`.
    *
-   * @throws ProtocolError `CALL_FAILED` if the peer answers that it has no info
+   * @throws ProtocolError `CALL_FAILED` if the answer reports a failed call (generation 2 only)
    */
   openInfoAnswer(answer: unknown): unknown;
 
@@ -69,6 +69,7 @@ export interface WireDialect {
    */
   packAnswer(call: AnsweredCall, result: unknown, peerId: PeerId): object;
 
+  /** Packs a message; undefined if this generation has no such message. */
   packMessage(message: PeerMessage): Outgoing | undefined;
   readEvent(event: string, data: unknown): IncomingEvent;
 }
@@ -131,7 +132,7 @@ export type IncomingEvent =
   | { readonly kind: 'ignored' }
   | { readonly kind: 'malformed'; readonly name: string; readonly reason: string };
 
-/** Close codes and reasons of the reference (both generations). */
+/** Close codes and reasons of the reference (both generations), except `overflow`. */
 export const CLOSE = {
   self: { code: 4101, reason: 'Peer cannot connect to itself' },
   networkG2: { code: 4104, reason: 'Peer nethash did not match our own' },

@@ -1,6 +1,7 @@
 /**
- * Filters each received frame before the message layer gets it. The filter counts the frame, parses it once, and drops
- * it if it is not a frame of the protocol. The queue of the message layer is unbounded, so no unwanted frame may pass.
+ * Filters each received frame before the message layer (the SocketCluster library) gets it. The filter counts the
+ * frame, parses it once, and drops it if it exceeds a limit or is not a frame of the protocol. The queue of the message
+ * layer is unbounded, so no unwanted frame may pass.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -29,12 +30,14 @@ import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts'
  * Honest peers send far fewer frames.
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/** Number of dropped frames in a window for which a peer is penalised once. */
+/**
+ * The peer is penalised once for each group of this many frames above the rate limit in one window (`RATE_WINDOW_MS`).
+ */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
 const GOODBYE = '#disconnect';
-/** Heartbeats of protocol version 1. Heartbeats are passed to the message layer as text. */
+/** Heartbeats of protocol version 1 of the library. Heartbeats are passed to the message layer as text. */
 const PING = '#1';
 const PONG = '#2';
 /** Call number (`rid`) in the answer to our own handshake. */
@@ -46,7 +49,7 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes in small frames than an honest peer can send, even if attackers provoke it
+   * Called when the peer sent more bytes in small frames than any honest peer sends, even one that attackers provoke
    * (`FLOOD_BYTES_MAX`). The handler must close the connection without a penalty for the address, and close the filter.
    * Until the filter is closed, the handler is called again for each further frame.
    */
@@ -157,8 +160,8 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // A frame with an event and a call number may have counted as an answer when it arrived. Events must count against
-    // the budgets, so a frame with both members is dropped.
+    // A frame with the members `event` and `rid` may have counted as an answer when it arrived. Events must count
+    // against the budgets, so a frame with both members is dropped.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
@@ -205,8 +208,8 @@ export class FrameFilter {
 }
 
 /**
- * Maximum number of frames of one peer that are read in a burst. The burst is a multiple of the number of frames that
- * an honest node can send, so no honest peer loses points.
+ * Maximum number of frames of one peer that are read in a burst. The burst is `SAFETY` times the number of frames that
+ * can arrive from an honest node in one second, so no honest peer loses points.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));
@@ -215,7 +218,7 @@ export function framesAtOnceMax(generation: WireDialect['generation']): number {
 /** Returns the members of a handshake answer that the library needs, with values that the library can handle. */
 function welcomeOf(data: unknown): object {
   const pingTimeout = isRecord(data) ? infoCount(own(data, 'pingTimeout')) : undefined;
-  // If this member is missing, the library ends the connection with code 4000, like the reference.
+  // Without `pingTimeout`, the library ends the connection with code 4000, like the reference.
   if (pingTimeout === undefined) return { isAuthenticated: false };
   return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
 }

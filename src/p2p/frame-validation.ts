@@ -1,16 +1,16 @@
 /**
- * Checks data from strangers against limits: sizes, nesting, shapes. No function of this file throws. For any input,
- * each function returns a value or `undefined`. Only an object's own members are read, so that data from a peer cannot
- * reach the members of a prototype.
+ * Checks data from peers against limits: sizes, nesting, shapes. No function of this file throws. For any input, each
+ * function returns a value or `undefined`. Only an object's own members are read, so that data from a peer cannot reach
+ * the members of a prototype.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
 
 /**
- * Number of arrays and objects in a frame that add nothing to the weight of the frame. The longest answers of real
- * nodes, 34 full blocks or their rows, have about 20,000 arrays and objects. The node also reads frames with more than
- * `CONTAINERS_FREE`, because assets of generation 3 may have any number. However, each array or object above this
- * number adds `CONTAINER_BYTES` to the weight.
+ * Number of arrays and objects in a frame that add nothing to the weight of the frame (`unsolicited-bytes.ts`). The
+ * longest answers of real nodes, 34 full blocks or their rows, have about 20,000 arrays and objects. The node also
+ * reads frames with more than `CONTAINERS_FREE`, because assets of generation 3 may have any number. However, each
+ * array or object above this number adds `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -35,7 +35,10 @@ export const BATCH_FRAMES_MAX = 100;
  * node suffices for 4,000 levels of recursion.
  */
 const NESTING_MAX = 3_420;
-/** Maximum number of characters of a text in a node info; longer texts are left out. */
+/**
+ * Maximum number of characters of a text in a node info, of a close reason, and of the name of an error. A longer name
+ * of an error is truncated. The other texts are left out if they are longer.
+ */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
 const PLAIN_NUMBER = /^(?:0|[1-9][0-9]{0,15})$/;
@@ -52,7 +55,7 @@ export type Frame =
     };
 
 /**
- * Parses the JSON of a text frame; undefined if it is not JSON or is nested too deeply. Members named `__proto__` are
+ * Parses JSON from a peer; undefined if the text is not JSON or is nested too deeply. Members named `__proto__` are
  * removed, because a block must stay readable if one of its transactions has a member of this name. No rule of the
  * protocol uses a member named `__proto__`.
  */
@@ -100,8 +103,9 @@ export function seemsAnswer(head: string): boolean {
 }
 
 /**
- * Weight, in bytes, that is added to the size of a frame for its arrays and objects. Parsing arrays and objects takes
- * ten times as long as parsing texts.
+ * Weight, in bytes, that is added to the size of a frame for its arrays and objects above `CONTAINERS_FREE`. Parsing
+ * arrays and objects takes ten times as long as parsing texts. The function counts opening brackets, including brackets
+ * inside texts.
  */
 export function containerBytes(text: string): number {
   if (text.length < 2 * CONTAINERS_FREE) return 0;
@@ -123,7 +127,7 @@ export function own(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** Reads a text of a node info; undefined if the value is not a text or is too long. */
+/** Reads a text of a node info, or a close reason; undefined if the value is not a text or is too long. */
 export function infoText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= INFO_TEXT_MAX ? value : undefined;
 }
@@ -141,8 +145,8 @@ export function portOf(value: unknown): number | undefined {
 }
 
 /**
- * IPv4 address from a socket's remote address, which may be an IPv4 address mapped into IPv6; undefined for other IPv6
- * addresses.
+ * IPv4 address from a socket's remote address, which may be an IPv4 address mapped into IPv6; undefined for any other
+ * address, and for no address.
  */
 export function ipv4Of(remoteAddress: string | undefined): string | undefined {
   const ip = remoteAddress?.replace(/^::ffff:/i, '');
@@ -224,8 +228,8 @@ const BRACE = 123;
 const MAY_NAME_PROTO = /__proto__|\\u00[567]/i;
 
 /**
- * Removes `__proto__` members, and checks the depth. The search is not recursive, because recursion into a value that
- * is too deep could overflow the stack.
+ * Removes `__proto__` members. Returns false if the value is nested too deeply. The search is not recursive, because
+ * recursion into a value that is too deep could overflow the stack.
  */
 function tame(value: unknown): boolean {
   let level: unknown[] = [value];

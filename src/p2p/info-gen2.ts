@@ -22,15 +22,15 @@ export const INFO_MEMBERS = [
 ] as const;
 
 /**
- * The value of `state` in each info that a node sends about itself; 2 means connected. A receiver determines the states
- * of its peers from its own connections.
+ * The value of `state` in each info that this node sends, about itself or about a peer; 2 means connected. A receiver
+ * determines the states of its peers from its own connections.
  */
 export const STATE = 2;
 
 const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height'] as const;
 
-/** Reads the known members of a node info, and omits impossible values. The result has the address of the socket. */
+/** Reads the known members of a node info, and omits impossible values. The result has the given address. */
 export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
   return readMembers(fields, address, TEXTS, COUNTS);
 }

@@ -24,12 +24,12 @@ export const INFO_MEMBERS = [
 const TEXTS = ['os', 'version', 'protocolVersion', 'networkId', 'lastBlockId', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as const;
 
-/** Reads the known members of a node info, and omits impossible values. The result has the address of the socket. */
+/** Reads the known members of a node info, and omits impossible values. The result has the given address. */
 export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(fields, address, TEXTS, COUNTS);
   const advertise = own(fields, 'advertiseAddress');
-  // Only the text `false` counts as false. The reference sends an empty value for an unset member, which counts as
-  // true.
+  // Only `false`, as a boolean or as a text, counts as false. The reference sends an empty value for an unset member,
+  // and an empty value counts as true.
   if (advertise === false || advertise === 'false') info.advertiseAddress = false;
   else if (advertise !== undefined && advertise !== null) info.advertiseAddress = true;
   return info;

@@ -1,4 +1,7 @@
-/** Wraps one WebSocket below the message layer. Inbound and outbound connections have the same interface. */
+/**
+ * Wraps one connection: the socket of the SocketCluster library, and the WebSocket below it. Inbound and outbound
+ * connections have the same interface.
+ */
 
 import type { WebSocket } from 'ws';
 
@@ -11,7 +14,7 @@ import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
  * Maximum number of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent
- * bytes reads its messages too slowly.
+ * bytes reads too slowly, and the next message to this peer disconnects it.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
@@ -96,7 +99,8 @@ export class Link {
    * @param answerBytes maximum size of the answer in bytes; one frame by default. An answer of at most this size does
    *   not count against the budget for unsolicited bytes
    * @param what kind of the request; blocks by default
-   * @throws ProtocolError `CALL_FAILED`
+   * @throws ProtocolError `CALL_FAILED` if the connection is not open, the peer reads too slowly, the peer answers with
+   *   an error, or no answer comes in time
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {
     this.#refuseWhenClosed();
@@ -110,7 +114,10 @@ export class Link {
     }
   }
 
-  /** Sends a one-way event. If the connection has ended, nothing is sent. */
+  /**
+   * Sends a one-way event. If the connection is not open, nothing is sent. If the peer reads too slowly, the connection
+   * ends instead.
+   */
   emit(outgoing: Outgoing): void {
     if (this.#writable()) void this.#socket.transmit(outgoing.event, outgoing.data);
   }

@@ -38,7 +38,7 @@ export interface AskingPeer {
 export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
-  /** Number of recent requests, and number of recent requests that got an answer. */
+  /** Number of recent requests, and number of recent requests that this node answered without a failure. */
   #requests = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
 

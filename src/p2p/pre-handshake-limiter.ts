@@ -1,8 +1,8 @@
 /**
- * Limits TCP connections that have not finished their WebSocket handshake. Each connection without a handshake takes
- * memory, so the number of these connections is limited. If the limit is exceeded, the address with the most
- * connections without a handshake loses one of them. Therefore one address with many slow connections cannot lock out
- * other addresses.
+ * Limits TCP connections that have not finished their handshake (the WebSocket handshake and then the handshake of the
+ * protocol). Each connection without a handshake takes memory, so the number of these connections is limited. If the
+ * limit is exceeded, the address with the most connections without a handshake loses one of them. Therefore one address
+ * with many slow connections cannot lock out other addresses.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -28,16 +28,13 @@ interface PreHandshakeLimiterOptions {
 
 /**
  * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
- * together about a tenth of the main thread's time. Half of the burst is reserved for addresses without a recent
- * handshake. Therefore a few addresses that connect again and again do not lock out other addresses. Handshakes beyond
- * the rate wait. The limit on connections also limits the number of waiting handshakes.
+ * together about a tenth of the main thread's time. Half of the burst and half of the rate are reserved for addresses
+ * without a recent handshake. Therefore a few addresses that connect again and again do not lock out other addresses.
+ * Handshakes beyond the rate wait. The limit on connections also limits the number of waiting handshakes.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
-/**
- * Limits on handshakes of peers that the operator named. The limits for named peers come in addition to the limits for
- * strangers.
- */
+/** Limits on handshakes from addresses of named peers, in addition to the limits for strangers. */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
 const NAMED_HANDSHAKES_PER_SECOND = 10;
 
@@ -53,7 +50,7 @@ interface Greeting {
 
 export class PreHandshakeLimiter {
   readonly #options: PreHandshakeLimiterOptions;
-  /** Sockets without handshake with their IPs, in the order of arrival. */
+  /** Sockets that have not finished their handshake, each with its IP, in the order of arrival. */
   readonly #pending = new Map<Cuttable, string>();
   readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 

@@ -69,8 +69,8 @@ export interface ByteRate {
 }
 
 /**
- * A token bucket of bytes. More bytes can be taken than the bucket has. The bytes that it gains later then reduce this
- * debt.
+ * A token bucket of bytes. More bytes can be taken than the bucket has; the missing bytes are its debt. The bytes that
+ * the bucket gains later first reduce the debt.
  */
 export class ByteBucket {
   readonly #rate: ByteRate;

@@ -1,4 +1,7 @@
-/** Limits how often one peer may use each procedure and event in a window. The table `RATES` has the limits. */
+/**
+ * Limits how often one peer may use each procedure and event in a window. The limits are computed from the table
+ * `RATES`.
+ */
 
 import { limitsOf, RATE_WINDOW_MS, RATES } from '../ports/rates.ts';
 import type { Generation } from '../protocol/params.ts';

@@ -1,4 +1,6 @@
-/** Listens for peers, and checks each connection before and during its WebSocket handshake. */
+/**
+ * Listens for peers, and checks each connection before and during its WebSocket handshake and its protocol handshake.
+ */
 
 import { createServer as createHttpServer, type IncomingMessage, type Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -49,13 +51,13 @@ export interface ListenOptions {
 
 interface ListenerEvents {
   admits(ip: string): boolean;
-  /** Whether the operator named a peer at an IP. */
+  /** Whether an IP is the address of a named peer. */
   isNamed(ip: string): boolean;
   /**
    * Accepts the link of a compatible peer, or closes the link. If the link is still open when `accept` returns, the
    * handshake is answered.
    *
-   * @returns a function to call when the handshake is answered; undefined if the link was closed
+   * @returns a function to call after the handshake was answered; undefined if the link was closed
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
@@ -153,7 +155,7 @@ function screen(socket: Socket, http: HttpServer, limiter: PreHandshakeLimiter, 
   });
 }
 
-/** The accepted WebSockets, from their upgrade to the answer of their handshake. */
+/** Manages the accepted WebSockets from their upgrade on: their frame filters, handshakes and links. */
 class Lines implements ServerEvents {
   readonly #options: ListenOptions;
   readonly #limiter: PreHandshakeLimiter;
@@ -205,7 +207,7 @@ class Lines implements ServerEvents {
       this.#unfinished.ended(webSocket);
       pause.waitFor(line.filter.count(arrivalOf(data)));
     });
-    // Nodes never send control frames. The reference also closes the connection of a peer that sends one.
+    // Nodes never send WebSocket pings or pongs. The reference also closes the connection of a peer that sends one.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
   }

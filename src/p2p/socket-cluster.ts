@@ -133,8 +133,8 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeo
     // The types require an instance, but the library needs a class and calls `new`.
     wsEngine: { Server: ObservedServer as never },
     wsEngineServerOptions: limits,
-    // The types of streams and actions are `any` or incomplete. The packet is missing in an action's `allow` and a
-    // socket's `request`.
+    // The types of streams and actions are `any` or incomplete. The types lack the packet that `allow` of an action
+    // takes, and the member `request` of a socket.
   }) as unknown as LibraryServer;
 
   server.setMiddleware('inboundRaw', (stream) => {

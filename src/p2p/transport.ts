@@ -46,17 +46,17 @@ export interface TransportOptions {
 
 interface TransportTimeouts {
   /**
-   * Time-out for opening an outbound connection. The answer to its handshake has a second timeout of the same length.
+   * Timeout for opening an outbound connection. The answer to its handshake has a second timeout of the same length.
    * Default 2 000, as in the reference.
    */
   readonly dialMs: number;
-  /** Time-out of a request. Default 10 000. */
+  /** Timeout of a request. Default 10 000. */
   readonly requestMs: number;
   /** Time in which an inbound connection must finish its handshake. Default 10 000, as in the reference. */
   readonly handshakeMs: number;
   /** Time in which an inbound peer must answer a heartbeat. Default 20 000, as in the reference. */
   readonly pongMs: number;
-  /** Time for which closing the transport waits for the peers to close their connections. Default 500. */
+  /** Maximum time for which closing the transport waits for the peers to close their connections. Default 500. */
   readonly leaveMs: number;
 }
 
@@ -76,8 +76,8 @@ const TIMEOUTS: TransportTimeouts = {
 /** Maximum number of inbound connections that have not finished their handshake. */
 const HANDSHAKES_PENDING_MAX = 64;
 /**
- * Default maximum number of new connections from one address in ten seconds. If all nodes of a devnet start at one
- * address, they need fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
+ * Default maximum number of new connections from one address in ten seconds. Even if all nodes of a devnet start at one
+ * address, they open fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
 /**

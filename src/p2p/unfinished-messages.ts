@@ -8,11 +8,11 @@
  * delivers hardly any bytes, or if its message takes so long that the heartbeat would end the waiting connections. If
  * several messages take too long, the slowest connection loses its turn first.
  *
- * A connection that loses its turn is paused, and gets another turn after all others. A connection without a turn may
- * be a slow connection of an honest node. Meanwhile, the bytes that its peer sends collect in the socket. The received
- * part of each message takes memory, so the sum of these parts is limited. A connection ends if it loses a second turn,
- * or if its received part would exceed this limit. Without a limit on turns, connections that send only a few bytes
- * would get turns forever.
+ * A connection that loses its turn may be the slow connection of an honest node. The node therefore only pauses it, and
+ * gives it another turn after all others. During the pause, the bytes that its peer sends collect in the socket. The
+ * parts of messages that these paused connections have delivered take memory, so the sum of the parts is limited. A
+ * connection ends if it loses a second turn, or if its part of a message would exceed this limit. Without a limit on
+ * turns, connections that send only a few bytes would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -41,8 +41,8 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Number of slow checks in a row after which a connection loses its turn. Most connections recover from packet loss in
- * less time.
+ * Maximum number of slow checks in a row. At the next slow check, the connection loses its turn if other connections
+ * wait. Most connections recover from packet loss in less time.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
@@ -152,7 +152,9 @@ export class UnfinishedMessages<L> {
     begun.heldBytes = 0;
   }
 
-  /** Gives the turn to the message that began first. Messages that have lost a turn come after all others. */
+  /**
+   * Gives a free turn to the waiting message that began first. Messages that have lost a turn come after all others.
+   */
   #next(): void {
     if (this.#waiting === 0) return;
     let next: Begun | undefined;

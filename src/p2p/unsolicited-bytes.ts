@@ -1,7 +1,7 @@
 /**
  * Limits the bytes that are read from a peer, and how fast they are taken from the connection. A frame must be received
- * completely before its kind is known, so each frame counts by its size. One frame can count as the answer to each open
- * request. All other frames count against the budgets of the peer and of all peers together.
+ * completely before its kind is known, so each frame counts by its size. For each open request, one frame can count as
+ * its answer. All other frames count against the budgets of the peer and of all peers together.
  *
  * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
  * on blocks of three megabytes, and a delegate decides the number of these blocks. Bytes that arrive faster than an
@@ -38,7 +38,7 @@ export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
  * Upper limit for the weight of a frame. A bucket whose debt may reach this limit counts even the heaviest frame in
- * full.
+ * full. Only a frame with many brackets inside texts may weigh more, and such a frame is parsed quickly.
  */
 const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one in seven seconds. */
@@ -54,7 +54,7 @@ const HEAVY_RESERVE = HEAVIEST;
  */
 const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
- * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any
+ * Budget for heavy answers to requests of the kind `other`, of all peers together. This budget is needed because any
  * peer can make our node send a request to the peer every five seconds.
  */
 export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
@@ -69,7 +69,8 @@ export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_0
  */
 export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /**
- * Share of one peer in the budget of all peers, for frames of any size. The budget of all peers consists of 128 shares.
+ * Share of one peer in the budget of all peers, for frames of any size. The budget of all peers gains 128 times as many
+ * bytes in each second as a share.
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
@@ -104,8 +105,8 @@ export function readAtOnceBytesMax(lines: number): number {
 }
 
 /**
- * Kind of a request. Only the sync peer and peers with the same tip are asked for blocks. For other data, we may ask
- * any peer.
+ * Kind of a request. The node asks only the sync peer and same-tip peers for blocks, the common block and the tip. For
+ * other data, the node may ask any peer.
  */
 export type RequestKind = 'blocks' | 'other';
 
@@ -221,15 +222,16 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // Dropped frames count, too. If they did not, each of many flooding connections would stay below the limit, because
-    // the node reads few of its frames.
+    // A frame beyond the budget of the peer is dropped, but counts towards `FLOOD_BYTES_MAX`. The window is extended
+    // while all peers together send too much. Otherwise, each of many flooding connections would stay below the
+    // maximum.
     if (this.#small.level(nowMs) < weight) {
       if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);
       return false;
     }
     this.#small.take(weight, nowMs);
-    // If other peers used up the shared budget, a dropped frame does not count against this peer.
+    // A frame that is dropped because other peers used up the shared budget does not count towards `FLOOD_BYTES_MAX`.
     if (this.#shared.small.level(nowMs) >= weight) this.#shared.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;

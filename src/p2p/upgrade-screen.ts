@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 
 /**
  * Maximum number of bytes of the request. The request contains the headers and a query with a percent-encoded info,
- * which may have the largest size. The HTTP parser has the same limit.
+ * which may have `INFO_BYTES_MAX` bytes before the encoding. The HTTP parser has the same limit.
  */
 export const HEAD_BYTES_MAX = 65_536;
 /**
@@ -76,7 +76,9 @@ export interface ScreenOptions {
   readonly clock: Clock;
   /** Time in which the whole request must arrive. */
   readonly timeoutMs: number;
-  /** Called with a valid request. The connection is paused, and the request can be read from it again. */
+  /**
+   * Called when a valid request has arrived. The connection is then paused, and the request can be read from it again.
+   */
   passed(): void;
 }
 

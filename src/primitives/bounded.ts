@@ -1,6 +1,6 @@
 /**
- * Defines collections with a maximum size. The node needs them for data from peers, because peers could fill a
- * collection without limit.
+ * Defines collections with a maximum size. The node needs them for data from peers and clients, who could otherwise
+ * fill a collection without limit.
  */
 
 import { assert } from './errors.ts';

@@ -34,7 +34,8 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
 /**
  * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
- * @returns undefined for any other text
+ * @returns undefined for any other text, and for a number that is too large for the number library of lisk-sdk
+ *   (`REFERENCE_PLACES_MAX`)
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());

@@ -1,6 +1,6 @@
 /**
- * Defines errors with a code and data. A `ProtocolError` contains the reason why the program refuses data from outside.
- * A failed `assert` shows a defect of this program.
+ * Defines errors with a code and data. A `ProtocolError` contains the reason why the program refuses data from outside,
+ * or why an operation failed. A failed `assert` shows a defect of this program.
  */
 
 export type ErrorData = Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export class AssertionFailed extends Error {
   }
 }
 
-/** Throws an error if the condition is false. A false condition shows a defect of this program. */
+/** Throws `AssertionFailed` if the condition is false, because a false condition shows a defect of this program. */
 export function assert(condition: unknown, invariant: string): asserts condition {
   if (!condition) throw new AssertionFailed(invariant);
 }

@@ -1,7 +1,8 @@
 /**
  * Limits the time of the main thread that all work for other parties may take together. Work for other parties means
- * HTTP requests, event streams and requests of peers. All work for other parties shares one budget, because two
- * separate budgets of one half each would leave no time for blocks. Work that exceeds the budget must wait.
+ * the HTTP requests and event streams of strangers, and the requests of all peers. All work for other parties shares
+ * one budget, because two separate budgets of one half each would leave no time for blocks. Work that exceeds the
+ * budget must wait.
  */
 
 /**

@@ -1,4 +1,7 @@
-/** Computes properties of peer addresses: the kind of network, the netgroup, and the bucket in the peer book. */
+/**
+ * Computes properties of peer addresses: the kind of network, the netgroup, and the bucket in the peer book. A netgroup
+ * consists of all addresses with the same first two octets.
+ */
 
 import { sha256 } from '../../crypto/hash.ts';
 import { ipScope } from '../../primitives/ip-scopes.ts';
@@ -22,8 +25,8 @@ export function ipOf(peerId: PeerId): string {
 }
 
 /**
- * True for loopback addresses, whose traffic never leaves the machine. Several nodes at one loopback address are
- * several peers.
+ * True for loopback addresses, whose traffic never leaves the machine. Code that counts all peers at one IP address as
+ * one peer makes an exception for loopback addresses.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
@@ -47,19 +50,21 @@ export function isSpecial(ip: string): boolean {
 }
 
 /**
- * Whether the node may add an address to its book that another peer reported. The address must not be of special
- * purpose, and must not be in a more private network than the reporting peer. Without this rule, strangers could make
- * the node dial hosts in its private network.
+ * Whether the node may add to its book an address that a peer reported. The address must not be of special purpose, and
+ * must not be in a more private network than the reporting peer. Without this rule, strangers could make the node dial
+ * hosts in its private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
 }
 
 /**
- * Returns the bucket of a new peer. All peers that the sources of one netgroup report share at most 16 of the 128
- * buckets, so that a lying source cannot fill the list.
+ * Returns the bucket of a new peer. All public addresses that the sources of one netgroup report share at most 16 of
+ * the 128 buckets, so that a lying source cannot fill the list. All private addresses share one bucket, and all
+ * addresses of this machine share one bucket.
  *
  * @param secret four random bytes, so that no other node can compute the bucket
+ * @param sourceIp IP address of the peer that reported the new peer; undefined if the new peer reported itself
  */
 export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | undefined): number {
   const net = netOf(ip);
@@ -79,7 +84,7 @@ export function triedBucketOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [net, ...octets(ip).slice(0, 2), 0, 0, 0, share]) % TRIED_BUCKETS;
 }
 
-/** A number that all addresses of one netgroup (the first two octets) share. Other nodes cannot predict this number. */
+/** A number that all addresses of one netgroup share. Other nodes cannot predict this number. */
 export function netgroupOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [netOf(ip), ...octets(ip).slice(0, 2)]);
 }

@@ -1,8 +1,9 @@
 /**
- * Stores the addresses of peers in two lists, and the banned IP addresses. The list `tried` has the peers that this
- * node has dialled with success, and the fixed and whitelisted peers. The list `new` has all other peers. Each list
- * consists of buckets. The bucket of a peer depends on a secret number, so that an attacker cannot displace chosen
- * peers from a list. Every list has a maximum size.
+ * Stores the addresses of peers in two lists, and the banned IP addresses. The list `tried` has the peers, except
+ * seeds, that this node has dialled with success. It also has the fixed and whitelisted peers that were not in the book
+ * when the node started. The list `new` has all other peers. Each list consists of buckets. The bucket of a peer
+ * depends on a secret number, so that an attacker cannot displace chosen peers from a list. Every list has a maximum
+ * size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -110,7 +111,7 @@ export class PeerBook {
 
   /**
    * Puts a peer into the list `tried`. Called after this node has dialled the peer with success, and at the start for
-   * fixed and whitelisted peers.
+   * fixed and whitelisted peers that are not in the book yet.
    */
   promote(info: PeerInfo): void {
     const peerId = peerIdOf(info);
@@ -186,7 +187,10 @@ export class PeerBook {
 
   // ---- between runs -------------------------------------------------------------------------------------------------
 
-  /** Writes the whole book as a note: JSON with the secret, both lists and the bans. */
+  /**
+   * Writes the book as a note: JSON with the secret, both lists and the bans. The note omits the numbers of failed
+   * dials.
+   */
   toNote(): Uint8Array {
     const peers = [...this.#entries.values()].map(({ info, list, bucket, addedMs }) => ({
       info,

@@ -44,7 +44,8 @@ export type ClockVerdict =
   /** The clock of the peer is wrong: our clock agrees with most clocks, and the clock of the peer does not. */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
   /**
-   * The clock of the peer differs from our clock. The node knows too few other clocks to decide which clock is wrong.
+   * The clock of the peer differs from our clock, and neither of the two agrees with most clocks. The node therefore
+   * cannot decide which clock is wrong.
    */
   | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
 
@@ -65,7 +66,8 @@ export class ClockOffset {
   /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
   /**
-   * The peers in `#samples` in the order of their latest use, so that the class can drop the least recently used peer.
+   * The peers that sent blocks recently. When `#samples` has more than `PEERS_MAX` peers, the class drops the samples
+   * of all other peers.
    */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
   /** The current kind of verdict, and the Unix time in milliseconds since which the verdict has had this kind. */
@@ -100,7 +102,8 @@ export class ClockOffset {
   /**
    * Corrects the samples after somebody has set our clock, because the samples were measured before the change.
    *
-   * @param byMs time in milliseconds by which the clock was set forward; if undefined, the method drops all samples
+   * @param byMs time in milliseconds by which the clock was set forward, negative if it was set back; if undefined, the
+   *   method drops all samples
    */
   wasSet(byMs: number | undefined): void {
     for (const [peerId, samples] of [...this.#samples]) {
@@ -128,7 +131,7 @@ export class ClockOffset {
   /**
    * Decides which clock is wrong if one clock differs much from the others. The result is undefined while all known
    * clocks agree, and until a verdict of kind `peer` or `unclear` has held for `LASTING_MS`. All peers at one IP
-   * address count as one peer.
+   * address count as one peer, except peers on this machine.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -164,13 +167,13 @@ export class ClockOffset {
   }
 
   /**
-   * The offset of the given peers' clocks if at least two of them, and most of those with enough samples, are ahead by
-   * more than the limit, or behind by more than the limit. The node does not forge while this offset exists, so the
-   * result becomes undefined as soon as the clocks agree again.
+   * Returns the offset of the given peers' clocks. At least two of the peers, and most of those with enough samples,
+   * must be ahead by more than the limit, or behind by more than the limit. Otherwise, the result is undefined. The
+   * node does not forge while the result is defined, so the result becomes undefined as soon as the clocks agree again.
    *
    * @param peers peers that the node or its operator chose, so that strangers cannot add a peer
    * @param limitMs offsets up to this limit are ignored
-   * @returns the median of the offsets beyond the limit; positive if the peers are ahead
+   * @returns the median of the offsets beyond the limit in milliseconds; positive if the peers are ahead
    */
   agreedMs(peers: readonly PeerId[], limitMs: number): number | undefined {
     const byAddress = new Map<string, number>();

@@ -19,12 +19,12 @@ export interface OwnTip {
  * chain has only the genesis block.
  *
  * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block, even
- * if it has synchronised before. A peer that still announces the genesis block therefore counts as a peer without an
- * announced tip. If a peer at the genesis block counted as a peer on another tip, a newly started network could
- * deadlock. The nodes without an announced tip would prevent the other nodes from forging. Without a new block, the
- * nodes without an announced tip would never announce a tip.
+ * if it has synchronised before. Such an announcement therefore shows nothing about the tip of the peer. If such a peer
+ * counted as a peer on another tip, a newly started network could deadlock. The nodes that still announce the genesis
+ * block would prevent the other nodes from forging. Without a new block, they would never announce another tip.
  *
  * @param isYoung whether our chain has only the genesis block
+ * @param nethash broadhash of a chain with only the genesis block
  */
 export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethash: string): boolean {
   return isYoung || height !== 1 || broadhash !== nethash;

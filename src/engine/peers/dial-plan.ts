@@ -12,7 +12,7 @@ export type DialOutcome =
   | 'connected'
   /** The peer is on another network or protocol, or the peer refuses us for another lasting reason. */
   | 'hopeless'
-  /** No node answers at the address at present. */
+  /** The dial failed for any other reason, for example because no node answers at the address at present. */
   | 'unreachable';
 
 const SELF_CODE = 4101;

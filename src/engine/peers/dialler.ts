@@ -1,7 +1,8 @@
 /**
- * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer whenever it is not
- * connected, and dials other peers of the book in rounds. The node dials seeds to get their lists of peers. At a fixed
- * interval, the node disconnects one outbound peer, so that the next round can dial another peer.
+ * Decides which peers this node dials, and when it dials them again. The node dials each fixed peer whenever the peer
+ * is not connected, and dials other peers of the book in rounds. The node dials seeds to get their lists of peers. At
+ * each interval `shuffleMs`, the node disconnects one outbound peer if no outbound connection is free, so that the next
+ * round can dial another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -27,7 +28,8 @@ export interface PeerIntervals {
   /** Time in milliseconds after which the node asks its seeds for peers again. The default is 30 000. */
   readonly seedMs: number;
   /**
-   * Time in milliseconds after which the node disconnects one outbound peer to dial another. The default is 300 000.
+   * Time in milliseconds between two moments at which the node disconnects one outbound peer to dial another. The
+   * default is 300 000.
    */
   readonly shuffleMs: number;
 }
@@ -35,7 +37,10 @@ export interface PeerIntervals {
 export interface DiallerOptions {
   /** The address at which this node listens, so that it does not dial itself. */
   readonly own: PeerAddress;
-  /** Maximum number of connections that this node opens, including connections to fixed peers. */
+  /**
+   * Maximum number of connections that this node opens, including connections to fixed peers. The node dials all fixed
+   * peers, even if there are more of them.
+   */
   readonly outboundMax: number;
   /** Peers that the node dials whenever they are not connected, and never disconnects to make room. */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
@@ -50,7 +55,7 @@ export interface DiallerOptions {
   /** Returns whether an IP address is neither blacklisted nor banned. */
   admits(ip: string): boolean;
   /**
-   * Called when a dial failed.
+   * Called when a dial failed, unless the peer was already connected or was this node itself.
    *
    * @param isFinal true for a lasting reason, such as another network
    */
@@ -65,7 +70,10 @@ export interface DiallerDependencies {
   readonly observer: Observer;
 }
 
-/** Time in milliseconds from a list of peers that a node without other peers received to its next round of dialling. */
+/**
+ * Time in milliseconds from the arrival of a list of peers to the next round of dialling, for a node with few
+ * connections.
+ */
 const DISCOVERED_WAIT_MS = 1_000;
 
 export class Dialler {
@@ -128,7 +136,7 @@ export class Dialler {
     return this.#plan.isDialling(peerId);
   }
 
-  /** Unix time in milliseconds from which the address may be dialled; infinite if the address may never be dialled. */
+  /** Unix time in milliseconds from which the node may dial the address; infinite if it may never dial the address. */
   dueMs(peerId: PeerId): number {
     return this.#plan.dueMs(peerId);
   }
@@ -178,8 +186,8 @@ export class Dialler {
 
   /**
    * Returns the number of further outbound connections that the node may open to peers that are not fixed. One
-   * connection is reserved for each missing fixed peer. The number is negative if there are more fixed peers than
-   * `outboundMax`.
+   * connection is reserved for each missing fixed peer. The number may be negative, for example if there are more fixed
+   * peers than `outboundMax`.
    */
   #free(): number {
     const open = this.#transport.connections().filter((connection) => connection.direction === 'outbound').length;
@@ -238,7 +246,10 @@ export class Dialler {
     this.#observer.log('debug', 'PEER_DIAL_FAILED', 'A peer could not be dialled', { peer: peerId, code, reason });
   }
 
-  /** Asks the seeds for peers if outbound connections are free; otherwise disconnects the seeds. */
+  /**
+   * If outbound connections are free, asks the connected seeds for peers and dials the other seeds. Otherwise,
+   * disconnects the seeds.
+   */
   #askSeeds(): void {
     const free = this.#free();
     const connected = [...this.#options.seeds.keys()].filter((peerId) => this.#isConnected(peerId));
@@ -274,8 +285,8 @@ export class Dialler {
   }
 
   /**
-   * Disconnects one outbound peer, so that the next round dials another peer. Without this exchange, a fixed set of
-   * peers could surround the node.
+   * Disconnects one outbound peer, so that the next round dials another peer. Without this exchange, peers of an
+   * attacker that hold all outbound connections could keep them for an unlimited time.
    */
   #shuffleOne(): void {
     // If an outbound connection is free, the node can dial another peer without disconnecting one.

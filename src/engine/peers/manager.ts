@@ -33,9 +33,12 @@ import { selectToEvict, selectToList, selectForGossip } from './selection.ts';
 import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
 export interface PeerManagerOptions extends NamedPeersOptions {
-  /** Maximum number of connections that this node opens, including connections to fixed peers. */
+  /**
+   * Maximum number of connections that this node opens, including connections to fixed peers. The node dials all fixed
+   * peers, even if there are more of them.
+   */
   readonly outboundMax: number;
-  /** Number of peers to which the node sends a message that does not go to all peers. */
+  /** Maximum number of peers to which the node sends a message that does not go to all peers. */
   readonly gossipPeersMax: number;
   readonly intervals?: Partial<PeerIntervals>;
 }
@@ -46,7 +49,7 @@ export interface PeerManagerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
-  /** The budget of main-thread time for answers to peers; by default, the manager creates its own budget. */
+  /** The work share for answers to peers; by default, the manager creates its own work share. */
   readonly workShare?: WorkShare | undefined;
 }
 
@@ -60,7 +63,7 @@ export interface PeerHandlers {
 }
 
 const INTERVALS: PeerIntervals = { populateMs: 10_000, seedMs: 30_000, shuffleMs: 300_000 };
-/** Maximum number of remembered ended connections, and maximum number of remembered failed dials. */
+/** Maximum number of entries in `#dropped`, and of addresses in `#unreached`. */
 const DROPPED_MAX = 200;
 
 export class PeerManager {
@@ -76,7 +79,10 @@ export class PeerManager {
   readonly #dialler: Dialler;
   readonly #scoring: PeerScoring;
   #dropped: DroppedPeer[] = [];
-  /** For each address, the reason of the latest failed dial. A later successful dial does not remove the reason. */
+  /**
+   * For each address, the reason of the latest dial that failed for a passing reason. A later successful dial does not
+   * remove the reason.
+   */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #stopped = true;
 
@@ -127,7 +133,8 @@ export class PeerManager {
   /**
    * Opens the transport and begins to connect.
    *
-   * @throws ProtocolError `PORT_IN_USE`
+   * @throws ProtocolError `PORT_IN_USE` if the port is in use; `LISTEN_FAILED` if the transport cannot listen for
+   *   another reason
    */
   async start(handlers: PeerHandlers): Promise<void> {
     assert(this.#stopped, 'peers start once');
@@ -205,8 +212,8 @@ export class PeerManager {
   }
 
   /**
-   * Returns for each known address why the node is connected to it or not. Leaves out this node's own addresses.
-   * Connected peers come first.
+   * Returns the verdict on each known address: whether the peer is connected, and the reason if it is not. Leaves out
+   * this node's own addresses. Connected peers come first.
    */
   verdicts(): readonly PeerVerdict[] {
     const all = verdictsOf({
@@ -258,7 +265,7 @@ export class PeerManager {
   }
 
   /**
-   * Gives a peer the penalty for an offence in a message of the peer. Fixed, seed and whitelisted peers lose no points.
+   * Gives a peer the penalty for an offence in a message of the peer. Named peers lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */

@@ -1,4 +1,7 @@
-/** Stores the peers that the operator named in the configuration, with the roles of each peer. */
+/**
+ * Stores the peers that the operator named in the configuration, with the roles of each peer, and the blacklisted IP
+ * addresses.
+ */
 
 import type { PeerRole } from '../../ports/node-api.ts';
 import { peerIdOf, type PeerAddress, type PeerId } from '../../ports/transport.ts';
@@ -9,8 +12,8 @@ export interface NamedPeersOptions {
   /** The address at which this node listens. */
   readonly own: PeerAddress;
   /**
-   * Peers that the node always dials, and never disconnects to make room. An offence in the content of a message costs
-   * fixed peers no points.
+   * Peers that the node dials whenever they are not connected, and never disconnects to make room. An offence in the
+   * content of a message costs fixed peers no points.
    */
   readonly fixedPeers: readonly PeerAddress[];
   /**

@@ -1,7 +1,7 @@
 /**
- * Applies the penalties for offences. Each offence lowers the reputation of a peer. At 0 points, the node bans the
- * peer's IP address, and so all peers at that address. If the operator named a peer at the address, the node only
- * disconnects the offending peer.
+ * Applies the penalties for offences. Each offence takes points from the reputation of the peer that committed it. At 0
+ * points, the node bans the peer's IP address, and so all peers at that address. If the operator named a peer at the
+ * address, the node only disconnects the offending peer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -40,7 +40,7 @@ export interface PeerScoringDependencies {
   readonly book: Pick<PeerBook, 'ban'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
-  /** Peers that the operator named. */
+  /** Returns the named peers. */
   readonly named: () => readonly PeerId[];
   /** Called at each ban, so that the caller can save the ban for the next run. */
   readonly banned: () => void;
@@ -58,15 +58,17 @@ export class PeerScoring {
     return this.#reputations.get(peerId) ?? REPUTATION_FULL;
   }
 
-  /** Gives a peer the penalty for an offence that the transport detected. */
+  /**
+   * Gives a peer the penalty for an offence that the transport detected. Named peers lose points only for
+   * `WIRE_OFFENCES`.
+   */
   report(peerId: PeerId, offence: PeerOffenceCode, detail: string): void {
     if (WIRE_OFFENCES.has(offence)) this.#deductPoints(peerId, offence, detail.slice(0, DETAIL_CHARACTERS_MAX));
     else this.penalise(peerId, offence, detail);
   }
 
   /**
-   * Gives a peer the penalty for an offence that the engine found in a message of the peer. Peers that the operator
-   * named lose no points.
+   * Gives a peer the penalty for an offence in a message of the peer. Named peers lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -92,7 +94,11 @@ export class PeerScoring {
     transport.disconnect(peerId, WASTEFUL);
   }
 
-  /** Disconnects every peer at an IP address, and refuses connections from the address for a time. */
+  /**
+   * Disconnects every peer at an IP address, and refuses connections from the address for a time.
+   *
+   * @param durationMs duration of the ban in milliseconds; a day by default
+   */
   ban(ip: string, reason: string, durationMs = BAN_MS): void {
     const { book, clock, observer, transport, banned } = this.#dependencies;
     book.ban(ip, clock.nowMs() + durationMs, reason);

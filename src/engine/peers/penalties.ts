@@ -1,7 +1,7 @@
 /**
  * Defines the points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is
- * disconnected and its address is banned for a day. Only an offence that no honest node can commit, such as a block
- * that is wrong on any chain, costs all points.
+ * disconnected and its address is banned for a day. The address is not banned if a named peer has it. Only an offence
+ * that no honest node can commit, such as a block that is wrong on any chain, costs all points.
  */
 
 import type { PeerOffenceCode } from '../../ports/transport.ts';
@@ -26,8 +26,9 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // The peer loses these points for each second with too many messages, so ten such seconds end its connection. The
-  // node tolerates a short burst of messages, but not a steady excess.
+  // The peer loses these points for each 200 frames above its rate limit (`p2p/frame-filter.ts`), or once in each
+  // window of ten seconds in which it uses one procedure too often. The node tolerates a short burst of messages, but
+  // not a steady excess.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 

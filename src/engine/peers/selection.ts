@@ -17,11 +17,11 @@ export const TRIED_ENOUGH = 100;
  */
 const LISTED_MAX = 1_000;
 const LISTED_MIN = 100;
-/** Share of inbound connections that are safe from eviction because of their netgroup. */
+/** Share of inbound connections that are safe from eviction because of their netgroup (see `selectToEvict`). */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. A further group of the same
- * size is safe because this node could answer most requests of these peers.
+ * Share of inbound connections that are safe from eviction because of short round trips. A further group of at most the
+ * same size is safe because this node could answer the largest share of the requests of these peers.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -41,10 +41,11 @@ export interface Spread<P> {
  * share of tried peers, but is at least one half. With fewer than `TRIED_ENOUGH` tried peers, the probability is one
  * half.
  *
- * A netgroup gets a second connection only when the netgroup of each candidate has one connection. A netgroup gets a
- * third connection only when the netgroup of each candidate has two connections, and so on. Addresses in one network
- * are cheap for an attacker. By this rule, an attacker with many addresses in one netgroup only gets connections that
- * no other candidate needs. The nodes of a network with a single netgroup can still connect to each other.
+ * A netgroup gets a second connection only when the netgroup of each remaining candidate has one connection. A netgroup
+ * gets a third connection only when the netgroup of each remaining candidate has two connections, and so on. Addresses
+ * in one network are cheap for an attacker. By this rule, an attacker with many addresses in one netgroup only gets
+ * connections that no other candidate needs. The nodes of a network with a single netgroup can still connect to each
+ * other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -104,7 +105,7 @@ class GroupPlaces {
 /**
  * Chooses the outbound connection to close, so that the node can dial another peer. If a netgroup has more than one
  * connection, the function chooses a random connection of the largest netgroups. Otherwise, the function chooses any
- * connection at random.
+ * connection at random. The result is undefined if there is no connection.
  */
 export function selectToExchange<C>(
   outbound: readonly C[],
@@ -144,14 +145,14 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 }
 
 /**
- * Chooses the inbound connection to close for a new connection. The node gives each netgroup a number that other nodes
- * cannot predict. Four groups of connections are safe, because an attacker cannot get into these groups at will. The
- * first group has connections of the netgroups with the highest numbers. The second group has the connections with the
- * shortest round trips. The third group has the connections of the peers for whom this node could answer the largest
- * share of requests. The fourth group is the older half of the remaining connections. The function chooses a random
- * connection of the largest netgroup among the connections that are not safe. An attacker with many connections
- * therefore usually loses one of its own connections. If all connections are safe, the function chooses the youngest
- * connection.
+ * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
+ * attacker cannot get into these groups at will. Each netgroup has a number that only this node knows (`netgroupOf`).
+ * The first group has the connections of the netgroups with the highest numbers. The second group has the connections
+ * with the shortest round trips. The third group has the connections of the peers for whom this node could answer the
+ * largest share of requests. The fourth group is the older half of the remaining connections. Among the connections
+ * that are not safe, the function chooses a random connection of the netgroup that has the most inbound connections. An
+ * attacker with many connections therefore usually loses one of its own connections. If all connections are safe, the
+ * function chooses the youngest connection. The result is undefined if there is no connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup, which other nodes must not be able to predict
  */

@@ -19,7 +19,7 @@ export interface DroppedPeer extends CloseReason {
 export interface VerdictSources {
   readonly connections: readonly Connection[];
   readonly known: readonly KnownPeer[];
-  /** Addresses of peers that the operator named. */
+  /** Addresses of the named peers. */
   readonly named: readonly PeerId[];
   readonly bans: readonly Ban[];
   /** Ended connections and dials that failed for a lasting reason, oldest first. */
@@ -28,9 +28,9 @@ export interface VerdictSources {
   rolesOf(peerId: PeerId): readonly PeerRole[];
   reputationOf(peerId: PeerId): number;
   isDialling(peerId: PeerId): boolean;
-  /** Unix time in milliseconds from which the address may be dialled. */
+  /** Unix time in milliseconds from which the node may dial the address; infinite if it may never dial the address. */
   dialDueMs(peerId: PeerId): number;
-  /** The reason of the latest failed dial of an address; undefined if no dial failed. */
+  /** The reason of the latest dial of an address that failed for a passing reason; undefined if there is none. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 

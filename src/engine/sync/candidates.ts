@@ -1,4 +1,8 @@
-/** Selects the sync peer and the same-tip peers among the connected peers. */
+/**
+ * Selects the sync peer and the same-tip peers among the connected peers. Peers in their backoff are left out. If
+ * `rivalsAtOurHeight` is true and none of the considered peers announces a better tip, a peer with another chain at our
+ * height counts as a peer that claims a better chain.
+ */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
@@ -6,7 +10,7 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import type { Chain } from '../chain.ts';
 import type { Backoff } from './backoff.ts';
 
-/** Maximum number of peers with the tip of the sync peer that the node also asks for blocks. */
+/** Maximum number of same-tip peers. */
 const SAME_TIP_PEERS_MAX = 4;
 
 export interface CandidateDependencies {
@@ -34,8 +38,7 @@ export class Candidates {
 
   /**
    * Returns the dialled peers that announce the best tip of all dialled peers, if this tip is better than ours.
-   * Otherwise returns the dialled peers with another chain at our height, in a generation in which such a chain may be
-   * better.
+   * Otherwise returns the dialled peers with another chain at our height, if `rivalsAtOurHeight` is true.
    */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);

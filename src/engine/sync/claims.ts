@@ -2,8 +2,9 @@
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. After a failed claim, the
  * node therefore doubts some claims for some time: claims of peers in the same netgroup, and claims of all peers with
- * the same direction of connection (inbound or outbound). Forging never waits for a doubted claim. The node also
- * ignores claims with the same signer until the next round.
+ * the same direction of connection (inbound or outbound). Forging never waits for a doubted claim. The signer of a
+ * claim is the delegate that signed the claimed tip. After a failed claim, the node also ignores blocks of the claim's
+ * signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -78,8 +79,9 @@ export class Claims {
   }
 
   /**
-   * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim, and waits for each
-   * signer only once in a round. If the result is true, this method records that forging has waited for the signer.
+   * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim. It waits for each
+   * signer only once in a round, unless the earlier claim was true. If the result is true, this method records that
+   * forging has waited for the signer.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;

@@ -1,4 +1,4 @@
-/** Finds the block at which our chain and a peer's chain split. */
+/** Finds the highest common block of our chain and a peer's chain. */
 
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
@@ -28,10 +28,12 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 }
 
 /**
- * Asks the peer for the highest common block, and returns its height. Near the tip, the result is the height at which
- * the chains split. If the chains split far below the tip, the result may be lower, because the request does not name
+ * Asks the peer for the highest common block, and returns its height. The result is exact if the highest common block
+ * is one of our newest `DENSE_BLOCKS` blocks. Otherwise, the result may be too low, because the request does not name
  * every block. The node then downloads some blocks that it already has. The result is undefined if the peer has none of
- * the blocks that the request names.
+ * the blocks that the request names, or answers with another block.
+ *
+ * @throws ProtocolError from `transport.request`
  */
 export async function findCommonHeight(
   chain: ChainReader,

@@ -66,9 +66,9 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  * Downloads batches of blocks after the block `from` until the sync peer has no more blocks. Each batch continues the
  * batch before it.
  *
- * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` if an answer does not continue the
- *   chain
- * @throws BlockRejected if an answer contains a malformed block
+ * @throws ProtocolError from `source.transport` if the sync peer does not answer, `SYNC_BLOCKS_UNLINKED` if its answer
+ *   does not continue the chain; in both cases only if no other peer sends the batch
+ * @throws BlockRejected if the answer of the sync peer contains a malformed block, and no other peer sends the batch
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
@@ -120,9 +120,10 @@ class Download {
 
   /**
    * Downloads the batch after a block, from the first peer that answers with blocks. The result is undefined if the
-   * sync peer has no more blocks.
+   * sync peer has no more blocks, if no peer is left to ask, or if the download has stopped.
    *
    * @param parentFrom peer that sent the parent block; undefined if the block is ours
+   * @throws the error of the sync peer if the sync peer failed and no other peer sent the batch
    */
   async fetch(parent: Parent, parentFrom: PeerId | undefined): Promise<Batch | undefined> {
     const { syncPeer } = this.#source;

@@ -63,9 +63,9 @@ export class SyncFailures {
   }
 
   /**
-   * Handles a failure of a peer with the same tip as the sync peer. If the peer sent blocks that are invalid or do not
-   * follow each other, it is treated like the sync peer. The peer gets no penalty for a missing answer, because the
-   * node cannot know whether this peer or the sync peer is at fault.
+   * Handles a failure of a same-tip peer, or of the sync peer if another peer sent the batch. If the peer sent blocks
+   * that are invalid or do not follow each other, the consequences are those of `syncPeerFailed`. The peer gets no
+   * penalty for a missing answer, because the node cannot know which peer is at fault.
    */
   sameTipPeerFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;

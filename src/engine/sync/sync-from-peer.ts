@@ -64,11 +64,14 @@ export interface SyncFromPeerDependencies {
 /**
  * Downloads and appends the blocks of one peer until the peer has no more blocks.
  *
- * @param isShown true if the peer has just sent the tip of its chain; if false, the node first asks the peer for the
- *   tip @returns true if our tip changed
+ * @param isShown true if the peer has just sent the tip of its chain. If false and `isTipAsked` is true, the node first
+ *   asks the peer for the tip, and downloads nothing unless this tip is better
+ * @returns true if our tip changed
  * @throws ProtocolError `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`, `SYNC_BRANCH_NOT_BETTER`,
- *   `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or an error of the transport, `Chain.append` or `Chain.switchTo`
+ *   `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, `TIP_MOVED`, or an error of the transport, `Chain.append` or
+ *   `Chain.switchTo`
  * @throws BlockRejected if the peer's tip or a downloaded block is malformed, or if the peer's tip is invalid
+ * @throws BranchRejected if the rules refuse a downloaded block
  */
 export async function syncFromPeer(
   peerId: PeerId,

@@ -102,11 +102,12 @@ export class Synchronizer {
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
-  /**
-   * Times in milliseconds of `#clock`. Forging waits for the current claim until `#waitedUntilMs`. This run last
-   * applied blocks at `#lastProgressMs`; -Infinity if it applied none, or if it has reached the current slot.
-   */
+  /** Time of `#clock` in milliseconds until which forging waits for the current claim; -Infinity if it does not wait. */
   #waitedUntilMs = -Infinity;
+  /**
+   * Time of `#clock` in milliseconds when this run last applied blocks; -Infinity if it applied none, or if it has
+   * reached the current slot.
+   */
   #lastProgressMs = -Infinity;
   /** Whether this node has applied blocks of the current sync, so that the claim of the sync peer was true. */
   #hasProved = false;
@@ -147,9 +148,9 @@ export class Synchronizer {
   }
 
   /**
-   * True while the node downloads blocks. During a download, the node neither forges nor gossips blocks. If our tip is
-   * older than `STALE_SLOTS` slots, the value is also true for up to `PROOF_MS` after a claim whose peer has not sent
-   * blocks yet.
+   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and has not reached
+   * the current slot. During a download, the node neither forges nor gossips blocks. If our tip is older than
+   * `STALE_SLOTS` slots, the value is also true for up to `PROOF_MS` after a claim whose peer has not sent blocks yet.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -158,9 +159,9 @@ export class Synchronizer {
   }
 
   /**
-   * Time of the chain clock, in Unix milliseconds, until which forging waits for the claimed better chain. If the
-   * better chain replaces our tip, a block that we forged on our tip would be lost. The wait ends early enough to forge
-   * in the current slot.
+   * Time of the chain clock, in Unix milliseconds, until which forging waits for the claimed better chain; -Infinity if
+   * forging does not wait. If the better chain replaces our tip, a block that we forged on our tip would be lost. The
+   * wait ends early enough to forge in the current slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -201,7 +202,8 @@ export class Synchronizer {
   }
 
   /**
-   * Starts a run. Does nothing if a run is active, or if writes to the disk fail.
+   * Starts a run. Does nothing if the synchronizer is stopped, a run is active, or writes to the disk fail. Also does
+   * nothing for a block whose claim the node ignores (`Claims.isHeard`), unless a dialled peer claims a better chain.
    *
    * @param peerId peer that claims a better chain; the run asks this peer first, except an inbound peer while a dialled
    *   peer also claims a better chain. The claim of a peer that has failed too often is ignored
@@ -216,8 +218,8 @@ export class Synchronizer {
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // If the node should not check the claim of a block, it does not sync from the block's sender first. The block then
-    // starts a run without this claim, and only if a dialled peer also claims a better chain.
+    // If the node ignores the claim of a block, it does not sync from the block's sender first. The block then starts a
+    // run without this claim, and only if a dialled peer also claims a better chain.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
