@@ -1,6 +1,6 @@
 /**
- * Defines the report about slots: the events and the owner of each slot, and the slots whose owners this node could not
- * know.
+ * Defines the report about slots: the events and the owner of each slot, and the slots whose owners this node did not
+ * know for certain.
  */
 
 import type { PublicKey } from '../protocol/types.ts';
@@ -41,8 +41,8 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots in which other nodes may have begun another round while this node had no newer block,
-   * oldest first.
+   * The latest ranges of slots whose owners were uncertain, oldest first. This node got no new block during such a
+   * range, and other nodes may have begun another round.
    */
   readonly oldOrders: readonly OldOrder[];
 }
