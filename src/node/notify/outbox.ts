@@ -41,7 +41,7 @@ export interface OutboxEvent {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Position where the next start continues. */
+/** Position where the notifier continues after the next start of the node. */
 export interface OutboxPlace {
   /** All blocks up to this height were examined. */
   readonly height: number;
