@@ -11,6 +11,10 @@ import type { ChainQueries, Page } from './queries.ts';
 import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
 
+/**
+ * The queues of the pool, in the order in which a transaction passes them. Only group transactions that lack signatures
+ * enter `pending`.
+ */
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
 /** Values that do not change while the process runs. */
@@ -167,7 +171,10 @@ export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** Whether enough members have signed; undefined if the transaction needs no members' signatures. */
+  /**
+   * Whether enough members have signed; undefined if the transaction needs no members' signatures, or if the pool has
+   * not verified it yet.
+   */
   readonly ready?: boolean;
 }
 
@@ -306,7 +313,7 @@ export interface NodeApi {
   status(): Live<NodeStatus>;
   /** Converts a transaction to JSON, with the members of its generation. */
   transactionJson(transaction: Transaction): JsonObject;
-  /** All transactions of a queue, oldest first. */
+  /** All transactions of a queue, in the order in which they entered the queue. */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
    * Returns which members have signed a group transaction of the pool. Undefined if the pool does not have the

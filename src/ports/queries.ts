@@ -97,10 +97,17 @@ export interface BlockQuery extends PageRequest {
   readonly sort: Sort<'height' | 'timestamp' | BlockAmountSort>;
 }
 
-/** Sort fields of transactions. Each sort field has a row in the store's table of orders (`store/tables/layout.ts`). */
+/**
+ * Sort fields of transactions. Each sort field has a row in `TRANSACTION_ORDERS` of the store
+ * (`store/tables/layout.ts`).
+ */
 export const TRANSACTION_SORTS = ['amount', 'fee', 'type', 'timestamp'] as const;
 export type TransactionSort = (typeof TRANSACTION_SORTS)[number];
 
+/**
+ * A query for transactions. Amounts are in beddows, and times in whole seconds since the epoch of the network. The
+ * bounds are inclusive.
+ */
 export interface TransactionQuery extends PageRequest {
   readonly id?: TransactionId;
   readonly blockId?: BlockId;
@@ -114,7 +121,7 @@ export interface TransactionQuery extends PageRequest {
    */
   readonly senderIdOrRecipientId?: Address;
   readonly senderPublicKey?: PublicKey;
-  /** Generation 2 only: public key of the recipient's account. */
+  /** Public key of the recipient's account. */
   readonly recipientPublicKey?: PublicKey;
   readonly minAmount?: bigint;
   readonly maxAmount?: bigint;

@@ -4,8 +4,7 @@
  * the batch before it, so that a flood of requests takes only a small part of the node's time. A limit check without an
  * answer fails after `LIMIT_ANSWER_MS_MAX`. After such a failure, new limit checks fail at once until the node answers.
  *
- * The key of a client is the text that all addresses of one client share: its IPv4 address, or the /64 of its IPv6
- * address.
+ * The key of a client (`clientKey`) is its IPv4 address, or the /64 network of its IPv6 address.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -78,7 +78,7 @@ export const LIMIT_REPORTED_MAX = 1_000;
 
 /**
  * A limit check of a reader: for a request of a client, for a new connection, or for a replay of old events to a
- * subscriber. `key` and `replay` are the key of the client: its IPv4 address, or the /64 of its IPv6 address.
+ * subscriber. `client` is the IP address of the client. `key` and `replay` are the key of the client (`clientKey`).
  */
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
