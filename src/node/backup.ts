@@ -58,7 +58,7 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * meanwhile. The signing journal is not copied. An old journal lacks the last signatures, and is therefore more
+ * during the copy. The signing journal is not copied. An old journal lacks the last signatures, and is therefore more
  * dangerous than no journal.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
@@ -86,7 +86,7 @@ export async function backUp(
 }
 
 /**
- * Writes the chain and its state into one compressed file. A node may use the chain meanwhile.
+ * Writes the chain and its state into one compressed file. A node may use the chain during this call.
  *
  * @throws ProtocolError `SNAPSHOT_UNWRITABLE` with the file and the reason, `STORE_DAMAGED` when the copied chain is
  *   damaged; errors of `copyStore`. After an error, no files are left

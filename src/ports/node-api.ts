@@ -85,7 +85,7 @@ interface ReaderStatus {
    * the number of the reader that it replaces.
    */
   readonly reader: number;
-  /** `silent`: another reader was started to replace this one, because it does not react or uses too much memory. */
+  /** `silent`: another reader was started to replace this reader, which does not react or uses too much memory. */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;

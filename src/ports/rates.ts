@@ -94,9 +94,9 @@ export const REQUESTS_PER_PEER_MAX = 32;
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Maximum number of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a
- * second. Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as our
- * second, so twice `CALLS_PER_SECOND_MAX` calls can fall into one second of the peer. The peer also counts our answers
- * and messages.
+ * second. Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as a second
+ * of this node, so twice `CALLS_PER_SECOND_MAX` calls can fall into one second of the peer. The peer also counts the
+ * answers and messages of this node.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Number of frames in a second that no release of lisk-sdk penalises. */

@@ -57,8 +57,8 @@ export interface SlotForger {
   /** Height whose order of forgers determines the owner. */
   readonly height: number;
   /**
-   * False if our chain ends before the slot, and other nodes may have begun another round after our tip. This node does
-   * not know the order of forgers in that round.
+   * False if the slot is after the tip of this node, and other nodes may have begun another round since the tip. This
+   * node does not know the order of forgers in that round.
    */
   readonly isCertain: boolean;
 }
@@ -81,8 +81,8 @@ interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
   /**
-   * The first slot after the last block that the branch shares with our chain. `toSlot` is the slot in which the node
-   * left the branch.
+   * The first slot after the last block that the branch shares with the present chain. `toSlot` is the slot in which
+   * the node left the branch.
    */
   readonly fromSlot: number;
   readonly toSlot: number;

@@ -24,7 +24,10 @@ export const EVENTS_MAX = 1000;
  */
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
-/** Bytes of outdated lines after which the file is rewritten. */
+/**
+ * Number of bytes that the file may have in addition to the maximum size of its waiting events. A larger file is
+ * rewritten.
+ */
 const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;
 
