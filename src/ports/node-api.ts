@@ -57,8 +57,8 @@ export interface NodeStatus {
    */
   readonly clockOffsetMs?: number;
   /**
-   * Present if the clock of a peer differs much from this node's clock, and the node cannot determine which of the two
-   * clocks is wrong. `offsetMs` is the time by which the peer's clock is ahead.
+   * Present if a peer's clock differs much from this node's clock, and the node cannot determine which of the two is
+   * wrong. `offsetMs` is the time by which the peer's clock is ahead.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Progress of a download; absent if none is running. */
@@ -171,10 +171,7 @@ export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /**
-   * Whether enough members have signed; undefined if the transaction needs no members' signatures, or if the pool has
-   * not verified it yet.
-   */
+  /** Whether enough members have signed; undefined if no members must sign, or before the pool has verified it. */
   readonly ready?: boolean;
 }
 

@@ -33,24 +33,19 @@ const SILENT_PINGS_MAX = 3;
  */
 const HANGING_PINGS_MAX = 20;
 /**
- * Time in milliseconds. A reader that ends after less time is replaced only after a pause, because a lasting fault
- * probably ends each new reader, too.
+ * A reader that ends after less time is replaced only after a pause, because a lasting fault probably ends each new
+ * reader, too.
  */
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
-/**
- * Time in milliseconds for open answers when the pool closes; `HttpServer.close` ends open answers after half a second.
- */
+/** Time for open answers when the pool closes; `HttpServer.close` ends open answers after half a second. */
 const CLOSE_MS_MAX = 3_000;
-/** Time in milliseconds in which a replaced reader must exit. `HttpServer.drain` takes less time. */
+/** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
-/** Time limit in milliseconds for the start of the first reader, including the readers that replace it. */
+/** Time limit for the start of the first reader, including the readers that replace it. */
 const START_MS_MAX = 60_000;
-/**
- * Time limit in milliseconds for the start of one reader. A reader that is not ready after this time counts as hanging,
- * and is killed. A start takes about one second.
- */
+/** A reader that is not ready after this time counts as hanging, and is killed. A start takes about one second. */
 const READY_MS_MAX = 20_000;
 /**
  * If a reader uses more memory than this, the pool starts another reader. The old reader then answers its open requests
@@ -219,10 +214,7 @@ export function createReaderPool({
     timers.add(timer);
   };
 
-  /**
-   * The first reader opens the sockets of all readers. If it is killed or hangs during its start, the next reader takes
-   * its place. If it ends itself, the start fails.
-   */
+  /** The first reader opens all sockets. If it is killed during its start, the next reader takes its place. */
   const beginFirst = async (): Promise<Ports> => {
     for (let started = firstChild; ; started = undefined) {
       try {
@@ -388,10 +380,7 @@ function notStarted(why: string, signal: NodeJS.Signals | null = null): Protocol
   );
 }
 
-/**
- * Returns the signal that ended a reader before it was ready; undefined if the reader ended itself. Another reader
- * would probably end itself, too, so the pool starts no other one.
- */
+/** Signal that ended a reader before it was ready; undefined if it ended itself, as its replacement would, too. */
 function signalThatEnded(error: unknown): string | undefined {
   const signal = error instanceof ProtocolError ? error.data['signal'] : undefined;
   return typeof signal === 'string' ? signal : undefined;
