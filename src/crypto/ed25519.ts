@@ -36,7 +36,7 @@ export interface Ed25519 {
   readonly backend: Ed25519Backend;
   /**
    * @param privateKey 64 bytes, seed followed by the public key
-   * @throws ProtocolError `KEY_LENGTH_WRONG`
+   * @throws ProtocolError `KEY_LENGTH_WRONG` unless the private key has 64 bytes
    */
   sign(message: Uint8Array, privateKey: Uint8Array): Buffer;
   /** The result is false for malformed input. The method never throws, for any bytes. */
@@ -46,11 +46,11 @@ export interface Ed25519 {
 }
 
 /**
- * Selects the preferred backend, or the other backend if the preferred one is not available. The function then checks
- * the backend with all edge cases.
+ * Selects the preferred backend. If `sodium` is preferred but not available, the function selects `noble`. The function
+ * then checks the selected backend with the edge cases of `ed25519-vectors.ts`.
  *
  * @param prefer name of the preferred backend; the native library by default
- * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer differs from the rule of the network
+ * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer of the backend differs from the rule of the network
  */
 export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
   const chosen = (prefer === 'sodium' ? loadSodium() : undefined) ?? createNoble();
@@ -60,7 +60,11 @@ export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
 
 let fallback: Ed25519 | undefined;
 
-/** The backend of this process. The backend is selected at the first call. */
+/**
+ * The backend of this process. The first call selects the backend.
+ *
+ * @throws ProtocolError like `selectEd25519`
+ */
 export function defaultEd25519(): Ed25519 {
   fallback ??= selectEd25519();
   return fallback;

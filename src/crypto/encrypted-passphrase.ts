@@ -1,6 +1,6 @@
 /**
  * Encrypts and decrypts passphrases with AES-256-GCM. PBKDF2-SHA256 derives the key from a password. An encrypted
- * passphrase has the form of a URL query, as in `forging.delegates` of existing configurations.
+ * passphrase has the form of a URL query, as in `forging.delegates` of a configuration of Lisk Core.
  */
 
 import { createCipheriv, createDecipheriv, pbkdf2 } from 'node:crypto';
@@ -46,8 +46,8 @@ const SALT_BYTES_MAX = 1024;
 const deriveKey = promisify(pbkdf2);
 
 /**
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`; the message is the message of lisk-sdk if lisk-sdk makes the
- *   same check
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` for a malformed text; if lisk-sdk makes the same check, the
+ *   message is that of lisk-sdk
  */
 export function parseEncryptedPassphrase(text: unknown): EncryptedPassphrase {
   if (typeof text !== 'string') throw invalid('Encrypted passphrase to parse must be a string.');

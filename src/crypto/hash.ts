@@ -18,9 +18,10 @@ export function sha256Hex(...parts: readonly Uint8Array[]): string {
 const FIRST_BYTES = new DataView(new ArrayBuffer(8));
 
 /**
- * Computes the id of a transaction or block: the first eight bytes of its digest as an unsigned little-endian integer.
+ * Computes the first eight bytes of the digest of `bytes` as an unsigned little-endian integer. The result is the id of
+ * a transaction or block, or the number in the address of a public key.
  *
- * @param bytes the whole signed object, including its signatures
+ * @param bytes a transaction or block header with its signatures, or a public key
  * @returns canonical decimal text
  */
 export function idOf(bytes: Uint8Array): string {

@@ -26,7 +26,7 @@ const addresses = new LruMap<string, string>(20_000);
  * followed by `L`.
  *
  * @param publicKey hexadecimal text in upper or lower case
- * @throws ProtocolError `HEX_INVALID`
+ * @throws ProtocolError `HEX_INVALID` if the text is not hexadecimal
  */
 export function addressOf(publicKey: string): string {
   const known = addresses.get(publicKey);

@@ -17,8 +17,8 @@ export interface SignedMessage {
 const PREFIX = 'Lisk Signed Message:\n';
 
 /**
- * Computes the digest that a signature of a message covers. The prefix ensures that the signed bytes of a message are
- * never the bytes of a transaction. The length before the message is the number of UTF-16 units, not of bytes, as in
+ * Computes the digest that a signature of a message covers. Because of the prefix, the signature of a message is never
+ * a valid signature of a transaction. The length before the message is the number of UTF-16 units, not of bytes, as in
  * lisk-cryptography.
  *
  * @returns 32 bytes
@@ -34,7 +34,11 @@ export function signMessage(message: string, keyPair: Ed25519KeyPair, ed25519: E
   return { message, publicKey: hexOf(keyPair.publicKey), signature: hexOf(signature) };
 }
 
-/** @param signed key of 64 and signature of 128 hexadecimal digits */
+/**
+ * @param signed key of 64 and signature of 128 hexadecimal digits
+ * @returns whether the signature is valid; false if the key or the signature has a wrong length
+ * @throws ProtocolError `HEX_INVALID` if the key or the signature is not hexadecimal
+ */
 export function isMessageSigned({ message, publicKey, signature }: SignedMessage, ed25519: Ed25519): boolean {
   return ed25519.verify({
     publicKey: bytesOfHex(publicKey),

@@ -58,7 +58,7 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * meanwhile. The signing journal is not copied. An old journal lacks the last signatures, and is therefore more
+ * during the copy. The signing journal is not copied. An old journal lacks the last signatures, and is therefore more
  * dangerous than no journal.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
@@ -86,7 +86,7 @@ export async function backUp(
 }
 
 /**
- * Writes the chain and its state into one compressed file. A node may use the chain meanwhile.
+ * Writes the chain and its state into one compressed file. A node may use the chain during this call.
  *
  * @throws ProtocolError `SNAPSHOT_UNWRITABLE` with the file and the reason, `STORE_DAMAGED` when the copied chain is
  *   damaged; errors of `copyStore`. After an error, no files are left
@@ -141,8 +141,8 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. If the digest is present, the node compares
-   * the state with the digest and does not verify the blocks.
+   * Digest of the state at the snapshot's tip, taken from a trusted node. If the digest is present, the state in the
+   * file must have this digest, and no block is verified.
    */
   readonly trustedDigest?: string;
   /**
@@ -158,8 +158,8 @@ export interface RestoreOptions {
  * give a trusted digest or trust the file, only the state is verified.
  *
  * @param location the data folder must not contain a chain
- * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS`; after an error no files
- *   are left
+ * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS` if the data folder
+ *   contains a chain; after an error no files are left
  */
 export async function restoreSnapshot(
   file: string,
@@ -231,7 +231,7 @@ async function unpack(file: string, draft: ChainLocation): Promise<Manifest> {
   return manifest;
 }
 
-/** Passes at most `bytesMax` bytes and then throws, because a malicious file must not fill the disk. */
+/** Passes on up to `bytesMax` bytes, and throws if there are more, because a malicious file must not fill the disk. */
 async function* bounded(chunks: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -296,8 +296,8 @@ async function check(draft: ChainLocation, manifest: Manifest, options: RestoreO
 }
 
 /**
- * Compares the state of a copy with its checksum, and describes the chain of the copy. Without this check, a damaged
- * copy could later replace an intact chain.
+ * Compares the state, the undo records and the finalized height of a copy with their checksums, and describes the chain
+ * of the copy. Without this check, a damaged copy could later replace an intact chain.
  *
  * @param original location whose folder the error names
  * @throws ProtocolError `STORE_DAMAGED`

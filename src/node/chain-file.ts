@@ -10,7 +10,7 @@ import { createGunzip } from 'node:zlib';
 import { checkRegularFile, whyUnreadable } from '../config/bounded-file.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 
-/** Maximum length of a line. The longest genesis block that a network folder may have fits into a line. */
+/** Maximum length of a line in bytes. The longest genesis block that a network folder may have fits into a line. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Maximum number of bytes in one read. Lines are views into the bytes of a read, so one waiting line keeps all bytes of
@@ -38,8 +38,8 @@ export interface ChainFile {
   /**
    * Reads all lines except blank lines, several lines at a time.
    *
-   * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file is truncated, is not a gzip file, or does not consist
-   *   of lines
+   * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file cannot be read, when the compressed content is damaged
+   *   or truncated, or when a line is longer than `LINE_BYTES_MAX`
    */
   lines(): AsyncIterable<readonly FileLine[]>;
 }
@@ -48,7 +48,8 @@ export interface ChainFile {
  * Opens a file for reading.
  *
  * @param file path; `-` for the standard input, never compressed
- * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when there is no such file
+ * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the path leads to no regular file, or to one that this process may
+ *   not read
  */
 export function openChainFile(file: string): ChainFile {
   const isStandardInput = file === STANDARD_STREAM;

@@ -125,7 +125,8 @@ export async function openSnapshot(
  * Opens a read-only view of a chain with complete indexes. If a killed import left the indexes incomplete, the missing
  * entries are written first.
  *
- * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while an import runs
+ * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while another process imports blocks; errors of
+ *   `openChainStore` while the missing entries are written
  */
 export async function openIndexedSnapshot(location: ChainLocation): ReturnType<typeof openSnapshot> {
   const opened = await openSnapshot(location);

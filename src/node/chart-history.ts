@@ -17,7 +17,7 @@ const SPANS: Readonly<Record<HistorySpan, { readonly intervalMs: number; readonl
 
 /** The members of an applied block that the history uses. */
 export interface HistoryBlock {
-  /** Seconds since the epoch. */
+  /** Seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly transactions: { readonly length: number };
 }
@@ -25,7 +25,10 @@ export interface HistoryBlock {
 export interface HistoryDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly params: Pick<ChainParams, 'blockTimeS' | 'epochMs'>;
-  /** Number of transactions in the pool and of connected peers at present. */
+  /**
+   * The present number of transactions in the queues `verified`, `pending` and `ready` of the pool, and of connected
+   * peers.
+   */
   readonly now: () => { readonly pool: number; readonly peers: number };
 }
 
@@ -35,7 +38,10 @@ interface Sums {
   transactions: number;
   missedSlots: number;
   reorgs: number;
-  /** Sum of the delays of blocks in milliseconds. `delaysMs` and `delayed` do not include downloaded blocks. */
+  /**
+   * Sum of the delays of blocks in milliseconds. The delay is the time from the start of the slot of a block until the
+   * block was applied. `delaysMs` and `delayed` do not include downloaded blocks.
+   */
   delaysMs: number;
   /** Number of blocks in `delaysMs`. */
   delayed: number;

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the lines of append-only files: checksum, space, JSON. The checksum shows whether a crash left a
- * line incomplete.
+ * Reads and writes the lines of append-only files: checksum, space, JSON. The checksum shows whether a line is damaged,
+ * for example because a crash interrupted its write.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';

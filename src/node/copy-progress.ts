@@ -1,4 +1,7 @@
-/** Copies a store and reports progress. The library reports no progress, so the size of the copy is measured. */
+/**
+ * Copies a store and reports progress. The database library reports no progress, so this module measures the size of
+ * the growing copy.
+ */
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,6 +19,8 @@ export interface CopyProgress {
 const LOOK_INTERVAL_MS = 200;
 
 /**
+ * Copies the store of a folder into the folder `target`, and reports the progress every `LOOK_INTERVAL_MS`.
+ *
  * @throws ProtocolError like `copyStore`
  */
 export async function copyWithProgress(

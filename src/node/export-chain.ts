@@ -28,8 +28,8 @@ export interface ExportOptions {
 }
 
 /**
- * Writes a range of blocks. A file appears only when it is complete. An output to a device or a pipe is written
- * directly.
+ * Writes a range of blocks. A file appears at its path only when it is complete. Output to a device or a pipe is
+ * written directly.
  *
  * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` with the file and the reason; errors of the function that takes the
  *   text

@@ -9,8 +9,9 @@ import type { FileIdentity } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Sets the change time of a file to the present. After this call, `isSameFile` can distinguish a stored birth time from
- * a birth time that the file system derives from the change time.
+ * Sets the access rights of a file to `FILE_MODE`. The file system then sets the change time of the file to the
+ * present. After this call, `isSameFile` can distinguish a stored birth time from a birth time that the file system
+ * derives from the change time.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);

@@ -25,8 +25,8 @@ export interface NetworkNames {
  * Finds the genesis block of another network at the start of a file.
  *
  * @param first the block of the first line; the line itself if no valid block of this network can be read from it
- * @returns the genesis block of another network; undefined for any other line. A line with the id or payload hash of
- *   this network's genesis block is a damaged line of this network, so the result for such a line is undefined
+ * @returns the genesis block of another network; undefined for any other line. A line with the id or the payload hash
+ *   of this network's genesis block belongs to this network, even if the line is damaged
  */
 export function foreignGenesis(
   first: Block | Buffer,

@@ -25,7 +25,7 @@ export const BLOCKS_PER_COMMIT = 510;
 const GROUPS_AHEAD_MAX = 3;
 /** Number of lines in one job of a thread. With full blocks, a job takes about ten milliseconds. */
 const LINES_PER_JOB = 10;
-/** Addition to the message of a block that only this machine's clock may refuse. */
+/** Addition to the message about a refused block if this machine's clock may have caused the refusal (`isByClock`). */
 const AHEAD =
   ": the block is ahead of this machine's clock: correct the clock, or import the file when the block's time has come";
 
@@ -62,7 +62,7 @@ interface ReadJob {
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
 
-/** A block whose parent is the previous block of the import. */
+/** A block that follows the previous block of the import. The first block of an import follows a block of the chain. */
 interface TakenBlock {
   readonly lineNumber: number;
   readonly block: Block;
@@ -81,7 +81,7 @@ interface RefusedLine {
  *
  * @returns the number of imported blocks and transactions, and the height
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
- *   `CHAIN_FILE_UNREADABLE`; the blocks before the error stay in the chain
+ *   `CHAIN_FILE_UNREADABLE`; errors of the store. The blocks before the error stay in the chain
  */
 export async function importChain(options: ImportOptions): Promise<ImportResult> {
   const run = new ImportRun(options);
@@ -99,8 +99,11 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
 }
 
 /**
+ * Reads the lines of the file into the run.
+ *
  * @returns true when the import was stopped before the last line
- * @throws ProtocolError `CHAIN_FILE_UNREADABLE` also for an empty file, because the program that wrote it probably failed
+ * @throws ProtocolError `CHAIN_FILE_UNREADABLE`, also for an empty file: the program that wrote the file probably
+ *   failed
  */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   let isEmpty = true;
@@ -136,13 +139,14 @@ function withTip({ code, data, message, cause }: ProtocolError, height: number):
 }
 
 /**
- * Throws the first error. The message of the first error includes the messages of later errors that have another cause.
+ * Throws the first error. If this error is a ProtocolError, its message includes the messages of later errors with
+ * another code.
  */
 function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
   if (first === undefined) return;
-  // One cause, such as a full disk, often makes both the blocks and the indexes fail. Errors with the same cause are
+  // One cause, such as a full disk, often makes both the blocks and the indexes fail. Errors with the same code are
   // reported once.
   const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
   if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
@@ -159,7 +163,7 @@ class ImportRun {
   readonly #chain: Chain;
   readonly #options: ImportOptions;
   readonly #reader: LineReader;
-  /** The previous block of the import, which the next line must follow. */
+  /** The previous block of the import, which the next line must follow. The height is 0 before the first block. */
   #last: { readonly id: string; readonly height: number } = { id: '', height: 0 };
   #group: FileLine[] = [];
   /**
@@ -274,13 +278,15 @@ class ImportRun {
     await this.#append(group);
   }
 
-  /** Reads a line from which a thread could not read a valid block. */
+  /** Reads a line from which a thread could not read a valid block, or the line of block 1. */
   #look(line: Buffer): ReadBlock {
     return blockOfLine(textOfLine(line), this.#chain.rules.codec);
   }
 
   /**
-   * @throws BlockRejected for a block whose line contradicts its bytes
+   * Refuses a block whose line contradicts its bytes.
+   *
+   * @throws BlockRejected always
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
     // If the rules refuse the changed block, the reason of the rules is more helpful than the contradiction between its
@@ -298,7 +304,7 @@ class ImportRun {
     throw new ProtocolError('IMPORT_REFUSED', data, `${file.name} ${foreignText(foreign, networks)}`);
   }
 
-  /** Height that the next line should have. */
+  /** Height that the next line should have; undefined before the first block of the import. */
   get #expectedHeight(): number | undefined {
     return this.#last.height === 0 ? undefined : this.#last.height + 1;
   }

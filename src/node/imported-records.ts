@@ -31,7 +31,7 @@ export class ImportedRecords {
     this.#folder = folder;
   }
 
-  /** Returns the entry of a signing record; undefined when there is no readable entry. */
+  /** Returns the entry of a signing record; undefined when there is none or it cannot be read. */
   find(record: SigningRecord): ImportedRecord | undefined {
     let content: unknown;
     try {

@@ -1,4 +1,4 @@
-/** Defers indexing during the import of a whole chain, and backfills the indexes. */
+/** Backfills the indexes of a store whose indexing is deferred, during an import or the verification of a chain. */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
@@ -7,9 +7,10 @@ import type { StoredChain } from '../store/chain/stored-chain.ts';
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;
 
 /**
- * Largest lag of the indexes, in blocks and transactions. A lag of this size takes about forty megabytes of memory. If
- * a process is killed at this lag, writing the missing entries later takes up to half a minute. A backfill changes
- * nearly every list of an account once, so a lag of 100,000 wrote twice as many bytes for the same chain.
+ * Lag of the indexes, in blocks and transactions, above which the indexes are backfilled. A lag of this size takes
+ * about forty megabytes of memory. If a process is killed at this lag, writing the missing entries later takes up to
+ * half a minute. Each backfill changes nearly all lists of addresses, so a limit of 100,000 made an import of the same
+ * chain write twice as many bytes.
  */
 const LAG_MAX = 400_000;
 

@@ -25,10 +25,10 @@ export interface JournalContent {
   readonly identity: FileIdentity | undefined;
   /** Checksum of the newest line of any delegate; undefined when no delegate has a line. */
   readonly newest: string | undefined;
-  /** True when the line that the fingerprint names is in the journal, or when the fingerprint names no line. */
+  /** True when the journal has the line whose checksum is in the fingerprint, or when there is no such checksum. */
   readonly hasNamedLine: boolean;
   readonly lines: number;
-  /** Size of all intact lines. */
+  /** Size of all intact lines in bytes. */
   readonly bytes: number;
 }
 
@@ -36,7 +36,7 @@ export interface JournalContent {
  * Reads all lines; creates the file if it does not exist. A damaged last line is removed. A crash interrupted the write
  * of this line, so the block of this line never left the node.
  *
- * @param fingerprint checksum in the fingerprint file; undefined without a fingerprint file
+ * @param fingerprint checksum in the fingerprint file; undefined without such a checksum
  * @throws ProtocolError `JOURNAL_UNREADABLE` for any other damaged line, or if the file cannot be read
  */
 export function loadJournal(file: string, fingerprint: string | undefined): JournalContent {

@@ -34,16 +34,13 @@ import { systemClock } from './system.ts';
 
 export interface JournalOptions {
   /**
-   * When the lines exceed the number of delegates by this number, the file is rewritten with the last line of each
-   * delegate.
+   * When the file has more lines than delegates by more than this number, the file is rewritten with only the needed
+   * lines of each delegate; default 20,000.
    */
   readonly spareLinesMax?: number;
 }
 
-/**
- * The journal of a node. Its delegates can move to another node. Each write throws ProtocolError `JOURNAL_TAKEN_OVER`
- * after another process has taken the journal over.
- */
+/** The journal of a node. Its delegates can move to another node. */
 export interface JournalFile extends FolderJournal {
   /**
    * Ends signing for a delegate on this node. When `move` returns, the line about the move is on the disk.
@@ -68,7 +65,8 @@ export function journalFileOf(dataDirectory: string): string {
  * Opens the journal of a node; creates the file if the file does not exist.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when the file
- *   cannot be read or a line before the last line is damaged
+ *   cannot be read or a line before the last line is damaged, `JOURNAL_WRITE_FAILED` when a file with a second hard
+ *   link cannot be replaced by a copy
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));
@@ -89,7 +87,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  * @param file existing journal
  * @returns name of the process that uses the journal; undefined when no process uses the journal and no line before the
  *   last line is damaged
- * @throws ProtocolError `JOURNAL_UNREADABLE` like `openJournal`
+ * @throws ProtocolError `JOURNAL_UNREADABLE` when no process uses the journal and a line before the last line is
+ *   damaged; errors of `readBounded`
  */
 export function examineJournal(file: string): string | undefined {
   const owner = ownerOf(dirname(file), lockNameOf(file), systemClock);
@@ -119,8 +118,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of any delegate. The fingerprint contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when the identifying line and the fingerprint match this file. Only then each write renews the fingerprint.
-   * False for a copy, and for a file without an identifying line.
+   * True when the last identifying line matches this file, and no fingerprint contradicts it. Only then each write
+   * renews the fingerprint. False for a copy, and for a file without an identifying line.
    */
   #isIdentityRecorded: boolean;
   /** True when the fingerprint belongs to this file. */
@@ -141,7 +140,8 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#identity = identity;
     this.#newest = newest;
-    // With a second hard link in another folder, two nodes could write to the file without knowing of each other.
+    // With a second hard link in another folder, two nodes could write to the file without knowing of each other. The
+    // file is therefore replaced by a copy with a single link.
     const isShared = nlink > 1;
     const isOld = fingerprint !== undefined && (!fingerprint.isSameFile || !hasNamedLine);
     this.isCopied = isOld || isShared || (identity !== undefined && !isSameFile(this.#descriptor, identity));
@@ -176,7 +176,7 @@ class FileJournal implements JournalFile {
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
     // The header is written first. If a crash keeps only the header's line, the delegate waits at least as long as
-    // before the import.
+    // before this call.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -271,8 +271,8 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * Writes the last line of each delegate to a new file, which then replaces the old file. The old file is complete and
-   * in use until the rename. After the rename, the new file is in use, even if a later step fails.
+   * Writes the needed lines of each delegate to a new file, which then replaces the old file. The old file is complete
+   * and in use until the rename. After the rename, the new file is in use, even if a later step fails.
    */
   #compact(): void {
     const draft = `${this.#file}.new`;

@@ -1,9 +1,10 @@
 /**
- * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. The node
- * replaces the fingerprint after each new line of the journal. The fingerprint contains its own file identity and the
- * checksum of the newest line of the journal. Copying a backup over existing files keeps the inodes and birth times of
- * these files, so the restored journal looks genuine. However, the restored fingerprint reveals the backup if the node
- * replaced its fingerprint after the backup.
+ * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. It
+ * contains its own file identity and the checksum of the newest line of the journal. After each new line of the
+ * journal, the node replaces the fingerprint by a new file. A backup that is copied over existing files keeps the
+ * inodes and birth times of these files, so the restored journal looks genuine. If the node has replaced the
+ * fingerprint since the backup, the fingerprint reveals the backup: the file has another identity than its restored
+ * content says.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

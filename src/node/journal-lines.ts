@@ -18,13 +18,13 @@ export interface FileIdentity {
   readonly bornNs: string;
 }
 
-/** The facts of the journal about one delegate. */
+/** The facts about one delegate that the lines of a journal or of a watermark state. */
 export interface Known {
   /** The newest signed header. */
   readonly last?: SignedHeader;
-  /** Chain time in seconds before which the delegate may have signed headers that are not in the journal. */
+  /** Chain time in whole seconds before which the delegate may have signed headers that are not in the journal. */
   readonly heldSinceS?: number;
-  /** Unix time in seconds at which the delegate moved to another node. */
+  /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
   /** Id of block 2 of the chain of the header `last`. Only watermarks have this member. */
   readonly firstBlockId?: string;

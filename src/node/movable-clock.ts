@@ -16,8 +16,8 @@ export type ClockSetting =
   | { readonly kind: 'frozen'; readonly atMs: number };
 
 /**
- * Shortest delay of timers on a frozen clock, in milliseconds. Without it, code that waits for a moment of the frozen
- * clock would run in a busy loop, because the clock never reaches this moment.
+ * Shortest delay of timers on a frozen clock, in milliseconds; a delay of 0 stays 0. Without this minimum, code that
+ * waits for a moment of the frozen clock would run in a busy loop, because the clock never reaches this moment.
  */
 const FROZEN_DELAY_MS_MIN = 50;
 

@@ -22,8 +22,8 @@ import { ChartHistory } from './chart-history.ts';
 import { yieldToEventLoop } from './system.ts';
 
 /**
- * Peers that the operator allows. `none`: the node has no network. `named`: only peers that the configuration names.
- * `any`: any peers that connect.
+ * The peers that the configuration asks for. `none`: P2P is switched off. `named`: the configuration names at least one
+ * fixed or seed peer other than this node. `any`: the configuration names no other node, but other nodes may connect.
  */
 export type WantedPeers = 'none' | 'named' | 'any';
 
@@ -156,8 +156,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   }
 
   /**
-   * True when the node has no peers and needs none. The node needs no peers if the operator wants none, or if the
-   * node's own delegates own all the next slots.
+   * True when the node has no peers and needs none. A node without P2P needs no peers. A node whose configuration names
+   * other nodes needs peers. Any other node needs no peers if its own delegates own all the next slots.
    */
   function isAlone(): boolean {
     if (wantedPeers === 'none') return true;

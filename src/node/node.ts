@@ -67,7 +67,7 @@ export interface NodeOptions {
   readonly control?: NodeControl;
 }
 
-/** The hooks with which a devnet controls a node in its tests and its supervisor. */
+/** The hooks through which the supervisor of a devnet, or a test, controls a node. */
 export interface NodeControl {
   /** Clock for slots and timestamps, instead of the machine's clock. */
   readonly chainClock: Clock;
@@ -77,7 +77,7 @@ export interface NodeControl {
   readonly ed25519: Ed25519;
   /** Wraps the verifier of signatures. */
   verifier(over: Verifier): Verifier;
-  /** True when the chain store was checked before, as for `openChainStore`. */
+  /** See the option `isChecked` of `openChainStore`. */
   readonly isChainChecked?: boolean;
   /** Called before the node starts to work. */
   built(parts: ControlledParts): void;
@@ -124,8 +124,8 @@ export interface RunningNode {
 }
 
 /**
- * Size of the signature cache, in results. The cache has room for the results of full queues of the pool, so a
- * signature of a pooled transaction is not verified again in a block.
+ * Size of the signature cache, in results. With the default configuration, the cache has room for the results of full
+ * queues of the pool, so a signature of a pooled transaction is not verified again in a block.
  */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;
@@ -143,7 +143,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const diagnosed = diagnostics.listenIn(observer);
   const { processes } = config.http;
   const hasReaders = config.http.enabled && processes > 0 && control?.memory === undefined;
-  // The process loads its modules while this process opens the store.
+  // The first reader loads its modules while this process opens the store.
   const firstReader = hasReaders ? forkReader() : undefined;
   closers.add(() => firstReader?.process.kill('SIGKILL'));
   try {

@@ -1,8 +1,8 @@
 /**
  * Scrubs the chain store: checks its pages while the node runs, a few at a time. A disk that loses or corrupts a page
- * reports no error, and the database library ends the process when it reads a damaged page. The scrubber also compares
- * the entries of the state with the checksum of the state, which reveals changed bytes inside a value. It compares undo
- * records with their own checksums.
+ * may report no error, and the database library ends the process when it reads a damaged page. The scrubber also
+ * compares the entries of the state with the checksum of the state, which reveals changed bytes inside a value. It
+ * compares undo records and the note of the finalized height with their own checksums.
  */
 
 import { join } from 'node:path';
@@ -55,7 +55,8 @@ export interface PageScrubberOptions {
 
 /**
  * Starts the scrubber. A step synchronously checks pages of the last commit. Only this process writes, so no page
- * changes during a step. A round checks all pages, then the state with its entries, then the undo records.
+ * changes during a step. A round checks all pages, then the state with its entries, then the undo records and the note
+ * of the finalized height.
  *
  * @param directory folder of the store
  */
@@ -91,7 +92,7 @@ export function startPageScrubber(
     return checkUndoRecords();
   };
 
-  /** Checks undo records in one step. */
+  /** Checks undo records and the note of the finalized height in one step. */
   const checkUndoRecords = (): PageCheck => {
     const found = checkPages(path, { from: TABLES.undo.all.gte, to: TABLES.undo.all.lt, pagesMax: UNDO_PAGES_MAX });
     const damage = found.damage ?? state.recordDamage(UNDO_RECORDS_MAX);

@@ -6,7 +6,7 @@ import { createSigner } from '../protocol/sign.ts';
 import type { JsonObject, KeyPair, PublicKey } from '../protocol/types.ts';
 
 /**
- * @param timestamp whole seconds since the epoch
+ * @param timestamp whole seconds since the epoch of the network
  * @returns the transaction as JSON with the members of its generation
  */
 export function secondSignatureJson(

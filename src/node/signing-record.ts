@@ -28,7 +28,7 @@ export interface SigningRecord {
 interface DelegateRecord {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;
-  /** Chain time before which the delegate may have signed headers that the record does not contain. */
+  /** Chain time in whole seconds before which the delegate may have signed headers that the record does not contain. */
   readonly heldSinceS?: number;
 }
 

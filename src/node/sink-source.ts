@@ -26,7 +26,7 @@ export interface StoreSourceOptions {
  * during a read.
  */
 const BLOCKS_AT_ONCE = 200;
-/** Maximum number of blocks in one read during a backfill. Between two reads, the sink inserts the previous range. */
+/** Maximum number of blocks in one read of final blocks. Between two reads, the sink inserts the previous range. */
 const FINAL_BLOCKS_AT_ONCE = 25;
 
 /** File of the store in its folder. A restored copy is another file of this name. */
@@ -36,7 +36,10 @@ const DATA_FILE = 'data.mdb';
 export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 
 /**
- * @throws ProtocolError like `openChainSnapshot`
+ * Reads the chain in a data folder as a source. Each function of the source rejects with the errors of
+ * `readChainStore`.
+ *
+ * @throws ProtocolError like `openLmdbReader`
  */
 export function openStoreSource(location: ChainLocation, options: StoreSourceOptions): ChainSource {
   const rules = createRules(location.network.params);
@@ -106,7 +109,7 @@ export function storeSource(
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;
-  /** Ids of reported blocks, without blocks that have been final for a long time. */
+  /** Ids of the reported blocks, by height, from the final height on. */
   readonly #reported = new Map<number, string>();
   #next: number;
   #finalHeight = 0;

@@ -97,8 +97,8 @@ function latestIds(store: ChainReader): readonly string[] {
 }
 
 /**
- * Transactions that the node would restore at its start: all transactions in the journal that are readable and not
- * confirmed.
+ * Transactions that the node would try to restore at its start: all transactions in the journal that are readable and
+ * not confirmed.
  */
 function poolEntriesOf(file: string, store: ChainReader, { codec }: Rules): readonly PoolEntry[] {
   return readTransactionJournal(file).flatMap((entry) => {

@@ -9,7 +9,7 @@ const temporary = new Set<string>();
 
 /**
  * Registers a temporary file or folder. The returned function removes the file or folder. To keep the content, rename
- * the file or folder before this call.
+ * the file or folder before you call the returned function.
  */
 export function registerTemporary(path: string): () => void {
   temporary.add(path);

@@ -98,7 +98,7 @@ interface Opened {
   readonly observer: Observer;
   readonly entries: JournalEntries;
   readonly bytes: number;
-  /** True when the file contains damaged or foreign lines. */
+  /** True when the file contains damaged lines, lines in another form, or an incomplete last line. */
   readonly isDamaged: boolean;
 }
 

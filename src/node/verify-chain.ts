@@ -36,7 +36,10 @@ export interface VerifyResult {
   readonly digest: string;
   /** Number of keys that were compared. */
   readonly keys: number;
-  /** The first fault in words: a refused block or a difference between the stores; undefined when there is no fault. */
+  /**
+   * The first fault in words: a refused block, a difference between the stores, a damaged undo record, or a damaged
+   * note of the finalized height. Undefined when there is no fault.
+   */
   readonly deviation: string | undefined;
 }
 

@@ -24,6 +24,7 @@ const IDENTIFIER_DIGITS = 16;
  * Finds the folder for watermarks.
  *
  * @param configured a path, `none`, or an empty text for the default folder of the user
+ * @param environment its `XDG_STATE_HOME` is the parent of the default folder; `~/.local/state` if it is not set
  * @returns undefined when the node stores no watermarks
  */
 export function watermarkFolderOf(configured: string, environment: NodeJS.ProcessEnv): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * Defines the numbered log of all changes of the chain. A client that was disconnected can read the records that it
- * missed.
+ * Defines the chain log, which contains numbered records of the latest changes of the chain. A client that was
+ * disconnected can read the records that it missed, as long as the log still has them.
  */
 
 import type { Block } from '../protocol/types.ts';
@@ -36,8 +36,8 @@ export interface ChainLog {
   /** The stored records from the sequence number `from` on, in ascending order, at most `limit`. */
   records(from: number, limit: number): readonly ChainRecord[];
   /**
-   * The first record, from the sequence number `from` on, that reverted the block at `height`. The search skips most
-   * records, so it is fast even in a long log.
+   * Returns the first record, from the sequence number `from` on, that reverted a block at `height`; undefined if there
+   * is none. The search skips most records, so it is fast even in a long log.
    */
   firstRevert(height: number, from: number): ChainRecord | undefined;
   /**

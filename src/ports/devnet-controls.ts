@@ -8,7 +8,8 @@ export interface DevnetControls {
    * Sends an operation to the supervisor of the devnet, and resolves with the answer.
    *
    * @param operation name of an operation of the control port, such as `mine`
-   * @throws ProtocolError `USAGE` for wrong parameters, `CONTROL_UNKNOWN`, or the refusal of the supervisor
+   * @throws ProtocolError `CONTROL_UNKNOWN` if the dashboard offers no such operation, `USAGE` for wrong parameters, or
+   *   the refusal of the supervisor
    */
   ask(operation: string, parameters: Readonly<Record<string, unknown>>): Promise<object>;
 }

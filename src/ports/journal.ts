@@ -1,15 +1,16 @@
 /**
- * Defines the signing journal. For each delegate, the journal has the newest header that the delegate signed on this
- * node, and facts about signatures that the journal may lack. A header is on disk before the node sends it.
+ * Defines the signing journal. For each delegate, the journal has the newest signed header that this node knows. The
+ * journal also has the time before which the delegate may have signed headers that the node does not know. A header is
+ * on disk before the node sends its block. Chain time is in whole seconds since the epoch of the network.
  */
 
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 /**
- * Evidence from outside the data folder about the last signature of a delegate. `agrees`: the last signature is in this
- * journal. `later`: the delegate has signed after the last header of this journal, so the journal is incomplete.
- * `unknown`: there is no evidence, or the evidence is older than the last header of this journal.
+ * Evidence about the last signature of a delegate, from its watermark outside the data folder. `agrees`: the last
+ * signature is in this journal. `later`: the delegate has signed after the last header of this journal, so the journal
+ * is incomplete. `unknown`: there is no watermark, or the watermark is older than the last header of this journal.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -19,15 +20,19 @@ export interface RecalledHeader {
   readonly firstBlockId?: string;
 }
 
+/**
+ * A signing journal. A method that writes throws ProtocolError `JOURNAL_WRITE_FAILED` if the journal cannot be written,
+ * `JOURNAL_TAKEN_OVER` if the lock of this process is gone, or `JOURNAL_CLOSED` after `close`.
+ */
 export interface SigningJournal {
   /**
-   * The last header of the delegate in this journal. If the watermark of the delegate is newer, the header in the
-   * watermark. Undefined if there is no such header, or if this journal has no entry of the delegate.
+   * Returns the last header of the delegate in this journal, or the header in the watermark of the delegate if the
+   * watermark is newer. Returns undefined if neither has a header, or if this journal has no entry of the delegate.
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
    * Chain time in whole seconds before which the delegate may have signed headers that are not in this journal.
-   * Undefined or 0 if this journal lacks no header.
+   * Undefined or 0 if the journal is complete for this delegate.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
@@ -37,19 +42,20 @@ export interface SigningJournal {
   movedAtS(publicKey: PublicKey): number | undefined;
   outside(publicKey: PublicKey): OutsideEvidence;
   /**
-   * The delegate's last header from outside the data folder. Undefined if this journal has a header of the delegate, if
-   * no header from outside is known, or if the delegate was handed over to another node.
+   * Returns the header in the delegate's watermark. Returns undefined if this journal has a header of the delegate, if
+   * there is no watermark with a header, or if the watermark says that the delegate was handed over to another node.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
   /**
-   * Stores a header from outside the data folder as the delegate's last one, and marks the journal as complete for this
+   * Stores the header of a watermark as the delegate's last header, and marks the journal as complete for this
    * delegate. Both are on disk when this method returns.
    */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
   /**
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
-   * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate
+   * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate since this
+   *   process last read the delegate's watermark
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
@@ -70,7 +76,10 @@ export interface FolderJournal extends SigningJournal {
   recordFileIdentity(): void;
 }
 
-/** The last signature of a delegate, as it is stored outside of the data folder. */
+/**
+ * The newest signed header of a delegate, stored outside of the data folder, and the hand-over of the delegate if there
+ * was one.
+ */
 export interface Watermark {
   readonly last?: SignedHeader;
   /** Unix time in whole seconds at which the delegate was handed over to another node. */
@@ -83,9 +92,9 @@ export interface Watermark {
 }
 
 /**
- * The last signature of each delegate of a network, stored outside of the data folder. The watermarks therefore stay up
- * to date when somebody restores an old data folder. The node can work without watermarks, so these functions do not
- * throw. A watermark that cannot be read counts as unknown.
+ * The watermarks of the delegates of a network. The watermarks stay up to date when somebody restores an old data
+ * folder, because they are stored outside of it. The node can work without watermarks, so these functions do not throw.
+ * If a watermark cannot be read, `read` returns undefined.
  */
 export interface SigningWatermarks {
   read(publicKey: PublicKey): Watermark | undefined;

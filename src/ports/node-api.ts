@@ -1,5 +1,6 @@
 /**
- * Defines the interface of a running node for other modules and for clients. The HTTP module uses only this interface.
+ * Defines the interface to a node. A running node, its reading processes and the view of a stopped node implement the
+ * interface. The HTTP module uses only this interface to reach the node.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -10,12 +11,16 @@ import type { ChainQueries, Page } from './queries.ts';
 import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
 
+/**
+ * The queues of the pool, in the order in which a transaction passes them. Only group transactions that lack signatures
+ * enter `pending`.
+ */
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
 /** Values that do not change while the process runs. */
 export interface NodeIdentity {
   readonly networkName: string;
-  /** Version of the application that peers and clients see. */
+  /** Version of the application, as the node reports it to peers and clients. */
   readonly version: string;
   readonly protocolVersion: string;
   /** `v` and the version of the package, then the date and time of the build (UTC) if known. Empty only in tests. */
@@ -47,13 +52,13 @@ export interface NodeStatus {
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
   /**
-   * Time in milliseconds by which the clocks of the peers seem to be ahead of ours. Undefined if too few peers have
-   * sent blocks recently, or if the node cannot determine which clock is wrong.
+   * Time in milliseconds by which the clocks of the peers seem to be ahead of this node's clock; negative if they are
+   * behind. Undefined if too few peers have sent blocks recently, or if the node cannot determine which clock is wrong.
    */
   readonly clockOffsetMs?: number;
   /**
-   * Present if the clock of a peer differs much from ours, and the node cannot determine which of the two clocks is
-   * wrong.
+   * Present if a peer's clock differs much from this node's clock, and the node cannot determine which of the two is
+   * wrong. `offsetMs` is the time by which the peer's clock is ahead.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Progress of a download; absent if none is running. */
@@ -80,11 +85,11 @@ export interface ReaderStatus {
    * the number of the reader that it replaces.
    */
   readonly reader: number;
-  /** `silent`: another reader was started to replace this one, because it does not react or uses too much memory. */
+  /** `silent`: another reader was started to replace this reader, which does not react or uses too much memory. */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Memory of the reader in bytes, without pages of the store; 0 before its first report. */
+  /** Memory of the reader in bytes, without pages of the store; 0 until the reader has answered the first ping. */
   readonly memoryBytes: number;
   /** Number of requests to the reader since its start, including refused requests. */
   readonly requests: number;
@@ -100,7 +105,7 @@ export interface Reorg {
 }
 
 export interface SyncProgress {
-  /** Height of the chain that is downloaded, as its peer announces it. */
+  /** Height of the chain that is downloaded, as the sync peer announces it. */
   readonly targetHeight: number;
   /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
@@ -114,7 +119,7 @@ export type HistorySpan = 'hour' | 'day';
 export interface NodeHistory {
   /** Length of the interval of one point, in milliseconds. */
   readonly intervalMs: number;
-  /** Points, oldest first; an interval in which nothing happened has no point. */
+  /** Points, oldest first. An interval in which nothing happened may have no point. */
   readonly points: readonly HistoryPoint[];
 }
 
@@ -137,12 +142,18 @@ export interface HistoryPoint {
    * Undefined if no other block was applied.
    */
   readonly delayMs?: number;
-  /** Number of transactions in the pool, and number of connected peers, at the last sample. */
+  /**
+   * Number of transactions in the queues `verified`, `pending` and `ready` of the pool, at the last change or reading
+   * of the history in this interval. `peers` is the number of connected peers at that moment.
+   */
   readonly pool: number;
   readonly peers: number;
 }
 
-/** A record of a block, peer, transaction or slot that the node refused, dropped or missed, with the reason. */
+/**
+ * A record of an event that may need an explanation, with the reason. Examples are a refused block, a dropped peer and
+ * a missed slot.
+ */
 export interface Diagnostic {
   /** Number of the diagnostic; the first one after the start has number 1. */
   readonly number: number;
@@ -160,7 +171,7 @@ export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** Whether enough members have signed; undefined if the transaction needs no members' signatures. */
+  /** Whether enough members have signed; undefined if no members must sign, or before the pool has verified it. */
   readonly ready?: boolean;
 }
 
@@ -203,7 +214,8 @@ export interface PeerVerdict {
   readonly list?: 'new' | 'tried';
   /**
    * Points of the peer. A peer begins with 100 points and loses points for each offence. At 0 points, the node bans the
-   * IP address, and the peer has 100 points again.
+   * IP address; if the operator named a peer at this address, the node only disconnects the peer. The peer then has 100
+   * points again. For a banned address without a known peer, the value is 0.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -250,7 +262,7 @@ export interface Forger {
   readonly publicKey: PublicKey;
   readonly address: Address;
   readonly username: string;
-  /** Number of the forger's next slot; slots are counted from the epoch. */
+  /** Number of the forger's next slot; slots are counted from the epoch of the network. */
   readonly nextSlot: number;
 }
 
@@ -260,7 +272,7 @@ export interface Forger {
  */
 export interface NodeListener {
   /**
-   * Called when the log of the chain has new records.
+   * Called when the chain log has new records.
    *
    * @param applied the applied blocks; empty after a revert, and undefined if a reading process has moved to a newer
    *   snapshot
@@ -274,10 +286,15 @@ export interface NodeListener {
 
 /**
  * A value that the node's own process returns at once. A reading process must ask the node's own process for the value,
- * and therefore returns a promise.
+ * and therefore returns a promise. The promise rejects with ProtocolError `NODE_BUSY` if too many requests wait for the
+ * node, or `NODE_SILENT` if the node does not answer in time.
  */
 export type Live<T> = T | Promise<T>;
 
+/**
+ * The data and functions of a node. A method that changes data rejects with ProtocolError `NODE_STOPPED` in the view of
+ * a stopped node, and with `NODE_BUSY` in a reading process if too many changes wait for the node.
+ */
 export interface NodeApi {
   readonly params: ChainParams;
   readonly identity: NodeIdentity;
@@ -293,14 +310,14 @@ export interface NodeApi {
   status(): Live<NodeStatus>;
   /** Converts a transaction to JSON, with the members of its generation. */
   transactionJson(transaction: Transaction): JsonObject;
-  /** All transactions of a queue, oldest first. */
+  /** All transactions of a queue, in the order in which they entered the queue. */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
    * Returns which members have signed a group transaction of the pool. Undefined if the pool does not have the
    * transaction, or if the transaction needs no members' signatures.
    *
-   * @param client address of the client, which is charged for the signature checks
-   * @throws ProtocolError `VERIFICATION_LIMIT` if the client's budget is used up
+   * @param client IP address of the client; the signature checks are charged to this address
+   * @throws ProtocolError `VERIFICATION_LIMIT` if the verification budget of the address or of its group is used up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
   /** True if a confirmed transaction registers a group or is sent by a group; otherwise undefined. */
@@ -319,8 +336,8 @@ export interface NodeApi {
    */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
   /**
-   * @param client address of the client, which is charged for the signature checks; if its budget is used up, the
-   *   refusal is `VERIFICATION_LIMIT`
+   * @param client IP address of the client; the signature checks are charged to this address. If the verification
+   *   budget of the address or of its group is used up, the refusal is `VERIFICATION_LIMIT`
    */
   submitTransaction(json: unknown, client?: string): Promise<SubmitResult>;
   /** @param client the same as for `submitTransaction` */
@@ -350,7 +367,7 @@ export interface NodeApi {
    */
   diagnostics(limit: number): Live<readonly Diagnostic[]>;
   /**
-   * The stored events of `count` slots.
+   * The stored events of `count` slots, beginning with `firstSlot`.
    *
    * @param count at least 1
    */

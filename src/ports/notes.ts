@@ -20,8 +20,8 @@ export const NOTES = {
 } as const;
 
 /**
- * Name of the note of the finalized height before a revert. A revert may lower the finalized height in the state,
- * because the state must depend only on the current blocks. Without this note, the node could later revert final
+ * Name of the note with the finalized height before the latest revert. A revert may lower the finalized height in the
+ * state, because the state must depend only on the current blocks. Without this note, the node could later revert final
  * blocks. The store adds a checksum to the value of this note, and verifies the checksum when it reads the note.
  */
 export const FINALIZED_NOTE = 'chain/finalized' satisfies NoteName;

@@ -12,7 +12,7 @@ export interface Observer {
    *   passphrases
    */
   log(level: LogLevel, code: string, message: string, fields?: LogFields): void;
-  /** Adds to a counter; by default 1. The name of the metric contains its unit. */
+  /** Adds `by` to a counter; `by` is 1 by default. The name of the metric contains its unit. */
   count(metric: string, by?: number, labels?: Readonly<Record<string, string>>): void;
   /** Sets a gauge. */
   gauge(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;

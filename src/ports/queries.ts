@@ -1,5 +1,5 @@
 /**
- * Defines the queries about the chain. The store implements the queries and answers them in pages. An item must match
+ * Defines the queries about the chain. The store implements the queries and answers lists in pages. An item must match
  * all given filters, unless the comment of a filter says otherwise. Each page states the exact number of all matches.
  * The `http` module defines formats and defaults.
  */
@@ -87,7 +87,7 @@ export interface DelegateQuery extends PageRequest {
 /** Sort fields of blocks, except the height and the timestamp, whose order is the order of the chain. */
 export type BlockAmountSort = 'totalAmount' | 'totalFee';
 
-/** A query for blocks. Times are in whole seconds since the epoch. The bounds are inclusive. */
+/** A query for blocks. Times are in whole seconds since the epoch of the network. The bounds are inclusive. */
 export interface BlockQuery extends PageRequest {
   readonly blockId?: BlockId;
   readonly height?: number;
@@ -97,10 +97,17 @@ export interface BlockQuery extends PageRequest {
   readonly sort: Sort<'height' | 'timestamp' | BlockAmountSort>;
 }
 
-/** Sort fields of transactions. Each sort field has a row in the store's table of orders (`store/tables/layout.ts`). */
+/**
+ * Sort fields of transactions. Each sort field has a row in `TRANSACTION_ORDERS` of the store
+ * (`store/tables/layout.ts`).
+ */
 export const TRANSACTION_SORTS = ['amount', 'fee', 'type', 'timestamp'] as const;
 export type TransactionSort = (typeof TRANSACTION_SORTS)[number];
 
+/**
+ * A query for transactions. Amounts are in beddows, and times in whole seconds since the epoch of the network. The
+ * bounds are inclusive.
+ */
 export interface TransactionQuery extends PageRequest {
   readonly id?: TransactionId;
   readonly blockId?: BlockId;
@@ -114,7 +121,7 @@ export interface TransactionQuery extends PageRequest {
    */
   readonly senderIdOrRecipientId?: Address;
   readonly senderPublicKey?: PublicKey;
-  /** Generation 2 only: public key of the recipient's account. */
+  /** Public key of the recipient's account. */
   readonly recipientPublicKey?: PublicKey;
   readonly minAmount?: bigint;
   readonly maxAmount?: bigint;
@@ -136,7 +143,7 @@ export interface TransactionEntry {
 }
 
 export interface DappQuery extends PageRequest {
-  /** If both members are given, an application matches if its id or its name is equal. */
+  /** If `transactionId` and `name` are both given, an application matches if one of them is equal. */
   readonly transactionId?: TransactionId;
   /** The complete name of the application. */
   readonly name?: string;
@@ -180,7 +187,9 @@ export interface ChainQueries {
   blockByHeight(height: number): Block | undefined;
   accounts(query: AccountQuery): Page<AccountEntry>;
   delegates(query: DelegateQuery): Page<DelegateEntry>;
-  /** Finds the blocks that match a query. If no index answers the query, it runs in chunks like `transactions`. */
+  /**
+   * Finds the blocks that match a query. A query that no index answers runs in chunks and may fail like `transactions`.
+   */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
    * Finds the transactions that match a query. A query that no index answers runs in chunks, and other work runs
@@ -194,7 +203,10 @@ export interface ChainQueries {
    * lowest balance. Among equal balances, the result is the first account in the order of the addresses.
    */
   accountBy(identity: AccountIdentity): Account | undefined;
-  /** Finds the voters of a delegate. If no index answers the query, it runs in chunks like `transactions`. */
+  /**
+   * Finds the voters of a delegate; the page is empty for an undefined `publicKey`. A query that no index answers runs
+   * in chunks and may fail like `transactions`.
+   */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
   /** The group of a multisignature account; undefined for other accounts. */
@@ -209,8 +221,8 @@ export interface ChainQueries {
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
    * Earnings from the rounds whose last block is in the period. Both ends of the period are included. The member
-   * `blocks` of the result counts the blocks that the delegate forged in these rounds. The query runs in chunks like
-   * `transactions`, because it must compute the payments of each round.
+   * `blocks` of the result counts the blocks that the delegate forged in these rounds. The query must compute the
+   * payments of each round, so it runs in chunks and may fail like `transactions`.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

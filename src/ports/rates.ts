@@ -1,7 +1,8 @@
 /**
  * Defines the rates of all messages and calls between nodes. One table has the rates at which this node and honest
  * peers send. The limits for received messages are computed from this table, so no limit is below the rate of an honest
- * node. Each limit depends on the largest number of messages of an honest sender that can arrive at the same time.
+ * node. Each limit depends on the largest number of messages of an honest sender that can arrive within one window
+ * (`RATE_WINDOW_MS`).
  *
  * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the limits of their
  * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at least 2 s. Release 3.0.2
@@ -66,13 +67,14 @@ export interface RateRow {
 /** Length in milliseconds of the window in which messages and calls are counted. Release 3.0.2 uses the same length. */
 export const RATE_WINDOW_MS = 10_000;
 /**
- * Longest time for which a connection can be blocked. All messages that were sent while the connection was blocked then
- * arrive at once. Heartbeats end a connection that is silent for 20 s. The next heartbeat is due after 8 s.
+ * Longest time in milliseconds for which a connection can be blocked and yet stay open. The other node sends a
+ * heartbeat every 8 s, and a node closes a connection without a heartbeat for 20 s. When a blocked connection works
+ * again, all messages that were sent meanwhile arrive at once.
  */
 export const STALL_MS = 30_000;
 /**
- * The number of accepted uses, divided by the number of uses that an honest node can cause. A use is a message or a
- * call.
+ * The number of uses that are accepted in a window, divided by the number of uses that an honest node can cause in a
+ * window. A use is a message or a call.
  */
 export const SAFETY = 1.5;
 /** The number of uses above which a peer loses points, divided by the number of accepted uses. */
@@ -88,13 +90,13 @@ export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
 /** Maximum number of calls to one peer that may wait for their answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
-/** Time after which a call without an answer fails. */
+/** Time in milliseconds after which a call without an answer fails. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Maximum number of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a
- * second. Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as our
- * second, so twice `CALLS_PER_SECOND_MAX` calls can fall into one second of the peer. The peer also counts our answers
- * and messages.
+ * second. Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as a second
+ * of this node, so twice `CALLS_PER_SECOND_MAX` calls can fall into one second of the peer. The peer also counts the
+ * answers and messages of this node.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Number of frames in a second that no release of lisk-sdk penalises. */
@@ -193,8 +195,8 @@ export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS
 }
 
 /**
- * The number of uses in a window that are accepted, and the number above which a peer loses points. Uses above
- * `takenMax` and up to `penalisedAbove` are dropped without a penalty.
+ * The number of uses in a window that are accepted (`takenMax`), and the number above which a peer loses points
+ * (`penalisedAbove`). Uses above `takenMax` and up to `penalisedAbove` are dropped without a penalty.
  */
 export function limitsOf(row: RateRow): { readonly takenMax: number; readonly penalisedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));

@@ -1,6 +1,6 @@
 /**
- * Defines the report about slots: the events and the owner of each slot, and the slots whose owners this node could not
- * know.
+ * Defines the report about slots: the events and the owner of each slot, and the slots whose owners this node did not
+ * know for certain.
  */
 
 import type { PublicKey } from '../protocol/types.ts';
@@ -41,8 +41,8 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots in which other nodes may have begun another round while this node had no newer block,
-   * oldest first.
+   * The latest ranges of slots whose owners were uncertain, oldest first. This node got no new block during such a
+   * range, and other nodes may have begun another round.
    */
   readonly oldOrders: readonly OldOrder[];
 }
@@ -57,8 +57,8 @@ export interface SlotForger {
   /** Height whose order of forgers determines the owner. */
   readonly height: number;
   /**
-   * False if our chain ends before the slot, and other nodes may have begun another round after our tip. This node does
-   * not know the order of forgers in that round.
+   * False if the slot is after the tip of this node, and other nodes may have begun another round since the tip. This
+   * node does not know the order of forgers in that round.
    */
   readonly isCertain: boolean;
 }
@@ -81,8 +81,8 @@ interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
   /**
-   * The first slot after the last block that the branch shares with our chain. `toSlot` is the slot in which the node
-   * left the branch.
+   * The first slot after the last block that the branch shares with the present chain. `toSlot` is the slot in which
+   * the node left the branch.
    */
   readonly fromSlot: number;
   readonly toSlot: number;

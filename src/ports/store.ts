@@ -43,7 +43,10 @@ export interface ChainWriter extends ChainReader, StateWriter {
   revert(): Block;
   /** Deletes the undo records up to this height. The caller must never revert a block at or below this height later. */
   forgetUndo(upToHeight: number): void;
-  /** Stores a note of the node, such as the peer book; `undefined` removes it. Notes are never consensus state. */
+  /**
+   * Stores a note of the node, such as the peer book. If `value` is undefined, the method removes the note. Notes are
+   * never consensus state.
+   */
   setNote(key: NoteName, value: Uint8Array | undefined): void;
 }
 

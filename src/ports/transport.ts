@@ -31,17 +31,20 @@ export interface NodeInfo {
   readonly height: number;
   /** Generation 2 only: the broadhash of the node's chain. */
   readonly broadhash?: string;
-  /** Generation 3 only, like the next two members: a value of the tip of the node. */
+  /**
+   * Version of the tip block. Only nodes of generation 3 send this member and the next two members, which describe
+   * their tip.
+   */
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** If false, the node asks peers not to send its address to others. */
+  /** If false, the node asks its peers not to send its address to other nodes. */
   readonly advertiseAddress?: boolean;
 }
 
 /**
- * The info of a peer. All members except `ip` are claims of the peer. If this node dialled the peer, `wsPort` is no
- * claim either.
+ * The info of a peer. All members except `ip` are unproved statements of the peer. If this node dialled the peer,
+ * `wsPort` is the port that this node dialled.
  */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
@@ -87,7 +90,7 @@ export type PeerRequest =
   | { readonly kind: 'transactions'; readonly ids?: readonly string[] }
   | { readonly kind: 'signatures' };
 
-/** Requests for data of the chain and the pool. The engine answers these requests. */
+/** Requests for data of the chain and the pool: all requests except the request for peer addresses. */
 export type ChainRequest = Exclude<PeerRequest, { kind: 'peers' }>;
 
 /**
@@ -139,7 +142,10 @@ export interface TransportHandlers {
    * `MESSAGE_FLOOD`.
    */
   offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
-  /** Whether an IP address may connect now. The transport calls this method before each handshake. */
+  /**
+   * Whether an IP address may connect now. The transport calls this method before the handshake of an inbound
+   * connection.
+   */
   admits(ip: string): boolean;
   /**
    * Whether the operator named a peer at an IP address. A named peer can connect even while many strangers are
@@ -147,9 +153,9 @@ export interface TransportHandlers {
    */
   isNamed?(ip: string): boolean;
   /**
-   * Called when the maximum number of inbound connections is reached.
+   * Called when a new peer connects while the number of inbound connections is at its maximum.
    *
-   * @returns the peer to disconnect for the new peer; undefined to disconnect none
+   * @returns the peer to disconnect, so that the new peer can connect; undefined to refuse the new peer
    */
   evict(inbound: readonly Connection[]): PeerId | undefined;
 }
@@ -160,7 +166,10 @@ export interface CloseReason {
   readonly reason: string;
 }
 
-/** Offences that the transport detects. `engine/peers/penalties.ts` defines the penalty points of each offence. */
+/**
+ * Offences against the wire protocol. The transport detects them, or a handler throws them as a `PeerOffence`.
+ * `engine/peers/penalties.ts` defines the penalty points of each offence.
+ */
 export type PeerOffenceCode =
   /** A message or an answer is malformed. */
   | 'MALFORMED_MESSAGE'
@@ -185,7 +194,7 @@ export interface Transport {
   /**
    * Dials a peer.
    *
-   * @throws ProtocolError `DIAL_FAILED` with `code` and `reason`
+   * @throws ProtocolError `DIAL_FAILED` with `code` and `reason`, or `PEERS_DISABLED` if the node runs without peers
    */
   connect(address: PeerAddress): Promise<PeerId>;
   disconnect(peerId: PeerId, reason: CloseReason): void;
@@ -194,7 +203,7 @@ export interface Transport {
    * Sends a request to a peer, and resolves with the answer.
    *
    * @throws ProtocolError `REQUEST_FAILED` with a `reason`: no connection, too many waiting requests, timeout, refused
-   *   or malformed
+   *   or malformed; `PEERS_DISABLED` if the node runs without peers
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /**

@@ -5,7 +5,7 @@
 import type { SignatureCheck } from '../protocol/types.ts';
 
 export interface Verifier {
-  /** The library that makes the checks, for logs and status pages. */
+  /** The library that makes the checks, for the log. */
   readonly backend: 'sodium' | 'noble';
   /**
    * Estimated cost of all checks on the calling thread so far, in milliseconds of one core. Each check whose result was

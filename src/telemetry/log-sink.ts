@@ -1,6 +1,6 @@
 /**
  * Writes log lines to a file or a stream. Each write to a file is synchronous, so the last lines before an exit or a
- * crash are written, too.
+ * crash of the process are written, too.
  */
 
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
@@ -24,8 +24,8 @@ export interface Rotation {
 }
 
 /**
- * Appends to a file, and creates the file's folder if it is missing. On a full disk, lines are lost, but the node
- * continues to run.
+ * Appends to a file. If the file's folder is missing, the function creates the folder, but not its parent. On a full
+ * disk, lines are lost, but the node continues to run.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */
@@ -80,7 +80,7 @@ export interface LineStream {
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** Writes to a stream, for example the standard error output. The stream stays open. */
+/** Writes to a stream, for example the standard error output. `close` does not close the stream. */
 export function streamSink(stream: LineStream): LogSink {
   let linesLost = 0;
   let closed = false;

@@ -91,7 +91,10 @@ function writeLine(
   else logger[level]({ code, data: printableFields(fields) }, message);
 }
 
-/** Returns the level that is set for the module, or else the level of the nearest module that contains it. */
+/**
+ * Returns the level that is set for the module, or else the level of the nearest module that contains it. If no such
+ * level is set, returns `options.level`.
+ */
 function levelOf(path: string, options: ObserverOptions): LogLevel | 'silent' {
   for (let module = path; module !== ''; module = module.slice(0, Math.max(0, module.lastIndexOf('/')))) {
     const level = options.levelsByModule?.[module];

@@ -35,8 +35,9 @@ interface Family {
 }
 
 /**
- * Metrics in memory. Recording never throws. The registry refuses a metric that is not declared, a value that is not a
- * number, and a series above the limit. Refusals are counted in `bloomery_metrics_refused_total`.
+ * Metrics in memory. Recording never throws. The registry refuses a metric that is not declared, labels or a kind that
+ * differ from the declaration, a value that is not a number, a negative addition to a counter, and a series above the
+ * limit. Refusals are counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
@@ -73,7 +74,7 @@ export class MetricsRegistry {
     }
   }
 
-  /** Adds to a counter. `by` is at least 0, because a counter never falls. */
+  /** Adds to a counter. A negative `by` is refused, because a counter never falls. */
   count(name: string, by = 1, labels: MetricLabels = {}): void {
     const metric = by >= 0 ? this.#metricOf(name, 'counter', by, labels) : undefined;
     if (metric instanceof Counter) metric.inc(bounded(labels), by);

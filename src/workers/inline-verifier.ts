@@ -1,7 +1,4 @@
-/**
- * Creates verifiers without threads, for small networks, tests and simulations. Several nodes of one process may share
- * a verifier.
- */
+/** Creates verifiers without threads, for tests and simulations. Several nodes of one process may share a verifier. */
 
 import { CHECK_MS, type Ed25519 } from '../crypto/ed25519.ts';
 import type { Verifier } from '../ports/verifier.ts';
@@ -49,7 +46,7 @@ export class MeteredChecks {
 
 /**
  * Returns the result of one check. If the cache does not have the result, the function makes the check and adds the
- * result to the cache.
+ * result to the cache. If the public key or the signature has a wrong length, the result is false without a check.
  */
 export function verifyWith(cache: SignatureCache, ed25519: Pick<Ed25519, 'verify'>, check: SignatureCheck): boolean {
   const asked = cache.recallObject(check);

@@ -12,7 +12,11 @@ import type { JobMessage } from './job-thread.ts';
  */
 const STEPS_BACK = 10;
 
-/** @param work computes the answer to a job; the answer must have its own buffer, because the buffer is transferred */
+/**
+ * Answers the jobs that the main thread sends to this worker thread. If `work` throws an error, the thread ends.
+ *
+ * @param work computes the answer to a job; the answer must have its own buffer, because the buffer is transferred
+ */
 export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>): void {
   stepBack();
   parentPort?.on('message', (job: JobMessage) => {

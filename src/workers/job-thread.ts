@@ -51,9 +51,10 @@ export class JobThread {
   }
 
   /**
-   * Sends a job to the thread and returns the answer; undefined if the thread ends before it answers.
+   * Sends a job to the thread and returns the answer; undefined if the thread has ended, or ends before it answers.
    *
    * @param bytes the job; the bytes must have their own buffer, because the buffer is transferred to the thread
+   * @param weight size of the job in a unit of the caller, for example the number of its checks
    */
   ask(bytes: Uint8Array<ArrayBuffer>, weight: number): Promise<Uint8Array | undefined> {
     if (!this.#alive) return Promise.resolve(undefined);

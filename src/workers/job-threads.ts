@@ -5,17 +5,17 @@ import { assert } from '../primitives/errors.ts';
 import { JobThread } from './job-thread.ts';
 
 export interface JobThreadsOptions {
-  /** Number of worker threads. With 0, `ask` accepts no jobs. */
+  /** Number of worker threads. With 0, `ask` accepts no job. */
   readonly threads: number;
   readonly program: URL;
   /** Data that the worker script receives at its start. */
   readonly workerData: unknown;
   /**
-   * Maximum total weight of the unanswered jobs of one thread. If all threads have reached `waitingMax`, `ask` accepts
-   * no further job. The caller of `ask` must then do the work.
+   * A thread accepts a job only while the total weight of its unanswered jobs is below `waitingMax`. The caller of
+   * `ask` chooses the weight of each job. If no thread accepts a job, the caller must do the work.
    */
   readonly waitingMax: number;
-  /** Receives one log line when a thread has ended unexpectedly. */
+  /** Receives one log line when the first thread ends unexpectedly, and none when further threads do. */
   readonly observer?: Observer;
 }
 
@@ -30,7 +30,7 @@ export class JobThreads {
     this.#options = options;
   }
 
-  /** True when the threads accept no more jobs, or when there are no threads. */
+  /** True after `close`, or if the option `threads` is 0. No job is then accepted. */
   get isClosed(): boolean {
     return this.#isClosed || this.#options.threads === 0;
   }
@@ -40,6 +40,7 @@ export class JobThreads {
    * undefined if no thread accepts the job, or if the thread ends before it answers.
    *
    * @param bytes the job; the bytes must have their own buffer, because the buffer is transferred to the thread
+   * @param weight size of the job in the unit of `waitingMax`
    */
   async ask(bytes: Uint8Array<ArrayBuffer>, weight: number): Promise<Uint8Array | undefined> {
     if (this.isClosed) return undefined;

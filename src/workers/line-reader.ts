@@ -22,9 +22,9 @@ export interface LineReader {
    * Reads some lines. A block is unpacked only when the caller takes it from the iterable. Thousands of blocks can wait
    * in the iterable, and the garbage collector would have to move unpacked blocks again and again.
    *
-   * @returns for each line its block. The block is validated if it is above `knownHeight`. If the block is invalid or
-   *   is block 1, the result is the line itself. The reader releases all lines that it does not return, because a line
-   *   takes three times the memory of its packed block.
+   * @returns for each line its block. The block is validated if it is above `knownHeight`. If no valid block can be
+   *   read from the line, or if the block is block 1, the result is the line itself. The reader releases all lines that
+   *   it does not return, because a line takes three times the memory of its packed block
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;
@@ -32,7 +32,10 @@ export interface LineReader {
 
 /** Up to this number of lines are read on the calling thread, because a thread would take longer to start. */
 const INLINE_LINES_MAX = 4;
-/** Maximum weight of waiting jobs. There is no limit, because the caller limits the number of lines in memory. */
+/**
+ * Maximum number of lines that wait for one thread. There is no limit, because the caller limits the number of lines in
+ * memory.
+ */
 const WAITING_MAX = Number.POSITIVE_INFINITY;
 
 export function createLineReader({ threads, rules, knownHeight }: LineReaderOptions): LineReader {

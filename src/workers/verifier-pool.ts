@@ -28,7 +28,7 @@ export interface VerifierPoolOptions {
    * 250 bytes.
    */
   readonly cacheEntriesMax: number;
-  /** Gets one message when a thread has ended unexpectedly. */
+  /** Receives one log line when the first thread ends unexpectedly, and none when further threads do. */
   readonly observer?: Observer;
   /** URL of the worker script; `verify-worker` by default. */
   readonly threadProgram?: URL;
@@ -41,8 +41,8 @@ export interface VerifierPoolOptions {
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
 /**
- * Number of checks in one job. Jobs are so small that all threads end at about the same time, and so large that posting
- * them costs little.
+ * Maximum number of checks in one job. Jobs are so small that all threads end at about the same time, and so large that
+ * posting them costs little.
  */
 const JOB_CHECKS_MAX = 128;
 
@@ -55,8 +55,8 @@ const JOB_CHECKS_MAX = 128;
 const KEYED_CHECKS_MAX = 200;
 
 /**
- * Maximum number of checks that may wait for one worker thread. Further checks run on the calling thread, so that the
- * code that requests them slows down.
+ * Number of waiting checks from which on a worker thread gets no further job. If no thread takes further jobs, the
+ * checks run on the calling thread, so that the code that requests them slows down.
  */
 export const THREAD_CHECKS_MAX = 20_000;
 
@@ -64,7 +64,7 @@ export const THREAD_CHECKS_MAX = 20_000;
  * Creates the verifier. If a worker thread ends unexpectedly, the calling thread makes the checks of that thread. If no
  * worker thread is left, the calling thread makes all checks.
  *
- * @throws ProtocolError `ED25519_BACKEND_WRONG` when the backend fails the published edge cases
+ * @throws ProtocolError `ED25519_BACKEND_WRONG` when the backend answers an edge case of `ed25519-vectors.ts` wrongly
  */
 export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   const { threads, cacheEntriesMax, observer } = options;

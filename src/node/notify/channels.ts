@@ -25,9 +25,9 @@ const WEBHOOK_MS_MAX = 10_000;
 const COMMAND_MS_MAX = 30_000;
 
 /**
- * Posts the notice as JSON. An answer from 200 to 299 accepts the notice. With a secret, the header
- * `Bloomery-Signature: t=T,v1=H` proves the origin: H is HMAC-SHA-256 of T, a dot and the body, in hexadecimal digits.
- * T is the Unix time in seconds, so that receivers can refuse old notices.
+ * Posts the notice as JSON. The receiver accepts the notice if it answers with a status from 200 to 299 within
+ * `WEBHOOK_MS_MAX`. With a secret, the header `Bloomery-Signature: t=T,v1=H` proves the origin: H is HMAC-SHA-256 of T,
+ * a dot and the body, in hexadecimal digits. T is the Unix time in seconds, so that receivers can refuse old notices.
  */
 export function webhook(url: string, options: { readonly secret?: string; readonly nowMs: () => number }): Channel {
   return {
@@ -64,8 +64,8 @@ function signatureOf(body: string, secret: string, nowMs: number): string {
 }
 
 /**
- * Runs a program, without a shell, with the notice as JSON on its standard input. The program accepts the notice with
- * exit code 0.
+ * Runs a program, without a shell, with the notice as JSON on its standard input. The program accepts the notice if it
+ * ends with exit code 0 within `COMMAND_MS_MAX`.
  *
  * @param command the program and its arguments
  */

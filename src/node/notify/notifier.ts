@@ -31,12 +31,13 @@ export interface NotifierOptions {
 const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 /**
- * Number of failures after which the delay begins to double. A receiver that restarts gets a waiting event about a
- * second after it listens again, which is sooner than the next slot.
+ * Number of failures in a row after which the delay begins to double. Before, the delay is about a second. If a
+ * receiver restarts in this time, it gets a waiting event about a second after it listens again, which is sooner than
+ * the next slot.
  */
 const BACKOFF_CONSTANT_FAILURES = 30;
 const HEIGHTS_UNSAVED_MAX = 100;
-/** Time between two warnings about an unreachable receiver. */
+/** Minimum time in milliseconds between two warnings about the same unreachable receiver. */
 const FAILURE_LOG_MS = 3_600_000;
 
 export class Notifier {
@@ -50,8 +51,8 @@ export class Notifier {
   }
 
   /**
-   * Height up to which the notifier has examined the slots for all receivers; undefined if it has examined none for a
-   * receiver.
+   * Height up to which the notifier has examined the slots for all receivers; undefined if it has examined none for at
+   * least one receiver.
    */
   get examinedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);
@@ -130,7 +131,7 @@ class Delivery {
   #failingSinceMs = 0;
   #loggedMs = 0;
   #deliveredMs: number | undefined;
-  /** True when the last attempt to save the events before a delivery failed. */
+  /** True when the last attempt to save the waiting events on the disk failed. */
   #isUnkept = false;
   #timer: Timer | undefined;
   #work: Promise<void> | undefined;
@@ -214,8 +215,9 @@ class Delivery {
   }
 
   /**
-   * The delay doubles with each failure after the first `BACKOFF_CONSTANT_FAILURES`. A random part keeps nodes with the
-   * same receiver from trying again at the same time.
+   * Returns the delay before the next attempt. The delay doubles with each failure after the first
+   * `BACKOFF_CONSTANT_FAILURES`, up to `BACKOFF_MS_MAX`. A random part keeps nodes with the same receiver from trying
+   * again at the same time.
    */
   #backoffMs(): number {
     const doublings = Math.min(Math.max(this.#failures - BACKOFF_CONSTANT_FAILURES, 0), 20);

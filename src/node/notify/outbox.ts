@@ -24,7 +24,10 @@ export const EVENTS_MAX = 1000;
  */
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
-/** Bytes of outdated lines after which the file is rewritten. */
+/**
+ * Number of bytes that the file may have in addition to the maximum size of its waiting events. A larger file is
+ * rewritten.
+ */
 const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;
 
@@ -41,7 +44,7 @@ export interface OutboxEvent {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Position where the next start continues. */
+/** Position where the notifier continues after the next start of the node. */
 export interface OutboxPlace {
   /** All blocks up to this height were examined. */
   readonly height: number;

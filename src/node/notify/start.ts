@@ -22,7 +22,7 @@ import { webhookSecretOf } from './secret.ts';
  * because all diagnostics from before the start of the notifier are sent, too.
  */
 const DIAGNOSTICS_MAX = 10_000;
-/** Maximum number of blocks that are examined again after a run was killed before it saved its position. */
+/** Maximum number of blocks that the start examines again, after a run was killed before it saved its position. */
 const BLOCKS_AGAIN_MAX = 1000;
 
 export interface NotifierSources {
@@ -37,10 +37,10 @@ export interface NotifierSources {
 }
 
 /**
- * Starts the notifier; returns undefined when no receiver is configured. The notifier also reports slots that were
- * missed after the last run. If the last run was killed before it saved its position, the notifier finds the missed
- * slots of that time again, but not the blocks that the killed run reverted. In the first run with a receiver, it
- * reports only slots from the start on.
+ * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
+ * reports slots that were missed after the last run. If the last run was killed before it saved its position, the
+ * notifier finds the missed slots of that time again, but not the blocks that the killed run reverted. In the first run
+ * with a receiver, it reports only slots from the start on.
  *
  * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; errors of the system when the outbox cannot be
  *   created

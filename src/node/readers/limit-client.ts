@@ -1,8 +1,10 @@
 /**
- * A reader's connection to the limits that all readers share. The node counts for all readers. The reader sends its
- * limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a flood of
- * requests takes only a small part of the node's time. A limit check without an answer fails after
- * `LIMIT_ANSWER_MS_MAX`. After such a failure, new limit checks fail at once until the node answers.
+ * A reader's connection to the limits that all readers share. The node counts the requests, connections and replays of
+ * events of all readers. The reader sends its limit checks to the node in batches. Each batch waits for the answers to
+ * the batch before it, so that a flood of requests takes only a small part of the node's time. A limit check without an
+ * answer fails after `LIMIT_ANSWER_MS_MAX`. After such a failure, new limit checks fail at once until the node answers.
+ *
+ * The key of a client (`clientKey`) is its IPv4 address, or the /64 network of its IPv6 address.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -42,7 +44,10 @@ export class LimitClient implements SharedLimits {
   #isPausing = false;
   /** Number of closed connections since the last message, by key of the client. */
   readonly #left = new Map<string, number>();
-  /** Number of refusals since the last message, by key. Only the first `LIMIT_REPORTED_MAX` keys are reported. */
+  /**
+   * Number of refusals since the last message, by key. Only the first `LIMIT_REPORTED_MAX` keys are reported in one
+   * message.
+   */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();
   readonly #replaysEnded = new Map<string, number>();
@@ -128,7 +133,7 @@ export class LimitClient implements SharedLimits {
     });
   }
 
-  /** Called with each message of the node about shared limits that is not an answer. */
+  /** Handles a message of the node about shared limits that is not an answer. */
   receive(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
     if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
     else if (message.kind === 'full') this.#listener?.full(message.isFull);

@@ -1,6 +1,7 @@
 /**
- * The node's end of the limits that readers share. The node counts for all readers. The node informs all readers which
- * addresses are shut out, and whether the connections of all readers together reach their maximum.
+ * The node's end of the limits that readers share. The node counts the requests, connections and replays of events of
+ * all readers. The node informs all readers which addresses are shut out, and whether the connections of all readers
+ * together reach their maximum.
  */
 
 import { SharedCounters } from '../../http/shared-counters.ts';
@@ -19,7 +20,7 @@ export class LimitServer {
   #isFull = false;
 
   /**
-   * @param send sends a message to a reader
+   * @param send sends a message to the reader with an id
    * @param sendAll sends a message to all readers
    */
   constructor(
@@ -38,12 +39,16 @@ export class LimitServer {
     });
   }
 
-  /** True when all connections of all readers reach the maximum. */
+  /** True when the connections of all readers together reach the maximum. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** @param reader number of the reader that sent the message */
+  /**
+   * Counts the items of a report, and answers its limit checks.
+   *
+   * @param reader id of the reader that sent the report
+   */
   take(reader: number, report: LimitReport): readonly LimitAnswer[] {
     const { trusted, left, replaysEnded, asks, refused, shutOut } = report;
     if (trusted !== 0) this.#counters.trusted(reader, trusted);
@@ -55,7 +60,7 @@ export class LimitServer {
     return asks.slice(0, LIMIT_ASKS_AT_ONCE).map((ask) => this.#answer(reader, ask));
   }
 
-  /** Frees the connections of a reader that has ended. */
+  /** Stops counting the connections and replays of a reader that has ended. */
   forget(reader: number): void {
     this.#counters.forget(reader);
   }

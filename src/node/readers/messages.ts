@@ -15,8 +15,8 @@ import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
 /**
- * Reads of the present state, which change nothing. If several HTTP requests need the same answer, a reader sends only
- * one read.
+ * Reads of the present state, which change nothing. If several HTTP requests need the same answer before the reader has
+ * sent the read, the reader sends only one read.
  */
 export const READS = [
   'status',
@@ -53,7 +53,8 @@ export const WRITES_AT_ONCE = 100;
 export const UPDATES_WAITING_MAX = 10_000;
 
 /**
- * Maximum number of checks of shared limits in one message. A reader has only one unanswered message with limit checks.
+ * Maximum number of checks of shared limits (limit checks) in one message. A reader has only one unanswered message
+ * with limit checks.
  */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**
@@ -75,7 +76,10 @@ export const READ_ANSWER_MS_MAX = 10_000;
  */
 export const LIMIT_REPORTED_MAX = 1_000;
 
-/** A request of a client, a new connection with its key, or a replay of events with the key of its client. */
+/**
+ * A limit check of a reader: for a request of a client, for a new connection, or for a replay of old events to a
+ * subscriber. `client` is the IP address of the client. `key` and `replay` are the key of the client (`clientKey`).
+ */
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
 /**
@@ -88,7 +92,10 @@ export interface LimitReport {
   readonly asks: readonly LimitAsk[];
   /** Change of the number of connections of trusted clients. */
   readonly trusted: number;
-  /** Closed connections, ended replays and refusals, each as numbers by key. */
+  /**
+   * Closed connections, ended replays and refusals, each as numbers by key of the client. `shutOut` has the keys of the
+   * clients that the reader has shut out.
+   */
   readonly left: readonly (readonly [string, number])[];
   readonly replaysEnded: readonly (readonly [string, number])[];
   readonly refused: readonly (readonly [string, number])[];
@@ -130,22 +137,28 @@ export type ToReader =
   /** Carries a listening socket of the node. The reader accepts connections from this socket, and opens no port. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
-  /** The next update waits until the reader has confirmed this message. */
+  /**
+   * Changes of the chain and of the pool. The node sends the next update only after the reader has confirmed this one.
+   */
   | ({ readonly kind: 'update' } & NodeUpdate)
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
   | { readonly kind: 'limits'; readonly answers: readonly LimitAnswer[] }
   | { readonly kind: 'shutOut'; readonly key: string }
   | { readonly kind: 'full'; readonly isFull: boolean }
-  /** An idle connection of this address must be closed. */
+  /** The reader must close an idle connection of the client with this key. */
   | { readonly kind: 'makeRoom'; readonly key: string }
   | { readonly kind: 'ping' }
-  /** Confirms that the node has received the last report. The reader then sends the next report. */
+  /** Confirms that the node has received the last report. The reader sends no further report before this message. */
   | { readonly kind: 'reportTaken' }
-  /** Another reader has ended. The receiver frees the slot that the other reader left in the store. */
+  /**
+   * Another reader has ended. The reader that gets this message frees the entry of the ended reader in the reader table
+   * of the database.
+   */
   | { readonly kind: 'sweep' }
   /**
-   * Another reader has replaced the reader that gets this message: end after the open connections have their answers.
+   * Another reader has replaced the reader that gets this message. The replaced reader answers its open requests, and
+   * then ends.
    */
   | { readonly kind: 'drain' }
   | { readonly kind: 'close' };
@@ -165,7 +178,7 @@ export type FromReader =
   | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
   | { readonly kind: 'report'; readonly report: ReaderReport };
 
-/** Log lines and metrics since the last message of this kind. */
+/** Log lines and metrics of a reader since its last report. */
 export interface ReaderReport {
   readonly logs: readonly LogLine[];
   readonly counts: readonly MetricValue[];

@@ -1,7 +1,8 @@
 /**
  * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has.
  * The number of unanswered reads and writes is limited. A read fails if no answer comes in time. A write that was sent
- * has no time limit. It fails only if the node answers so, because only the node knows whether the write was done.
+ * has no time limit. Such a write fails only if the node answers with an error, because only the node knows whether the
+ * write was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -22,8 +23,8 @@ import {
 } from './messages.ts';
 
 /**
- * Pause between the answers to reads and the next reads, so that a flood of reads takes only a small part of the node's
- * time.
+ * Pause in milliseconds between the answers to reads and the next reads, so that a flood of reads takes only a small
+ * part of the node's time.
  */
 const REST_MS = 2;
 
@@ -53,7 +54,8 @@ export class NodeRpcClient {
   /**
    * Asks the node. The answer shows the state of the node at a moment after this call.
    *
-   * @throws ProtocolError `NODE_BUSY`, `NODE_SILENT` when no answer comes in time, or the error of the node
+   * @throws ProtocolError `NODE_BUSY` when too many reads wait, `NODE_SILENT` when no answer comes in time, or the
+   *   error of the node
    */
   async read(method: Read, ...args: readonly unknown[]): Promise<unknown> {
     const name = JSON.stringify([method, args]);
@@ -71,7 +73,7 @@ export class NodeRpcClient {
     return promise;
   }
 
-  /** @throws ProtocolError `NODE_BUSY`, or the error of the node */
+  /** @throws ProtocolError `NODE_BUSY` when too many writes wait, or the error of the node */
   async write(method: Write, ...args: readonly unknown[]): Promise<unknown> {
     if (this.#writes.size >= WRITES_AT_ONCE) throw busy();
     const id = (this.#lastId += 1);

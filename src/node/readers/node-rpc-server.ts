@@ -55,7 +55,8 @@ export class NodeRpcServer {
   }
 
   async reads(calls: readonly Call<string>[]): Promise<void> {
-    // A correct reader sends no further calls before it has the answers to earlier calls.
+    // A correct reader sends no further calls before it has the answers to earlier calls. Calls of an incorrect reader
+    // are ignored.
     if (this.#isReading || calls.length > READS_AT_ONCE) return;
     this.#isReading = true;
     const outcomes: Outcome[] = [];

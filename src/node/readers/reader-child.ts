@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { programBeside } from '../../workers/job-threads.ts';
 import type { FromReader } from './messages.ts';
 
-/** Maximum heap of a reader. A reader whose heap grows faster than the pool checks it ends at once, and is replaced. */
+/**
+ * Maximum heap of a reader in megabytes. If the heap reaches this size before the pool has noticed the memory of the
+ * reader, the reader ends at once, and the pool replaces it.
+ */
 const HEAP_MB_MAX = 512;
 
 export interface ReaderChild {
@@ -44,7 +47,8 @@ export function forkReader(program?: string): ReaderChild {
 
 /**
  * The environment of a reader. A reader gets its settings from the node, and parses input of untrusted clients.
- * Therefore the reader does not get the node's options, which include passwords, or the socket of systemd.
+ * Therefore the reader gets neither the options of the node in `BLOOMERY_` variables, which may include passwords, nor
+ * the socket of systemd.
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';

@@ -51,8 +51,8 @@ const STARTING_PINGS_MAX = 80;
 /** Number of readers that the pool starts, one after another, until the first reader is ready. */
 const FIRST_READERS_MAX = 3;
 /**
- * If a reader uses more memory than this, the pool starts another reader. The first reader then answers its open
- * requests and ends. A reader needs less than 200 MB.
+ * If a reader uses more memory than this, the pool starts another reader. The old reader then answers its open requests
+ * and ends. A reader needs less than 200 MB.
  */
 const MEMORY_BYTES_MAX = 500_000_000;
 
@@ -215,7 +215,7 @@ export function createReaderPool({
     timers.add(timer);
   };
 
-  /** The first reader opens the sockets of all readers. If it is killed or hangs, the next reader is the first. */
+  /** The first reader opens all sockets. If it is killed during its start, the next reader takes its place. */
   const beginFirst = async (): Promise<Ports> => {
     for (let others = 0; ; others += 1) {
       try {

@@ -18,7 +18,7 @@ import { NodeRpcClient } from './node-rpc-client.ts';
 import { createReaderApi, type ReaderApi } from './reader-api.ts';
 import { ReaderObserver } from './reader-observer.ts';
 
-/** Interval at which log lines and metrics are sent. */
+/** Interval in milliseconds at which the reader sends its log lines and metrics to the node. */
 const REPORT_MS = 200;
 
 /**

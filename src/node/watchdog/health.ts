@@ -4,7 +4,11 @@ import type { ProcessorTime } from './processor-time.ts';
 import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
-  /** The process is ended when its own memory stays above this number of bytes after a garbage collection. */
+  /**
+   * Maximum of the own memory of the process in bytes. The process is ended when its memory stays above this number
+   * after a garbage collection. The watchdog does not wait for the collection if the memory is far above this number,
+   * or if the main thread cannot start a collection.
+   */
   readonly memoryLimitBytes: number;
   /**
    * Longest time in milliseconds for which the main thread may be blocked or nearly fully busy with garbage collection;
@@ -31,12 +35,12 @@ export type EndCode = 'MEMORY_LIMIT_EXCEEDED' | 'HEAP_FULL' | 'GARBAGE_COLLECTIO
 /** Time in milliseconds between two samples. */
 export const SAMPLE_INTERVAL_MS = 250;
 /**
- * Longest time that counts between two samples. A longer gap means that the watchdog did not run, because the process
- * or the machine was suspended or overloaded. The main thread could not run during this gap either, so the rest of the
- * gap does not count.
+ * Longest time in milliseconds that counts between two samples. A longer gap means that the watchdog did not run,
+ * because the process or the machine was suspended or overloaded. The main thread could not run during this gap either,
+ * so the rest of the gap does not count.
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
-/** Share of the memory limit above which the watchdog asks for a garbage collection, earlier than V8 would start one. */
+/** Share of the memory limit above which the watchdog asks for a garbage collection. V8 itself would start it later. */
 const COLLECT_SHARE = 0.8;
 /**
  * Shortest time in milliseconds between two garbage collections that the watchdog requests. The time is long, because
@@ -54,17 +58,17 @@ const COLLECT_GRACE_MS = 2000;
  */
 const FLOOD_SHARE = 1.25;
 /**
- * Time without a beat after which the watchdog assumes that the main thread cannot start a collection. The main thread
- * increments a counter of beats at short intervals while its event loop runs (`pulse.ts`).
+ * The main thread increments a counter of beats at short intervals while its event loop runs (`pulse.ts`). After this
+ * time in milliseconds without a beat, the watchdog assumes that the main thread cannot start a collection.
  */
 const UNRESPONSIVE_MS = 1000;
 /**
- * Share of V8's heap limit above which V8 does little besides garbage collection. The heap may stay above this share
- * for `HEAP_FULL_MS`.
+ * Share of V8's heap limit above which V8 does little besides garbage collection. The process is ended when the heap
+ * stays above this share for `HEAP_FULL_MS`.
  */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
-/** Share of the time in garbage collection above which the node cannot work. */
+/** Share of the passed time in garbage collection above which the node cannot work. */
 const GC_SHARE_MAX = 0.8;
 /**
  * If the processor time is below this share of the passed time, other programs use the machine. A collection then takes
@@ -85,7 +89,10 @@ export class Health {
   #nowMs = 0;
   /** Time that the main thread waited for a processor, and that later steps must still subtract. */
   #uncountedMs = 0;
-  /** Value of `#nowMs` at the last beat of the main thread. */
+  /**
+   * Value of `#nowMs` at the last beat of the main thread, or at the last sample in which missing beats did not count
+   * (`isArmed`, `isDebugged`).
+   */
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
   /** Value of `#nowMs` when the memory rose above the limit; undefined while the memory is below the limit. */

@@ -17,10 +17,14 @@ import type { WatchdogData } from './watchdog.ts';
  */
 const SIGNAL = 'SIGALRM';
 /**
- * Time limit for writing the last log line. The write can hang, for example if no program reads the pipe of the log.
+ * Time limit in milliseconds for writing the last log line. The write can hang, for example if no program reads the
+ * pipe of the log.
  */
 const MESSAGE_MS_MAX = 500;
-/** Time that the main thread has for ending the process with the exit code. */
+/**
+ * Time in milliseconds that the main thread has for ending the process with the exit code. Afterwards, the thread of
+ * the watchdog sends the signal.
+ */
 const EXIT_MS_MAX = 3000;
 const STANDARD_ERROR = 2;
 

@@ -42,8 +42,8 @@ export interface WatchdogData {
 
 export interface Watchdog {
   /**
-   * From this call on, the watchdog ends the process when the main thread is blocked. The program calls `arm` when the
-   * node has started.
+   * From this call on, the watchdog also ends the process when the main thread is blocked or only collects garbage.
+   * Before, it checks only the memory and the heap. The program calls `arm` when the node has started.
    */
   arm(): void;
   stop(): Promise<void>;
