@@ -29,9 +29,10 @@ export interface NodeAsker {
    */
   stream(path: string): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Sends a document to the node.
+   * Sends a request with a JSON body, and returns the data of the answer.
    *
-   * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_REFUSED` with the reasons of the node, or `NODE_ANSWER_UNEXPECTED`
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node; `NODE_ANSWER_UNEXPECTED` for
+   *   any other error status, or for an answer without data
    */
   send<T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<T>;
 }

@@ -277,7 +277,10 @@ export interface ForgingImportFlags {
 }
 
 export interface DoctorFlags {
-  /** Address of the node; default: from the configuration. */
+  /**
+   * Address of the node; default: the address in the configuration that `--network` and `--config` give, else the
+   * default address.
+   */
   readonly node?: string;
   readonly network?: string;
   readonly dataDir?: string;

@@ -16,8 +16,8 @@ import { EXIT, errorLineOf } from './error-lines.ts';
 import { stopRequest, type StopRequest } from './stop-request.ts';
 
 /**
- * Time limit of an orderly stop. The data on the disk are consistent at any moment, so the process may be killed after
- * this time.
+ * Time limit of an orderly stop, in milliseconds. The data on the disk are consistent at any moment, so the process may
+ * be killed after this time.
  */
 const STOP_MS_MAX = 10_000;
 

@@ -1,4 +1,4 @@
-/** `bloomery decode`: explains bytes or a document without asking a node. */
+/** `bloomery decode`: explains a transaction, a block header or a public key without asking a node. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { addressOf } from '../../crypto/keys.ts';

@@ -67,8 +67,8 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
 }
 
 /**
- * Checks before the run that the results can be written, because a failure at the end would lose the results of a long
- * run.
+ * Checks before the run that the file for the results can be opened for writing, because a failure at the end would
+ * lose the results of a long run.
  *
  * @throws ProtocolError `USAGE`
  */

@@ -71,7 +71,8 @@ interface Header {
 }
 
 /**
- * @throws ProtocolError `USAGE` for a height or slot number without a missed slot; errors of `NodeAsker.ask`
+ * @throws ProtocolError `USAGE` for a height or a slot number without a missed slot, and for a slot that is not over;
+ *   errors of `nodeAsker` and `NodeAsker.ask`
  */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));

@@ -81,7 +81,10 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * @throws ProtocolError for an unauthorised request, before its body is read
+ * Returns the requested operation. The body of the request is not read before this check.
+ *
+ * @throws ProtocolError `CONTROL_FOREIGN` or `CONTROL_TOKEN_WRONG` for a request without permission; `CONTROL_UNKNOWN`
+ *   for an unknown operation
  */
 function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
   const { host, origin, authorization = '' } = request.headers;

@@ -138,6 +138,8 @@ export class DevnetAccounts {
   }
 
   /**
+   * Returns the known accounts, with their passphrases.
+   *
    * @throws ProtocolError `NETWORK_UNREADABLE` for a network without known passphrases
    */
   known(): readonly KnownAccount[] {

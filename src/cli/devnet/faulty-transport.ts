@@ -88,7 +88,7 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // The peer may not know yet that the link is cut, and may still send messages.
+        // The peer may not know yet that the link is cut, and may still send messages. They are dropped.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },
       connected: (connection) => handlers.connected(connection),

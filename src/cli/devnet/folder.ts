@@ -67,7 +67,7 @@ export function placedNetwork(
 /**
  * Refuses a folder with data of a run with other settings.
  *
- * @throws ProtocolError `DEVNET_DIFFERS` with the difference
+ * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
  */
 export function checkDevnetFolder(directory: string, nodes: number, network: Network): void {
   const earlier = readRecord(directory);
@@ -183,7 +183,7 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
  *
  * @param source path of the forked chain; undefined when none is forked
  * @returns true when the folder contains a devnet, which then has the given origin; false when it contains none
- * @throws ProtocolError `DEVNET_DIFFERS` with the difference
+ * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
  */
 export function checkForkFolder(directory: string, source: string | undefined): boolean {
   const isThere = readRecord(directory) !== undefined;
@@ -198,7 +198,11 @@ export function checkForkFolder(directory: string, source: string | undefined): 
   );
 }
 
-/** @throws ProtocolError `DEVNET_UNREADABLE` */
+/**
+ * Returns the public keys of the impersonated accounts; empty if no account was impersonated.
+ *
+ * @throws ProtocolError `DEVNET_UNREADABLE`
+ */
 export function readImpersonated(directory: string): readonly string[] {
   const file = join(directory, IMPERSONATED_FILE);
   if (!existsSync(file)) return [];
@@ -228,7 +232,7 @@ function readRecord(directory: string): DevnetRecord | undefined {
   return readOwnJson(file) as DevnetRecord;
 }
 
-/** @throws ProtocolError `DEVNET_UNREADABLE` */
+/** @throws ProtocolError `DEVNET_UNREADABLE` for a file that cannot be read or is not JSON */
 function readOwnJson(file: string): unknown {
   try {
     return JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8'));

@@ -1,4 +1,7 @@
-/** Messages between the supervisor of a devnet and its nodes, over the channel between parent and child process. */
+/**
+ * Messages between the supervisor of a devnet and its nodes, over the channel between parent and child process.
+ * `bloomery/testing` passes the same messages within one process.
+ */
 
 import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { JsonObject } from '../../protocol/types.ts';
@@ -71,7 +74,9 @@ export interface AgentAccount {
 /** First message of the supervisor to a node: the initial state of the node. */
 export interface AgentStart {
   readonly setting: ClockSetting;
+  /** True if the node forges only on the request `forge`. */
   readonly isHeld: boolean;
+  /** Public keys for which the node accepts any signature. */
   readonly impersonated: readonly string[];
   readonly faults: NodeFaults;
   /** True when the node offers the controls of the devnet to the dashboard. */

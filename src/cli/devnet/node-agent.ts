@@ -32,7 +32,7 @@ export interface AgentOptions extends AgentStart {
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
-  /** Undefined for a node in memory, which can be neither closed nor copied. */
+  /** Undefined for a node in memory. Requests can then neither close nor copy the node. */
   readonly host?: AgentHost;
 }
 
@@ -159,7 +159,7 @@ export class NodeAgent implements NodeControl {
         const { chain, importer } = this.#engine;
         for (const json of request.blocks) {
           const block = chain.rules.codec.blockFromJson(json);
-          // The block may have come from a peer meanwhile.
+          // A block that is not above the tip is skipped, because the node may have received it from a peer meanwhile.
           if (block.height > chain.tip.header.height) await importer.import(block);
         }
         break;
@@ -220,7 +220,7 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // After the node received the transaction, further members of a group may have signed it.
+    // A transaction that the pool has is skipped, unless it lacks signatures of its group and now has more of them.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);

@@ -102,7 +102,7 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // Each node writes its log to its own file.
+      // The log options are kept, except the file, because each node writes its log to its own file.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
   );

@@ -40,7 +40,8 @@ export class RestartPolicy {
    */
   ended({ exitCode }: Pick<ProcessEnd, 'exitCode'>, ranMs: number): RestartDecision {
     if (this.#mode === 'never') return { kind: 'giveUp', reason: 'restarts are disabled' };
-    // The node refused its configuration. The configuration would be the same after a restart.
+    // This exit code means that the node refused its configuration. The configuration would be the same after a
+    // restart.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
     if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {

@@ -76,7 +76,7 @@ export class SupervisedNode {
   }
 
   /**
-   * Pauses the process, or lets it continue.
+   * Pauses the process if `isPaused` is true; otherwise lets it continue.
    *
    * @throws ProtocolError `DEVNET_NODE_DOWN` when no process runs
    */

@@ -162,7 +162,7 @@ async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): P
   throw new ProtocolError('DEVNET_NODE_ENDED', { reasons }, `no node is left: ${reasons}`);
 }
 
-/** State of the devnet that the status table shows. */
+/** State of the run on which the rows of the status table depend. */
 interface TableState {
   readonly isStarted: boolean;
   readonly firstRound: FirstRound;

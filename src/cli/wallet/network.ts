@@ -66,7 +66,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
 /**
  * The network of a node, or of a data folder.
  *
- * @throws ProtocolError `NETWORK_OTHER` for an unknown protocol version, and errors of the query
+ * @throws ProtocolError `NETWORK_OTHER` for an unknown protocol version; errors of `source.ask`
  */
 export async function networkAt(
   source: Pick<NodeAsker, 'base' | 'ask'>,

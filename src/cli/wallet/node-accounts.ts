@@ -27,7 +27,11 @@ export async function accountFacts(node: NodeAsker, address: string): Promise<Ac
   };
 }
 
-/** @throws ProtocolError `DELEGATE_UNKNOWN` */
+/**
+ * Returns the public key of the delegate with a name.
+ *
+ * @throws ProtocolError `DELEGATE_UNKNOWN`; errors of `NodeAsker.ask`
+ */
 export async function delegateKey(node: NodeAsker, name: string): Promise<string> {
   const found = await node.ask<{ account: { publicKey: string } }[]>(`delegates?username=${encodeURIComponent(name)}`);
   const publicKey = found[0]?.account.publicKey;

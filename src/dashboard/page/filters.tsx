@@ -128,7 +128,10 @@ function Choice({
   );
 }
 
-/** Returns the order of a list and the function that changes it, for the heads of the table's columns. */
+/**
+ * Returns what the heads of the table's columns need: the possible orders of a list, the current order, and the links
+ * to the list in another order.
+ */
 export function sortingOf({ view, filters }: HashRoute, orders: readonly Order[]): Sorting {
   return {
     orders,

@@ -1,5 +1,5 @@
 /**
- * The view for the operator of forging delegates: the delegates on this node, their next slots and their results; and
+ * The view for the operator of forging delegates: the delegates on this node, their next slots, their results, and
  * switches for forging.
  */
 

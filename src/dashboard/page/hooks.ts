@@ -1,4 +1,4 @@
-/** Hooks with which components read the live state, the address and the answers of the node. */
+/** Hooks with which components read the live state of the node, the route, and answers of the node. */
 
 import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';

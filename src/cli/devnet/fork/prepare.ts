@@ -141,7 +141,8 @@ async function adopt(
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
     writeMarks(keyValue, network.params);
-    // With these addresses, the nodes would dial the peers of the original chain and send them blocks of the fork.
+    // The addresses of peers are removed. With them, the nodes would dial peers of the original network and send blocks
+    // of the fork to them.
     store.transact((writer) => {
       writer.setNote(PEER_BOOK_NOTE, undefined);
     });
