@@ -105,7 +105,7 @@ function decodedTransaction(
 ): Decoded & { readonly isSigned: boolean | undefined } {
   const { id, type, timestamp, senderPublicKey, signatures } = transaction;
   const generation = generationOfType(type);
-  // A signature of generation 2 does not cover the network, so it can be checked without a network.
+  // A signature of generation 2 does not cover the network, so the signature can be checked without a network.
   const isSigned = network === undefined && generation === 3 ? undefined : signer.faultsOf(transaction).length === 0;
   const bytes = hexOf(signer.toBytes(transaction));
   const verdict = isSigned === undefined ? 'not checked: name a network with --network' : isSigned ? 'valid' : 'false';

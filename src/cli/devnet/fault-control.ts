@@ -107,7 +107,7 @@ export class FaultControl {
     );
   }
 
-  /** Changes faults while the timekeeper distributes no block, and sends them to the nodes. */
+  /** Changes the faults while the timekeeper distributes no block, and sends the new faults to the nodes. */
   #change(change: () => void): Promise<ActiveFaults> {
     return this.#parts.timekeeper.exclusively(async () => {
       change();

@@ -220,7 +220,8 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // A transaction that the pool has is skipped, unless it lacks signatures of its group and now has more of them.
+    // If the pool has the transaction, the new copy is skipped, unless the copy in the pool lacks signatures of members
+    // and the new copy has more signatures.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);

@@ -18,8 +18,8 @@ const OFFERED: ReadonlySet<string> = new Set([
   ...['kill', 'restart', 'pause', 'add', 'partition', 'delay', 'loss', 'skew', 'heal'],
 ]);
 /**
- * Operations that end or suspend the process of a node. The dashboard of a node cannot request them for this node,
- * because it would lose its own server.
+ * Operations that end or suspend the process of a node. The dashboard of a node cannot request these operations for
+ * this node, because the dashboard would lose the node that serves it.
  */
 const ON_PROCESSES: ReadonlySet<string> = new Set(['kill', 'restart', 'pause']);
 

@@ -232,8 +232,8 @@ export class Timekeeper {
         if (from === undefined || from.state.tip.height <= tip.height) return;
         const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
         const after = await link.ask({ op: 'take', blocks });
-        // If the blocks do not raise the height of the node, it is on another branch, and downloads the better branch
-        // from its peers.
+        // If the blocks do not raise the height of the node, the node is on another branch, and downloads the better
+        // branch from its peers.
         if (after.tip.height <= tip.height) return;
         tip = after.tip;
       }

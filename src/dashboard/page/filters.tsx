@@ -32,7 +32,8 @@ export function FilterForm({
   fields: readonly Field[];
   orders: readonly Order[];
   /**
-   * The request that the filters make. If it says that a field is wrong, the form marks the field and shows the reason.
+   * The request that the filters make. If the text of a field makes no valid request, the form marks the field and
+   * shows the reason.
    */
   request?: ListRequest;
 }) {

@@ -217,8 +217,8 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
 }
 
 /**
- * Shows the time until the delegate's next slot in the present round. For other delegates, shows that their next slot
- * is in a later round, or that they are not active.
+ * Shows the time until the delegate's next slot in the present round. Without such a slot, shows that the next slot is
+ * in a later round, that the delegate is not active, or that the slot is not known yet.
  */
 export function NextSlot({ publicKey, isWithTime = false }: { publicKey: string; isWithTime?: boolean }) {
   const { forgers } = useLive();
@@ -252,8 +252,8 @@ interface ForgingResult {
 const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
 /**
- * Requests the blocks, missed slots and earnings of delegates, and returns them by public key. A result is undefined if
- * its request failed, or if `ASKED_MAX` was reached.
+ * Requests the blocks, missed slots and earnings of delegates, and returns them by public key. Values are undefined if
+ * `ASKED_MAX` prevented their request; earnings also if their request failed.
  */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);

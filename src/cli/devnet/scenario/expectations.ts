@@ -119,8 +119,8 @@ export class Expectations {
   }
 
   /**
-   * Compares a value of each node with the bounds. A node that does not answer, or has no such value, does not meet
-   * them.
+   * Compares a value of each node with the bounds. A node that does not answer, or has no such value, does not meet the
+   * bounds.
    */
   async #each<T extends number | bigint>(
     nodes: readonly Watched[],

@@ -114,8 +114,8 @@ class Player {
   }
 
   /**
-   * If the process of a node has ended without a step that ended it, returns the reason. Each step fails in this case.
-   * Otherwise undefined.
+   * Returns the reason if the process of a node has ended without a step that ended it; otherwise undefined. Any step
+   * fails after such an end.
    */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;
