@@ -3,7 +3,7 @@
  * because any program may listen at an address.
  */
 
-/** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid one. */
+/** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid value. */
 export type Shape = (value: unknown) => string | undefined;
 
 /** Largest height, slot number or time in seconds. Each of these values has 32 bits in the protocol. */
@@ -11,8 +11,8 @@ const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
 /**
- * Maximum distance between the next slots of two listed forgers. The forgers of two rounds have consecutive slots, but
- * slots in between may stay empty.
+ * Maximum distance between the next slot of the first listed forger and that of any other. A node lists the forgers of
+ * at most 101 consecutive slots, so an answer with a greater distance does not come from a node.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
@@ -30,7 +30,7 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a string of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
-/** A public key in full length, because it is used to check signatures. */
+/** A public key in full length and lower case, because commands check signatures with the key. */
 export const publicKey = that(
   '64 hexadecimal digits',
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
@@ -118,8 +118,8 @@ const recorded = members({
 const roundLength = that('a whole number from 1 to 101', (value) => isUint32(value) && value >= 1 && value <= 101);
 
 /**
- * Shapes by path. Members that only some commands use may be missing here; those commands check them with a shape of
- * their own.
+ * Shapes of answers, by path without the prefix `/api/`. If only some commands use a member, its shape may be missing
+ * here. These commands then pass their own shape to `NodeAsker.ask`.
  */
 const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status': members({
@@ -206,7 +206,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
   transactions: listOf(members({ height: uint32 })),
 };
 
-/** Status of a node with the members that commands read. */
+/** Shape of a status that has all members of `NodeState` that are not optional. */
 export const FULL_STATUS = members({
   height: uint32,
   chainMaxHeightFinalized: uint32,
@@ -220,7 +220,8 @@ export const NODE_IDENTITY = members({ version: text, build: optional(text), net
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**
- * The shape of an answer.
+ * The shape of an answer. A path that is not in `ENDPOINTS` has no required shape, except that a queue of the pool must
+ * be a list.
  *
  * @param path path below `/api/`, with or without parameters
  */

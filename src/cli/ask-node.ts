@@ -17,30 +17,30 @@ export interface NodeAsker {
   /**
    * @param path path without the prefix `/api/`
    * @param shape requirements of the command, in addition to the shape in `answer-shapes.ts`
-   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED`, also if the node refuses the request;
-   *   `NODE_ANSWER_MALFORMED` if the answer has the wrong shape
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED` for an error status or an answer without data;
+   *   `NODE_ANSWER_MALFORMED` for data of a wrong shape
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Opens a stream of text. The stream lasts until the node closes the stream. Only the beginning of a stream has a
-   * time limit.
+   * Opens an event stream. The stream lasts until the node closes it. The time limit applies only to the start of the
+   * answer.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED`, also if the node refuses the request
    */
   stream(path: string): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Sends a document to the node.
+   * Sends a request with a JSON body, and returns the data of the answer.
    *
-   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node, if the node refuses the
-   *   document; `NODE_ANSWER_UNEXPECTED` for any other answer without data
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node; `NODE_ANSWER_UNEXPECTED` for
+   *   any other error status, or for an answer without data
    */
   send<T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<T>;
 }
 
 interface Answer {
   readonly data?: unknown;
-  /** The message is shortened, because any program may have sent it. */
+  /** Text of an error answer. The text is shortened, because any program may have sent it. */
   readonly message?: string;
   /** Code in the member `reason` of an error answer, for example `NODE_SILENT`. */
   readonly code?: string;
@@ -54,18 +54,21 @@ interface Exchange {
 
 /** The parts of an address: scheme, user and password, and the rest. */
 const ADDRESS = /^([a-z]+:\/\/)?(?:(.*)@)?([^@]*)$/is;
-/** An address without scheme: an IPv6 address in brackets, an IPv4 address or a name; then a port and a path. */
+/**
+ * An address without scheme: an IPv6 address in brackets, an IPv4 address, `localhost` or a name with a dot; then
+ * optionally a port and a path.
+ */
 const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
 /** Usual HTTP port of Lisk networks. */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
 /** HTTP status of the answer to a request that arrived too slowly. */
 const REQUEST_TIMEOUT = 408;
-/** Environment variable with another time limit in seconds, for a node on a busy machine or far away. */
+/** Environment variable that replaces the default time limit, in seconds, for a node on a busy machine or far away. */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
-/** Time limit for a request that changes something. Unlocking a passphrase takes a node one or two seconds. */
+/** Minimum time limit for a request that changes something. A node needs one or two seconds to decrypt a passphrase. */
 const SEND_TIMEOUT_MS = 30_000;
-/** Limit for an answer: several times the longest answer that a command needs (500 diagnostics). */
+/** Maximum size of an answer: several times the longest answer that a command needs (500 diagnostics). */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;
@@ -85,7 +88,8 @@ const BLOCKED = 'fetch and browsers refuse to ask this port: give the node anoth
 /**
  * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000. A user and
  *   a password in the address are for a proxy in front of the node. No message contains them.
- * @throws ProtocolError `USAGE` for anything but an http(s) address, and for an invalid `BLOOMERY_NODE_TIMEOUT_S`
+ * @throws ProtocolError `USAGE` for anything but an http(s) address; for `/`, `?` or `#` in the user or the password;
+ *   and without `timeoutMs` for an invalid `BLOOMERY_NODE_TIMEOUT_S`
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const { timeoutMs = usualTimeoutMs(process.env), isOwnKind = false } = options;
@@ -102,12 +106,13 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       });
     try {
       const answer = await once().catch((error: unknown) => {
-        // The node closes idle connections, and may have closed this connection just before the request arrived. The
+        // The node closes idle connections, and may have closed this connection just before the request arrived. A GET
         // request changes nothing, so it is sent again.
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });
-      // A node answers 408 if a request arrives too slowly, for example from a process that gets no processor time.
+      // A node answers 408 if a request arrives too slowly, for example from a process that gets no processor time. A
+      // GET request is then sent again.
       const isLate = answer.response.status === REQUEST_TIMEOUT && init.method === undefined;
       return isLate ? await once() : answer;
     } catch (error) {
@@ -127,8 +132,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // An error status from 500 on with a message, and an answer with reasons, show that a node answered, and that this
-    // machine may query it.
+    // A message, together with a status from 500 on or with reasons, shows that a node answered, and that this machine
+    // may query it.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(
@@ -182,20 +187,20 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   };
 }
 
-/** @throws ProtocolError `USAGE` */
+/** @throws ProtocolError `USAGE` for an invalid `BLOOMERY_NODE_TIMEOUT_S` */
 function usualTimeoutMs({ [TIMEOUT_VARIABLE]: text }: NodeJS.ProcessEnv): number {
   if (text === undefined || text === '') return TIMEOUT_MS;
   if (/^[1-9][0-9]{0,3}$/.test(text)) return Number(text) * 1000;
   throw usageError(`${TIMEOUT_VARIABLE} must be a whole number of seconds from 1 to 9999, not \`${printable(text)}\``);
 }
 
-/** Seconds after which to send the request again, when the answer names them. */
+/** Seconds after which to send the request again, from the header `Retry-After`; empty without a valid header. */
 function retryAfterOf({ headers }: Response): { readonly retryAfterS?: number } {
   const text = headers.get('retry-after') ?? '';
   return /^[0-9]{1,6}$/.test(text) ? { retryAfterS: Number(text) } : {};
 }
 
-/** Parses an answer. An answer that is not JSON has no members. */
+/** Parses an answer. An answer that is not a JSON object has no data and no reasons. */
 function answerIn(json: string): Answer {
   let value: unknown;
   try {

@@ -20,7 +20,7 @@ export interface NetworkChainLocation extends ChainLocation {
 /**
  * The location of a network's chain under a data folder; the chain need not exist.
  *
- * @throws ProtocolError like `loadNetwork`
+ * @throws ProtocolError like `findNetworkDirectory` and `loadNetwork`
  */
 export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): NetworkChainLocation {
   const home = bloomeryHome(process.env);
@@ -33,7 +33,8 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
  * The location of an existing chain under a data folder. Without a network in the flags, the data folder must contain
  * exactly one chain.
  *
- * @throws ProtocolError `USAGE` when the data folder has no chain or several; errors like `loadNetwork`
+ * @throws ProtocolError `USAGE` when the data folder has no chain of the network, or without a network no chain or
+ *   several; errors like `locationOfNetwork`
  */
 export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   if (flags.network !== undefined) {
@@ -54,7 +55,10 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   return { network: networkNear(dataDirectory, home), dataDirectory, onBackfill };
 }
 
-/** Tells the user why the command takes longer. The line goes to the standard error output, also with `--json`. */
+/**
+ * Tells the user why the command takes longer: the entries of an interrupted import are written first. The line goes to
+ * the standard error output, also with `--json`.
+ */
 function onBackfill(entries: number): void {
   printStderr(
     `The last import ended before all index entries were written: the entries of ${entries} blocks and transactions are written now.`,

@@ -1,4 +1,4 @@
-/** The commands that query a chain: blocks, transactions, accounts, delegates and the pool of a running node. */
+/** The commands that query a chain: blocks, transactions, accounts, delegates, events and the pool. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command, EXIT_CODES, integerFrom } from './command.ts';

@@ -16,7 +16,7 @@ export function command(parent: Command, name: string, description: string): Com
   return quiet(parent.command(name)).description(description);
 }
 
-/** Makes a command print its help when it is called without a subcommand. */
+/** Makes a command print its help when it is called without a subcommand, and refuse an unknown subcommand. */
 export function onlyCommands(parent: Command): void {
   parent.addHelpText('after', EXIT_CODES);
   parent.allowExcessArguments().action(() => {
@@ -79,8 +79,10 @@ function pathOf(command: Command): string {
 }
 
 /**
- * Refuses empty paths. An empty path can come from an unset variable in a script. A command would then use the current
- * folder for a chain, or `--fresh` would empty the current folder.
+ * Refuses an empty value of an option for a folder or a file. An empty value can come from an unset variable in a
+ * script. A command would then use the current folder for a chain, or `--fresh` would empty the current folder.
+ *
+ * @throws ProtocolError `USAGE`
  */
 export function refuseEmptyPlaces(parsed: Command): void {
   for (const option of parsed.options) {

@@ -10,7 +10,7 @@ export interface KnownValues {
   readonly networks: readonly string[];
 }
 
-/** A position in the command line: `/devnet/accounts`, or empty for the program itself. */
+/** A command and its completions. The path is, for example, `/devnet/accounts`; it is empty for the program itself. */
 interface CommandPosition {
   readonly path: string;
   readonly commands: readonly Entry[];
@@ -53,7 +53,7 @@ function positionsOf(command: Command, path: string, known: KnownValues): readon
   return [position, ...command.commands.flatMap((each) => positionsOf(each, `${path}/${each.name()}`, known))];
 }
 
-/** Options with values, each with its command. */
+/** Options with values, each with the path of its command. */
 function valued(
   positions: readonly CommandPosition[],
 ): readonly { readonly path: string; readonly name: string; readonly values: readonly string[] }[] {

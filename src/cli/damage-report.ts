@@ -8,11 +8,11 @@ import { storeDamaged } from '../store/disk/store-refusals.ts';
 import { CommanderError } from 'commander';
 
 /**
- * Calls `work`. An error without a code and without a system call comes from damaged bytes or from a defect of this
- * program; the new error names both possibilities.
+ * Calls `work`. If `work` throws an error without a code and without a system call, the cause is damaged bytes or a
+ * defect of this program. The function then throws an error that names both possibilities.
  *
  * @param directory folder of an existing store
- * @throws ProtocolError `STORE_DAMAGED`, and all other errors of `work`
+ * @throws ProtocolError `STORE_DAMAGED` in place of such an error; all other errors of `work` unchanged
  */
 export async function withDamageReport<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {

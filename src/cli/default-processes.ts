@@ -1,15 +1,15 @@
-/** Computes the default number of processes that answer HTTP beside a node of `bloomery start`. */
+/** Computes the default number of reading processes of `bloomery start`. */
 
 import { availableParallelism, totalmem } from 'node:os';
 
 /**
- * Minimum memory of a machine on which a node has a reading process by default. A reading process needs up to 200 MB in
- * addition to the node.
+ * Minimum memory, in bytes, of a machine on which a node has a reading process by default. A reading process needs up
+ * to 200 MB in addition to the node.
  */
 const MEMORY_BYTES_MIN = 1_000_000_000;
 /**
- * Minimum number of cores. On a single core, a reading process would take time from forging, just like requests within
- * the node.
+ * Minimum number of cores of such a machine. On a single core, a reading process would take time from forging, as
+ * requests within the node do.
  */
 const CORES_MIN = 2;
 

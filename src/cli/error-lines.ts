@@ -29,8 +29,8 @@ export function usageError(message: string): ProtocolError {
 }
 
 /**
- * Line and exit code for any thrown value. If the error has a code that its text does not contain, the line ends with
- * the code.
+ * Line and exit code for any thrown value. If users need the code of the error (see `shownCode`) and the text does not
+ * contain the code, the line ends with the code.
  */
 export function errorLineOf(error: unknown): ErrorLine {
   const text = textOf(error)
@@ -42,8 +42,8 @@ export function errorLineOf(error: unknown): ErrorLine {
 }
 
 /**
- * Code that the line of an error shows, so that users find the error in the guides. Errors for wrong flags (`USAGE`)
- * show no code, because their text names the flag.
+ * Code that the line of an error shows, so that users find the error in the guides; undefined if the line shows no
+ * code. Errors for wrong flags (`USAGE`, and errors of Commander) show no code, because their text names the flag.
  */
 function shownCode(error: unknown): string | undefined {
   if (error instanceof CommanderError || !(error instanceof Error) || !('code' in error)) return undefined;
@@ -95,7 +95,7 @@ function textOf(error: unknown): string {
   return `${messageOf(error)}`;
 }
 
-/** Texts for errors that modules outside of `cli/` throw with data but without a text. */
+/** Texts, by code, for errors that are thrown with data but without a text. */
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };

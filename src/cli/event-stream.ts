@@ -9,7 +9,10 @@ export interface NodeEventJson {
   readonly data: unknown;
 }
 
-/** Maximum size of one event, in characters. The largest event is a block, and is several times smaller. */
+/**
+ * Maximum size of one event, in characters. The largest event of a node, a transaction or a block header, is several
+ * times smaller.
+ */
 const EVENT_CHARACTERS_MAX = 1024 * 1024;
 
 /**
@@ -33,7 +36,7 @@ export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<
   }
 }
 
-/** Reads one event. Returns undefined for a text without `event` or `data`, such as a comment. */
+/** Reads one event. Returns undefined for a text that lacks `event` or `data`, such as a comment. */
 function eventOf(text: string): NodeEventJson | undefined {
   const fields = new Map<string, string>();
   for (const line of text.split('\n')) {

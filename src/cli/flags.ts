@@ -1,4 +1,4 @@
-/** The flags of each command, as `program.ts` parses them. */
+/** The flags of each command, as the parser of the command line returns them. */
 
 import type { Generation } from '../protocol/params.ts';
 import type { MiningMode } from './devnet/mining.ts';
@@ -88,7 +88,7 @@ export interface SourceFlags {
   readonly network?: string;
 }
 
-/** Flags of commands with a single query. */
+/** Flags of commands that query a chain and print the answer. */
 export interface QueryFlags extends SourceFlags {
   readonly json?: true;
 }
@@ -218,7 +218,7 @@ export interface KeysShowFlags extends PassphraseFlags {
   readonly json?: true;
 }
 
-/** Flags that name the network: a node, or a network folder. */
+/** Flags that determine the network of a transaction: a node, or a network folder. */
 export interface NetworkChoiceFlags {
   readonly node: string;
   readonly network?: string;
@@ -231,7 +231,7 @@ export interface SendingFlags {
   readonly json?: true;
 }
 
-/** Flags of all commands that sign a transaction. */
+/** Flags of all commands that make a transaction. */
 export interface TransactionFlags extends PassphraseFlags, AnyPassphraseFlags, NetworkChoiceFlags, SendingFlags {
   /** Name of an account of a devnet. */
   readonly from?: string;
@@ -277,7 +277,10 @@ export interface ForgingImportFlags {
 }
 
 export interface DoctorFlags {
-  /** Address of the node; default: from the configuration. */
+  /**
+   * Address of the node; default: the address in the configuration that `--network` and `--config` give, else the
+   * default address.
+   */
   readonly node?: string;
   readonly network?: string;
   readonly dataDir?: string;

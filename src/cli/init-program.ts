@@ -1,4 +1,4 @@
-/** The command that prepares a node. */
+/** The command `bloomery init`, which prepares a node. */
 
 import type { Command } from 'commander';
 import { command, EXIT_CODES, integerFrom } from './command.ts';

@@ -20,7 +20,7 @@ export function jsonSchemas(): Readonly<Record<string, object>> {
   return Object.fromEntries(Object.entries(shapes()).map(([path, shape]) => [path, published(shape)] as const));
 }
 
-/** The schema as a complete document. */
+/** The schema as the text of a complete JSON document. */
 export function jsonSchemaText(path: string, schema: object): string {
   const title = `bloomery ${path} --json`;
   return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }, undefined, 2)}\n`;

@@ -34,7 +34,7 @@ export function checkEmpty(directory: string, remedy: string): void {
  *
  * @param files texts by file name
  * @param sourceOf name of the file that errors show in place of the temporary file
- * @throws ProtocolError the error of `loadNetwork`; `out` is then unchanged
+ * @throws ProtocolError the error of `loadNetwork`, with the names from `sourceOf`; `out` is then unchanged
  */
 export function writeNetworkFolder(
   out: string,

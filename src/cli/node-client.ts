@@ -23,7 +23,7 @@ export interface NodeState {
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
-  /** Processes that answer HTTP beside the node; absent when the node's own process answers. */
+  /** Reading processes of the node, which answer HTTP; absent when the node's own process answers. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;
@@ -36,7 +36,7 @@ export interface NodeState {
       readonly requests: number;
     }[];
   };
-  /** Present while blocks are downloaded. */
+  /** Present while the node downloads blocks. */
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
 }
 
@@ -71,12 +71,13 @@ export interface NodeClient {
   /** The delegates with the most votes, at most 101. */
   delegates(): Promise<readonly DelegateCounts[]>;
   /**
-   * Public keys of the forgers of the first `count` blocks after the genesis block, by height. `count` is at most 100.
+   * Public keys of the forgers of the first `count` blocks after the genesis block, in the order of height. `count` is
+   * at most 100.
    */
   firstForgers(count: number): Promise<readonly string[]>;
   /** The latest diagnostics, newest first. */
   diagnostics(limit: number): Promise<readonly DiagnosticState[]>;
-  /** Peer addresses with their states, connected ones first. */
+  /** Peer addresses with their states, connected peers first. */
   peerVerdicts(limit: number): Promise<readonly PeerVerdictState[]>;
   /** SHA-256 of all consensus state at the tip. */
   digest(): Promise<{ readonly height: number; readonly blockId: string; readonly digest: string }>;
@@ -84,9 +85,8 @@ export interface NodeClient {
 
 /**
  * @param url base address, with or without `/api`
- * @param timeoutMs time limit for an answer
- * @throws ProtocolError `USAGE` for anything but an http(s) address, and for an invalid `BLOOMERY_NODE_TIMEOUT_S`. The
- *   queries throw like `NodeAsker.ask`
+ * @param timeoutMs time limit for an answer; default as in `AskerOptions`
+ * @throws ProtocolError like `nodeAsker`. The queries throw like `NodeAsker.ask`
  */
 export function nodeClient(url: string, timeoutMs?: number): NodeClient {
   const { ask } = nodeAsker(url, { isOwnKind: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) });

@@ -1,4 +1,7 @@
-/** Common parts of all programs that run a node: log, watchdog, reports of defects, signals and an orderly end. */
+/**
+ * Common parts of the two programs that run a node (`bloomery start` and the program of a devnet node): log, watchdog,
+ * reports of defects, signals and an orderly end.
+ */
 
 import { resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
@@ -13,8 +16,8 @@ import { EXIT, errorLineOf } from './error-lines.ts';
 import { stopRequest, type StopRequest } from './stop-request.ts';
 
 /**
- * Time limit of an orderly stop. The data on the disk are consistent at any moment, so the process may be killed after
- * this time.
+ * Time limit of an orderly stop, in milliseconds. The data on the disk are consistent at any moment, so the process may
+ * be killed after this time.
  */
 const STOP_MS_MAX = 10_000;
 
@@ -22,15 +25,16 @@ export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
   /**
-   * Waits for the start of the node. From then on, the watchdog ends the process if the main thread is blocked.
+   * Waits for the start of the node. Once the node has started, the watchdog ends the process if the main thread is
+   * blocked.
    *
    * @returns undefined if the program was asked to stop before the node had started; the node is then closed as soon as
    *   it has started, or the process ends after `STOP_MS_MAX`
    */
   whenStarted<Node extends { close(): Promise<void> }>(starting: Promise<Node>): Promise<Node | undefined>;
   /**
-   * Waits for a signal, the end of the supervisor, or damage of the store. At the end, the function closes the node and
-   * sets the exit code of the process.
+   * Waits for a signal, the end of the supervisor, or damage of the store. The function then closes the node and sets
+   * the exit code of the process. If the node does not close in time, the process ends with the exit code of a failure.
    *
    * @throws ProtocolError the damage that ended the node, after the node was closed
    */

@@ -10,7 +10,7 @@ import { escapedJson, printable, printableText } from './printable.ts';
 
 const STANDARD_OUTPUT = 1;
 const STANDARD_ERROR = 2;
-/** Pause before the next attempt to write to a full pipe. */
+/** Pause before the next attempt to write to a full pipe, in milliseconds. */
 const FULL_PIPE_PAUSE_MS = 5;
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -4,9 +4,9 @@ import { statSync } from 'node:fs';
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Refuses to replace a file. Devices and pipes are accepted.
+ * Refuses to replace an existing file, unless `force` is given. Devices and pipes are accepted.
  *
- * @throws ProtocolError `FILE_EXISTS` for an existing file, unless `force` is given
+ * @throws ProtocolError `FILE_EXISTS`
  */
 export function checkNotOverwritten(file: string, { force }: { readonly force?: true }): void {
   if (force === true || statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return;

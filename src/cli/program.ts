@@ -48,8 +48,8 @@ const WHICH_CHAIN = `
 Without --network the folder must hold one chain, as a node of a known network leaves it.`;
 
 /**
- * Creates the program with all commands. In place of ending the process, parsing throws `CommanderError`, also after
- * `--help` and `--version`.
+ * Creates the program with all commands. Parsing never ends the process: in its place, parsing throws `CommanderError`,
+ * also after `--help` and `--version`.
  */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))
@@ -205,7 +205,7 @@ ${EXIT_CODES}`,
     );
 }
 
-/** Adds the commands for the chain on the disk. */
+/** Adds the commands for a chain on the disk. */
 function addChainCommands(program: Command): void {
   chainCommand(program, 'export', 'write the chain to a file')
     .argument('[file]', 'file to write, compressed if its name ends in .gz; - for the standard output', '-')
@@ -287,7 +287,7 @@ ${EXIT_CODES}`,
 
 const HEIGHT_MAX = 4_294_967_295;
 
-/** A command for an existing chain. */
+/** Adds a command for an existing chain on the disk. */
 function chainCommand(program: Command, name: string, description: string): Command {
   return command(program, name, description)
     .option('--data-dir <dir>', 'folder for data that the node was started with')

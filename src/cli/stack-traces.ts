@@ -27,8 +27,7 @@ const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 const CONTINUES = 0b100000;
 
 /**
- * After this call, the `stack` of an error names positions in source files, if the program file has a source map beside
- * it.
+ * After this call, the `stack` of an error names positions in source files, if the bundle has a source map beside it.
  */
 export function nameSourcesInTraces(): void {
   const known = new LruMap<string, string>(TRACE_LINES_MAX);

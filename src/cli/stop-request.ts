@@ -1,4 +1,4 @@
-/** Reports when a long-running command should end. */
+/** Reports when a long-running command should end, and removes temporary files at a signal. */
 
 import { removeTemporaryPaths } from '../node/temporary-paths.ts';
 import { printStderr } from './output.ts';
@@ -6,7 +6,9 @@ import { EXIT, type ExitCode } from './error-lines.ts';
 
 const PARENT_CHECK_MS = 500;
 
-/** Signals with which people and systems ask a process to end; SIGHUP comes when its terminal is closed. */
+/**
+ * Signals with which people and systems ask a process to end. SIGHUP comes when the terminal of the process is closed.
+ */
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
 
 /**
@@ -26,14 +28,17 @@ const OTHER_ENDING_SIGNALS = [
 export interface StopRequest {
   /** The signal or other event that makes the process end. */
   readonly by: string;
-  /** Exit code of an orderly end. When the end was not requested, the code makes a supervisor restart the program. */
+  /**
+   * Exit code of an orderly end. If the reason is a signal of `OTHER_ENDING_SIGNALS`, the code makes a supervisor
+   * restart the program.
+   */
   readonly exitCode: ExitCode;
 }
 
 /**
- * Resolves at the first signal that asks the process to end, or when the supervisor that started the process has ended.
- * A second signal ends the process at once. Under a supervisor, SIGINT, SIGQUIT and SIGHUP are ignored, because a
- * terminal sends them to all processes and the supervisor decides.
+ * Resolves at the first signal of `STOP_SIGNALS` or `OTHER_ENDING_SIGNALS`, or when the supervisor that started the
+ * process has ended. A second signal ends the process at once. Under a supervisor, SIGINT, SIGQUIT and SIGHUP are
+ * ignored, because a terminal sends them to all processes and the supervisor decides.
  *
  * @param onSecond called before the process is ended at once
  */
@@ -73,8 +78,8 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
 }
 
 /**
- * For commands with temporary files. At a signal, the process removes its temporary files, reports whether there were
- * any, and ends.
+ * Sets what commands with temporary paths do at a signal of `STOP_SIGNALS`: the process removes its temporary paths,
+ * reports whether there were any, and ends with the exit code of a failure.
  */
 export function removeTemporaryFilesAtStop(): void {
   for (const signal of STOP_SIGNALS) {

@@ -8,9 +8,12 @@ import { messageOf } from '../primitives/errors.ts';
 import type { Observer } from '../ports/observer.ts';
 
 const PROGRAM = 'systemd-notify';
-/** Time limit for sending a message. */
+/** Time limit for sending a message, in milliseconds. */
 const SEND_MS_MAX = 10_000;
-/** Number of messages within the time limit of systemd (`WATCHDOG_USEC`). Two messages may be lost or late. */
+/**
+ * Number of messages within the time limit of systemd (`WATCHDOG_USEC`). With this number, two messages in a row may be
+ * lost or late.
+ */
 const MESSAGES_PER_TIMEOUT = 3;
 
 export interface SystemdNotifier {

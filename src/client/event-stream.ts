@@ -6,7 +6,10 @@ export interface RawEvent {
   readonly data: string;
 }
 
-/** Maximum length of an event. The largest event of a node, a transaction or a block header, is far shorter. */
+/**
+ * Maximum length of an event, in characters. The largest event of a node, a transaction or a block header, is far
+ * shorter.
+ */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /**
@@ -36,7 +39,7 @@ export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-/** Reads one event; returns undefined for a comment. */
+/** Reads one event; returns undefined for a text without data, such as a comment. */
 function eventOf(text: string): RawEvent | undefined {
   let [type, id]: [string, string | undefined] = ['message', undefined];
   const data: string[] = [];

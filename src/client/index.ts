@@ -16,18 +16,21 @@ const PAGE_ITEMS = 100;
 
 /**
  * Error of a failed request: the node refused the request, did not answer in time, could not be reached, or sent an
- * invalid answer. `waitFor` also throws this error when the time limit of `waitFor` has passed.
+ * invalid answer. `waitFor` also throws this error when its own time limit has passed.
  */
 export class ClientError extends Error {
   /**
-   * `REFUSED`; `TIMEOUT`; `UNREACHABLE` if the node could not be reached or sent no complete answer; or
-   * `INVALID_ANSWER` if a complete answer is not the JSON that it claims to be, for example because a program between
-   * client and node changed it.
+   * `REFUSED` if the node answered with an error status; `TIMEOUT`; `UNREACHABLE` if the node could not be reached or
+   * sent no complete answer; or `INVALID_ANSWER` if a complete answer is not the JSON that it claims to be, for example
+   * because a program between client and node changed it.
    */
   readonly code: string;
   /** HTTP status of a refusal; undefined for other errors. */
   readonly status: number | undefined;
-  /** Body of a refusal: the value of a JSON body, otherwise the text; undefined for other errors. */
+  /**
+   * Body of a refusal: the value of a JSON body, otherwise the text; undefined for an unreadable body and for other
+   * errors.
+   */
   readonly body: unknown;
 
   constructor(code: string, message: string, status?: number, body?: unknown, cause?: unknown) {
@@ -78,7 +81,7 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // `items` sends the cursor `after` itself. The node refuses `offset` together with `after`, and its error would
+    // `items` itself sends the cursor `after`. The node refuses `offset` together with `after`, and its error would
     // name `after`, which the caller has not given.
     for (const name of ['offset', 'after']) {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
@@ -177,7 +180,7 @@ class HttpClient {
     throw new ClientError('REFUSED', `${response.status}: ${reasonOf(body)}`, response.status, body);
   }
 
-  /** Makes the error of a request without a complete answer. */
+  /** Makes the error of a request without a complete and valid answer. */
   #failure(error: unknown, otherReason: string): ClientError {
     if (error instanceof SyntaxError)
       return new ClientError('INVALID_ANSWER', `${this.#base} sends invalid JSON`, undefined, undefined, error);
@@ -222,7 +225,10 @@ function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** Returns the message of a refusal and its first error, if the body has them. */
+/**
+ * Returns the message of a refusal and its first error, if the body has them. For a body that is not an object, returns
+ * the beginning of the text, or `no reason given`.
+ */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)
     return typeof body === 'string' ? body.slice(0, 200).trim() : 'no reason given';

@@ -17,7 +17,7 @@ type Operation<G extends Generation, M extends Method, P extends string> = `${M}
   ? Operations<G>[`${M} ${P}`]
   : never;
 
-/** Parameters of a request: members of the path and of the query. */
+/** Parameters of a request: those in the path, and those in the query. */
 export type ParametersOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly parameters: infer T } ? T : never;
 
@@ -38,7 +38,7 @@ export type ListPathOf<G extends Generation> = {
       : never
     : never;
 }[PathOf<G, 'GET'>];
-/** Parameters of a list, without `offset` and the cursor, because `items` always begins with the first item. */
+/** Parameters of a list, without `offset` and the cursor `after`, because `items` always begins with the first item. */
 export type ListParametersOf<G extends Generation, P extends string> = Omit<
   ParametersOf<G, 'GET', P>,
   'offset' | 'after'
@@ -62,13 +62,13 @@ export interface EventOptions<K extends PropertyKey> {
   /** Names of events; default: all. */
   readonly types?: readonly K[];
   /**
-   * Only blocks that this account forged, and transactions that this account sent or received. Events that concern no
-   * single account are sent, too.
+   * Address of an account. The stream has only those blocks that this account forged, and those transactions that this
+   * account sent or received. Events that concern no single account are sent, too.
    */
   readonly address?: string;
   /**
-   * Public key of a delegate. Only blocks that the delegate forged, transactions that it sent, votes for or against it,
-   * and changes of its forging. Events that concern no single delegate are sent, too.
+   * Public key of a delegate. The stream has only those blocks that the delegate forged, transactions that it sent,
+   * votes for or against it, and changes of its forging. Events that concern no single delegate are sent, too.
    */
   readonly delegate?: string;
   /**
@@ -76,18 +76,23 @@ export interface EventOptions<K extends PropertyKey> {
    * `any`.
    */
   readonly finality?: 'any' | 'final';
-  /** Starts with the block at this height. The stream sends all blocks from this height on, and then live events. */
+  /**
+   * Starts with the block at this height. The stream sends all blocks from this height on, and then live events.
+   * Ignored if `lastEventId` is given.
+   */
   readonly fromHeight?: number;
   /** Continues after the event with this id; `0.0` starts with the oldest event that the node keeps. */
   readonly lastEventId?: string;
-  /** Ends the stream. */
+  /** Ends the stream when it is aborted. */
   readonly signal?: AbortSignal;
-  /** Time in milliseconds after which the client opens a lost stream again; default 1000. */
+  /** Time in milliseconds after which the client opens a lost or ended stream again; default 1000. */
   readonly retryMs?: number;
 }
 
 export interface WaitOptions {
-  /** Number of confirmations to wait for: the block of the transaction and each later block count as one. Default 1. */
+  /**
+   * Number of confirmations to wait for: the block of the transaction and each block above it count as one. Default 1.
+   */
   readonly confirmations?: number;
   /**
    * If true, also waits until the block of the transaction is final. Default false. In generation 2, blocks never
@@ -98,14 +103,14 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
   /** Time in milliseconds between two requests; default 250. */
   readonly pollMs?: number;
-  /** Ends the wait with an error. */
+  /** Ends the wait when it is aborted. `waitFor` then throws the reason of the signal. */
   readonly signal?: AbortSignal;
 }
 
 export interface ClientOptions<G extends Generation> {
   /** Generation of the node; default 3. */
   readonly generation?: G;
-  /** Replaces the global `fetch`. */
+  /** Function that the client calls in place of the global `fetch`. */
   readonly fetch?: typeof fetch;
   /** Time limit for an answer in milliseconds; default 30,000. Event streams have no time limit. */
   readonly timeoutMs?: number;
@@ -117,7 +122,7 @@ export interface Client<G extends Generation> {
    * Sends a request, and returns the body of the answer.
    *
    * @throws ClientError if the node refuses the request, does not answer in time, cannot be reached, or sends an
-   *   invalid answer; `post`, `put`, `items` and `waitFor` throw ClientError for the same reasons
+   *   invalid answer; `post` and `put` throw ClientError for the same reasons
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
@@ -130,15 +135,16 @@ export interface Client<G extends Generation> {
    * A node with `http.strictDialect` refuses the requests of `items`.
    *
    * @throws TypeError if `offset` or `after` is given
+   * @throws ClientError like `get`
    */
   items<P extends ListPathOf<G>>(
     path: P,
     ...args: Arguments<ListParametersOf<G, P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
-   * Yields the events of the node as `{ type, id, data }`. Pass the `id` of an event as `lastEventId` to continue after
-   * this event. After a lost connection, the client connects again and continues after the last event with an id.
-   * Events without an id that occur in between are lost.
+   * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
+   * `lastEventId` to continue after this event. After a lost connection, the client connects again and continues after
+   * the last event with an id. Events without an id that occur in between are lost.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */
@@ -146,10 +152,11 @@ export interface Client<G extends Generation> {
     options?: EventOptions<K>,
   ): AsyncGenerator<Extract<NodeEvent<G>, { readonly type: K }>, void, undefined>;
   /**
-   * Waits until a block contains the transaction and the transaction has the wanted number of confirmations. Returns
-   * the height and the id of the block.
+   * Waits until a block contains the transaction, the transaction has the wanted number of confirmations and, with
+   * `final`, the block is final. Returns the height and the id of the block.
    *
-   * @throws ClientError `TIMEOUT` if the time limit passes first, or the reason of `signal` when `signal` is aborted
+   * @throws ClientError `TIMEOUT` if the time limit passes first, and like `get`
+   * @throws the reason of `signal` when `signal` is aborted
    */
   waitFor(transactionId: string, options?: WaitOptions): Promise<{ readonly height: number; readonly blockId: string }>;
 }

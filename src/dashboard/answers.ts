@@ -22,7 +22,7 @@ export interface Status {
   };
   /** Present when the node has no peers and needs no peers. */
   readonly isAlone?: true;
-  /** Reading processes, which answer HTTP; absent if the node's main process answers. */
+  /** Reading processes of the node, which answer HTTP; absent if the node's main process answers. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;
@@ -67,7 +67,10 @@ export interface Constants {
   readonly reward: string;
 }
 
-/** Amounts are texts in beddows; times are whole seconds since the epoch of the network. */
+/**
+ * A block. Amounts are decimal digits in beddows, also in the other answers of this file. A timestamp is in whole
+ * seconds since the epoch of the network.
+ */
 export interface Block {
   readonly id: string;
   readonly version: number;
@@ -85,7 +88,7 @@ export interface Block {
   readonly blockSignature: string;
   readonly confirmations: number;
   readonly totalForged: string;
-  /** Sent only by generation 3. */
+  /** Sent only by generation 3, like `maxHeightPreviouslyForged`. */
   readonly maxHeightPrevoted?: number;
   readonly maxHeightPreviouslyForged?: number;
 }
@@ -103,13 +106,16 @@ export interface Transaction {
   readonly signatures?: readonly string[];
   readonly recipientId?: string;
   readonly asset: Readonly<Record<string, unknown>>;
-  /** Height of the block; absent for a transaction in the pool. */
+  /** Height of the block; absent for a transaction in the pool, like `blockId` and `confirmations`. */
   readonly height?: number;
   readonly blockId?: string;
   readonly confirmations?: number;
 }
 
-/** Members of a multisignature group, and the members that have signed a waiting transaction. */
+/**
+ * Members of a multisignature group, with the fact whether each has signed a waiting transaction. `min` signatures are
+ * needed.
+ */
 export interface Signers {
   readonly min: number;
   readonly signed: number;
@@ -190,9 +196,15 @@ export interface Forger {
 export interface ForgingDelegate {
   readonly publicKey: string;
   readonly forging: boolean;
-  /** The reason why an enabled delegate does not sign yet, and the end of the wait (ISO 8601) if it is known. */
+  /**
+   * The reason why an enabled delegate does not sign yet, and the expected end of the wait (ISO 8601) if it is known.
+   * Absent for a delegate that does not wait.
+   */
   readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
-  /** The reason why this node does not forge at present, and the time when the pause began (ISO 8601). */
+  /**
+   * The reason why this node does not forge at present, and the time when the pause began (ISO 8601). Absent while
+   * forging is not paused.
+   */
   readonly paused?: { readonly reason: string; readonly since: string };
 }
 
@@ -221,8 +233,12 @@ export interface HistoryPoint {
   readonly transactions: number;
   readonly missedSlots: number;
   readonly reorgs: number;
-  /** Absent if the node applied no new block in the interval. */
+  /**
+   * Mean time in milliseconds from the start of a slot until the node applied its block. Absent if the node applied no
+   * new block in the interval.
+   */
   readonly delayMs?: number;
+  /** Number of transactions in the pool, and number of connected peers, at the last sample of the interval. */
   readonly pool: number;
   readonly peers: number;
 }

@@ -10,7 +10,7 @@ export interface BalanceStep {
 }
 
 /**
- * @param balance present balance, in beddows as text
+ * @param balance present balance, in beddows as decimal digits
  * @param transactions transactions of the account, newest first and without a gap; if older transactions are missing,
  *   the steps begin with the oldest given transaction
  * @returns the steps, oldest first. Earnings from forging are in no transaction, so the steps of an account that forged

@@ -9,7 +9,7 @@ const BLOCKS_MAX = 400;
 
 type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
-/** Removes all kept blocks at or above the height of a new block, and adds the new block. */
+/** Adds a new block, and removes all blocks of the list at or above its height. They were reverted. */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);
 }
@@ -25,15 +25,16 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // If the parent id does not match, the kept blocks above are of another branch than the answer.
+  // If the parent id does not match, the kept blocks above the answer are of another branch, and are dropped.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
-  // Kept blocks below a gap are dropped, because the event stream will not fill a gap below the answer.
+  // If there is a gap below the answer, the kept blocks below the gap are dropped, because the event stream will not
+  // fill the gap.
   const below = lower[0]?.height === oldest.height - 1 ? lower : [];
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }
 
-/** True if a block is missing in the list, or if a block is not the parent of the following block. */
+/** True if a block is missing in the list, or if a block is not the parent of the block above it. */
 export function hasGap(blocks: readonly Link[]): boolean {
   return blocks.some(({ height, id }, index) => {
     const above = blocks[index - 1];

@@ -9,13 +9,13 @@ export interface Heights {
   /** Height of the block; undefined for a transaction in the pool. */
   readonly height: number | undefined;
   readonly tip: number;
-  /** Height up to which no node can revert a block; 0 if the network has no finality. */
+  /** Height up to which blocks are final; 0 if the network has no finality. */
   readonly finalized: number;
 }
 
 export function confirmationOf({ height, tip, finalized }: Heights): Confirmation {
   if (height === undefined) return { state: 'in the pool' };
-  // The answer about the tip may be older than the answer about the block.
+  // The answer about the tip may be older than the answer about the block, and then have a lower height.
   const confirmations = Math.max(1, tip - height + 1);
   return { state: height <= finalized ? 'final' : 'confirmed', confirmations };
 }

@@ -3,7 +3,9 @@
 import type { Transaction } from './answers.ts';
 import { amountText } from './format.ts';
 
-/** A part of a sentence. A delegate is given by its public key, and the page that shows the part looks up the name. */
+/**
+ * A part of a sentence. A delegate is given by its public key, and the component that shows the part looks up the name.
+ */
 export type Part =
   | string
   | { readonly kind: 'account'; readonly address: string }
@@ -43,12 +45,16 @@ export function descriptionOf({ type, amount, recipientId, asset }: Described): 
   }
 }
 
-/** Maximum number of votes that a list names. Of more votes, a list shows only their number. */
+/**
+ * Maximum number of votes of a transaction that a list shows by name. If a transaction has more votes, the list shows
+ * only their numbers.
+ */
 const VOTES_SHOWN = 2;
 
 /**
- * The target of a transaction, in the short form of a list: its recipient, the delegates that it votes for, the name
- * that it registers, or the number of signatures that its group needs.
+ * The target of a transaction, in the short form of a list: the recipient, the delegates of the votes, the name that
+ * the transaction registers, or the number of signatures that the registered group needs. Empty for a transaction
+ * without a target.
  */
 export function targetsOf({ type, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {

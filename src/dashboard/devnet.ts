@@ -15,7 +15,7 @@ export interface DevnetNode {
 }
 
 export interface DevnetFaults {
-  /** Numbers of the nodes of each part; empty while the network is whole. */
+  /** Numbers of the nodes of each part; empty while the network is not cut. */
   readonly parts: readonly (readonly number[])[];
   readonly nodes: readonly {
     readonly node: number;
@@ -45,7 +45,7 @@ export interface KnownAccount {
 
 export type NodeAction = 'pause' | 'resume' | 'kill' | 'restart';
 
-/** Operations that a node allows in its state. */
+/** Operations on a node that the dashboard offers while the node is in this state. */
 export function actionsFor({ state }: Pick<DevnetNode, 'state'>): readonly NodeAction[] {
   switch (state) {
     case 'running':
@@ -62,7 +62,7 @@ export function actionsFor({ state }: Pick<DevnetNode, 'state'>): readonly NodeA
   }
 }
 
-/** A parameter, or the reason why the text is not a valid parameter. */
+/** The parameter that a text gives, or the reason why the text is not a valid parameter. */
 type Read<Value> = { readonly value: Value } | { readonly problem: string };
 
 export interface TransferTexts {
@@ -105,7 +105,7 @@ export function offsetOf(text: string): Read<number> {
     : { problem: `“${text}” is not an offset: write seconds from -86400 to 86400, such as -3.` };
 }
 
-/** Describes the faults: one line for the partition, and one line for each node with faults. */
+/** Describes the faults: one line for the partition, if there is one, and one line for each node with faults. */
 export function faultLines({ parts, nodes }: DevnetFaults): readonly string[] {
   const cut =
     parts.length === 0 ? [] : [`The network is cut into ${parts.map((part) => part.join(', ')).join(' | ')}.`];

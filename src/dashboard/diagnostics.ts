@@ -1,8 +1,11 @@
-/** Prepares the node's diagnostics for the dashboard. Consecutive equal diagnostics share one line. */
+/** Prepares the node's diagnostics for the dashboard. Consecutive diagnostics with the same message share one line. */
 
 import type { Diagnostic } from './answers.ts';
 
-/** Consecutive equal diagnostics: the latest one, and the earlier ones, newest first. */
+/**
+ * Consecutive diagnostics of the same module with the same code and message: the latest of them, and the earlier ones,
+ * newest first.
+ */
 export interface Run {
   readonly latest: Diagnostic;
   readonly earlier: readonly Diagnostic[];

@@ -2,7 +2,11 @@
 
 export const BEDDOWS_PER_LSK = 100_000_000n;
 
-/** Example: `12 345.6 LSK`, with a space between thousands. `beddows` has decimal digits. */
+/**
+ * Example: `12 345.6 LSK`, with a space between thousands.
+ *
+ * @param beddows decimal digits, optionally after a minus sign
+ */
 export function amountText(beddows: string): string {
   const value = BigInt(beddows);
   const positive = value < 0n ? -value : value;
@@ -11,7 +15,7 @@ export function amountText(beddows: string): string {
   return `${value < 0n ? '−' : ''}${whole}${rest === '' ? '' : `.${rest}`} LSK`;
 }
 
-/** Number of decimals of an amount in LSK. */
+/** Number of decimals that an amount has in LSK. */
 export function decimalsOf(beddows: string): number {
   return beddows.padStart(8, '0').slice(-8).replace(/0+$/, '').length;
 }
@@ -43,7 +47,7 @@ export function countOf(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** Results of a delegate, as the node sends them. */
+/** Members of a delegate that give its results, as the node sends them. */
 interface Results {
   readonly producedBlocks: number;
   readonly missedBlocks: number;
@@ -52,7 +56,7 @@ interface Results {
 }
 
 /**
- * Example: `99.01 %`. A delegate has no productivity before its first slot.
+ * Example: `99.01 %`. Undefined before the first slot of a delegate, because it has no productivity yet.
  *
  * @param decimals like those of `percentText`
  */
@@ -69,7 +73,10 @@ export function resultText(results: Results): string {
   return productivity === undefined ? counts : `${counts}, ${productivity}`;
 }
 
-/** Formats the time until a moment, with seconds if the time is less than an hour: `in 2 min 5 s`. */
+/**
+ * Formats the time until a moment, with seconds if the time is less than an hour: `in 2 min 5 s`. A past moment gives
+ * `in 0 s`.
+ */
 export function untilText(momentMs: number, nowMs: number): string {
   const seconds = Math.max(0, Math.round((momentMs - nowMs) / 1000));
   if (seconds >= 3600) return agoText(momentMs, nowMs);

@@ -23,15 +23,15 @@ export interface HashRoute {
   readonly item: string | undefined;
   /** Number of a page of a list; the first page is 1. */
   readonly page: number;
-  /** Cursor of the last entry before the page, from the node; empty for the first page. */
+  /** Cursor that the node sent for the last entry before the page; empty for the first page. */
   readonly after: string;
-  /** The filters and the order of a list. Only names that the view supports are present. */
+  /** The filters and the order (`sort`) of a list. Only names that the view supports are present. */
   readonly filters: Filters;
 }
 
 export type Filters = Readonly<Record<string, string>>;
 
-/** Names of the filters of each view, in their order in the URL fragment. */
+/** Names of the filters of each view, in their order in the URL fragment. `sort` is the order of the list. */
 const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   blocks: ['delegate', 'sort'],
   transactions: ['kind', 'from', 'to', 'min', 'max', 'text', 'sort'],
@@ -40,14 +40,14 @@ const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   charts: ['span'],
 };
 
-/** The page of a list, as part of a route. */
+/** The members of a route that name the page of a list. */
 export type PageOfRoute = Pick<HashRoute, 'page' | 'after'>;
 
 const FIRST_PAGE: PageOfRoute = { page: 1, after: '' };
 
 const HOME: HashRoute = { view: 'glance', item: undefined, page: 1, after: '', filters: {} };
 
-/** @returns the overview for a hash that names no route */
+/** Returns the route of a URL fragment. A fragment that names no view gives the route of the overview. */
 export function routeOfHash(hash: string): HashRoute {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?');
   const [name, item] = path.split('/');

@@ -7,7 +7,7 @@ import type { Filters } from './hash-route.ts';
 export const TRANSACTION_TYPES = [0, 1, 2, 3, 4] as const;
 const SECOND_TYPES_FROM = 8;
 
-/** An order of a list: the value of the parameter `sort`, and the label on the page. */
+/** An order of a list: the value of the parameter `sort`, and the label that the dashboard shows. */
 export type Order = readonly [sort: string, title: string];
 
 export const BLOCK_SORT_OPTIONS: readonly Order[] = [
@@ -44,15 +44,15 @@ export const DELEGATE_ORDERS: readonly Order[] = [
   ['productivity:desc', 'most productive first'],
 ];
 
-/** Returns the order that the address of the page names, or the first order. */
+/** Returns the order that the filter `sort` names; the first order without a valid `sort`. */
 export function orderOf(filters: Filters, orders: readonly Order[]): string {
   const [first] = orders;
   return orders.find(([sort]) => sort === filters['sort'])?.[0] ?? first?.[0] ?? '';
 }
 
 /**
- * Returns the order after a click on a column: first the column's first order, then its other orders in turn. Undefined
- * for a column that cannot be sorted.
+ * Returns the order that a click on the head of a column sets: first the column's first order, then its other orders in
+ * turn. Undefined for a column that cannot be sorted.
  */
 export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
   const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));
@@ -71,7 +71,7 @@ export type ListRequest = { readonly path: string } | WrongField;
 
 export interface PageOfList {
   readonly limit: number;
-  /** Cursor from the node; empty for the first page. */
+  /** Cursor that the node sent for the last entry before the page; empty for the first page. */
   readonly after: string;
 }
 
@@ -105,7 +105,9 @@ export function transactionsRequest(filters: Filters, page: PageOfList, hasSecon
   return { path: `transactions?${query}` };
 }
 
-/** @param keyOf returns the public key of the delegate with a name; undefined if the name is unknown */
+/**
+ * @param keyOf function that returns the public key of the delegate with a name, or undefined if the name is unknown
+ */
 export function blocksRequest(
   filters: Filters,
   page: PageOfList,
@@ -136,12 +138,15 @@ function queryFor({ limit, after }: PageOfList, sort: string): URLSearchParams {
   return new URLSearchParams({ limit: String(limit), sort, after });
 }
 
-/** Returns `17L` for `17`, `17l` or `17L`. */
+/** Returns `17L` for `17`, `17l` or `17L`; undefined for a text that is not an address. */
 export function addressOf(text: string): string | undefined {
   return /^\d{1,20}[lL]?$/.test(text) ? `${text.replace(/[lL]$/, '')}L` : undefined;
 }
 
-/** Converts an amount in LSK, as a person types it, to beddows. Spaces between thousands are optional. */
+/**
+ * Converts an amount in LSK, as a person types it, to decimal digits in beddows; undefined for a text that is not such
+ * an amount. Spaces between thousands are optional.
+ */
 export function beddowsOf(text: string): string | undefined {
   const [, whole, rest = ''] = /^(\d{1,12})(?:[.,](\d{1,8}))?$/.exec(text.replace(/[\s\u202f]/g, '')) ?? [];
   if (whole === undefined) return undefined;

@@ -7,8 +7,8 @@ export interface PastSlot {
   /** Undefined for a missed slot. */
   readonly block: Block | undefined;
   /**
-   * Public key; undefined for a missed slot whose owner is unknown. The owner is unknown if the request does not name
-   * it and the owner forged no block of the round.
+   * Public key of the slot owner; undefined for a missed slot whose owner is unknown. The owner is unknown if the
+   * request does not name the owner, and the owner forged no block of the round.
    */
   readonly forger: string | undefined;
 }
@@ -18,8 +18,8 @@ export interface PastRound {
   readonly forged: number;
   readonly missed: number;
   /**
-   * The slots of a round in ascending order, up to a maximum number. A round has very many slots if the network made no
-   * blocks for a long time. Then only the latest slots are listed.
+   * The slots of a round in ascending order, up to a maximum number. If the network made no blocks for a long time, a
+   * round has very many slots, and only the latest slots are listed.
    */
   readonly slots: readonly PastSlot[];
 }
@@ -34,8 +34,9 @@ export interface PastRoundsRequest {
 }
 
 /**
- * @returns the rounds whose blocks are all given, newest first. The block before a round must be given, too, because
- *   the first slot of the round follows the slot of this block
+ * @returns ended rounds, newest first, down to the last round before a missing block. Of each round, all blocks must be
+ *   given. Of each round but the first, the block before the round must be given, too, because the first slot of the
+ *   round follows the slot of this block
  */
 export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: PastRoundsRequest): readonly PastRound[] {
   const byHeight = new Map(blocks.map((block) => [block.height, block]));
@@ -59,8 +60,9 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: Pas
   return rounds;
 
   function roundOf(number: number, first: number, last: number, bySlot: ReadonlyMap<number, Block>): PastRound {
-    // After a missed slot, the round has more slots than delegates, and the forging order starts again. The delegate of
-    // a missed slot is therefore the forger of the slot `activeDelegates` slots later or earlier.
+    // A round with a missed slot has more slots than delegates, and its forging order starts again after the last
+    // delegate. The delegate of a missed slot is therefore the forger of the slot `activeDelegates` slots later or
+    // earlier.
     const byPlace = new Map([...bySlot].map(([slot, block]) => [slot % activeDelegates, block.generatorPublicKey]));
     const slots: PastSlot[] = [];
     for (let slot = first; slot <= last; slot += 1) {
@@ -73,7 +75,7 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: Pas
   }
 }
 
-/** Missed slots whose owner is not known. */
+/** Returns the missed slots whose owner is not known. */
 export function unknownSlots(rounds: readonly PastRound[]): readonly number[] {
   return rounds.flatMap(({ slots }) => slots.filter(({ forger }) => forger === undefined).map(({ slot }) => slot));
 }

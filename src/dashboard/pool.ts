@@ -1,4 +1,7 @@
-/** The queues of the transaction pool, and the reasons why their transactions are not in a block yet. */
+/**
+ * The queues of the transaction pool, from the last queue before a block to the first, and what their transactions wait
+ * for.
+ */
 
 export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
 

@@ -19,16 +19,17 @@ export interface Round {
   /** Blocks of the round so far. */
   readonly forged: number;
   readonly missed: number;
-  /** The present slot by the node's clock, or the slot of the newest block if the block's slot is later. */
+  /** The present slot by the node's clock, or the slot of the newest block if that slot is later. */
   readonly currentSlot: number;
-  /** Slots of the round in ascending order. Each missed slot makes the round one slot longer. */
+  /**
+   * Slots of the round in ascending order. Each missed slot makes the round one slot longer. If the network made no
+   * blocks for a long time, only the latest past slots are listed.
+   */
   readonly slots: readonly RoundSlot[];
 }
 
 export interface RoundRequest {
-  /**
-   * Blocks of the round, newest first, and the block before the round, if that block is known. Older blocks may follow.
-   */
+  /** Blocks of the round, newest first, then the block before the round if it is known. Older blocks may follow. */
   readonly blocks: readonly Block[];
   /** All forgers of the present round in any order. */
   readonly forgers: readonly Forger[];
@@ -43,14 +44,17 @@ export function roundOf(height: number, activeDelegates = DELEGATES_OF_ROUND): n
   return Math.ceil(height / activeDelegates);
 }
 
-/** Lists the slots of the round to which the next block belongs. The list assumes that no further slot is missed. */
+/**
+ * Lists the slots of the present round, to which the next block belongs. The list assumes that no further slot is
+ * missed.
+ */
 export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundRequest): Round {
   const tip = blocks[0];
   const { activeDelegates = DELEGATES_OF_ROUND } = request;
   const number = roundOf((tip?.height ?? 0) + 1, activeDelegates);
   const firstHeight = (number - 1) * activeDelegates + 1;
   const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
-  // If the given slot is older than the newest block, the slot of the newest block is the present slot.
+  // If the given slot is before the slot of the newest block, the slot of the newest block is the present slot.
   const currentSlot = tip === undefined ? request.currentSlot : Math.max(request.currentSlot, slotOf(tip));
   const bySlot = new Map(
     // No delegate forged the genesis block, and it has no slot in the round.
@@ -80,8 +84,8 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 }
 
 /**
- * Returns the next slot of each delegate in the round, by public key. A delegate that has already had its slot is not
- * in the map, because its next slot is in the following round, whose order is not known yet.
+ * Returns the next slot of each delegate in the round, by public key. A delegate without a further slot in the round is
+ * not in the map, because its next slot is in the following round, whose order is not known yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

@@ -1,10 +1,10 @@
-/** Kinds of items that a text in the search field may name. */
+/** An item that a text in the search field may name. */
 
 export type Sought =
   | { readonly kind: 'height'; readonly height: number }
   | { readonly kind: 'block' | 'transaction'; readonly id: string }
   | { readonly kind: 'address'; readonly address: string }
-  /** Digits without an L may be an address. The search suggests this address only if the account exists. */
+  /** Address for a text of digits without an L. The search suggests this address only if the account exists. */
   | { readonly kind: 'usedAddress'; readonly address: string }
   | { readonly kind: 'publicKey'; readonly publicKey: string }
   | { readonly kind: 'delegate'; readonly name: string };

@@ -14,25 +14,25 @@ export interface Sample {
 }
 
 /**
- * Smallest lag that counts as behind, in blocks. The page compares heights that the nodes sent at slightly different
- * times, so a node that is in step may seem to be a block or two behind.
+ * Smallest lag that counts as behind, in blocks. The dashboard compares heights that the nodes sent at slightly
+ * different times, so a node that is in step may seem to be a block or two behind.
  */
 export const BEHIND_BLOCKS_MIN = 3;
 
 /**
- * Time in milliseconds that spans several slots and many samples. In a healthy network, at least one sample in this
- * time shows that all peers have the tip.
+ * Time in milliseconds during which a sample counts. It spans several slots and many samples. In a healthy network, at
+ * least one sample in this time shows that all peers have the tip.
  */
 export const SMOOTHING_MS = 30_000;
 
-/** Adds a new sample, and removes samples that are too old to count. The samples are ordered, oldest first. */
+/** Adds a new sample, and removes samples that are older than `SMOOTHING_MS`. The samples are ordered, oldest first. */
 export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   return [...samples.filter(({ atMs }) => sample.atMs - atMs < SMOOTHING_MS), sample];
 }
 
 /**
- * Time in milliseconds for which a node must be behind before the page reports it. A node that is in step catches up
- * with each new block in less time.
+ * Time in milliseconds for which a node must be behind before the dashboard reports this. A node that is in step
+ * catches up with each new block in less time.
  */
 export const BEHIND_MS = 8_000;
 
@@ -52,17 +52,20 @@ export function smoothedPercent(samples: readonly Sample[]): number | undefined 
   return samples.length === 0 ? undefined : Math.max(...samples.map(({ percent }) => percent));
 }
 
-/** Below this percentage of peers with the node's tip, the node is probably on another chain than most of its peers. */
+/**
+ * If fewer peers than this percentage have the node's tip, the node is probably on another chain than most of its
+ * peers.
+ */
 export const CONSENSUS_PERCENT_MIN = 51;
 
 export type NodeState = 'no answer' | 'catching up' | 'behind' | 'low consensus' | 'in step';
 
 /**
- * Returns the state of one of several nodes.
+ * Returns the state of one of the nodes that the dashboard shows side by side.
  *
  * @param status undefined while the node does not answer
- * @param percent recent percentage of its peers that have its tip, as `smoothedPercent` returns it
- * @param highest height of the highest node
+ * @param percent recent percentage of the node's peers that have its tip, as `smoothedPercent` returns it
+ * @param highest greatest height of the shown nodes
  */
 export function nodeStateOf(
   status: Pick<Status, 'height' | 'syncing' | 'isAlone'> | undefined,

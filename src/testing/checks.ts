@@ -1,6 +1,6 @@
 /**
- * Checks the arguments of a test before the devnet starts or changes anything. The types are not enough, because tests
- * may be written in plain JavaScript.
+ * Checks the arguments that a test passes, before the devnet starts or changes anything. The types are not enough,
+ * because tests may be written in plain JavaScript.
  */
 
 import { MINING_MODES, type MiningMode } from '../cli/devnet/mining.ts';
@@ -46,7 +46,11 @@ export function checkAmount(amount: bigint, least: bigint): void {
   throw new RangeError(`\`amount\` must be a bigint of beddows from ${least} on`);
 }
 
-/** @throws TypeError or RangeError with the name of the wrong field. The node makes all further checks of the values */
+/**
+ * Checks the fields of a payload and their types. The node makes all further checks of the values.
+ *
+ * @throws TypeError or RangeError with the name of the wrong field
+ */
 export function checkPayload(payload: TransactionPayload): void {
   if (!isObject(payload)) throw new TypeError('the payload must be an object with a `kind`');
   const fields = FIELDS.get(payload.kind);

@@ -1,4 +1,4 @@
-/** Waits until the tips of all nodes of a devnet have at least a given height. */
+/** Waits until the tip of each node of a devnet has at least a given height. */
 
 import type { AgentLink } from '../cli/devnet/messages.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -8,7 +8,7 @@ export interface HeightWait {
   readonly isClosed: () => boolean;
   /** The clock of the machine. The clock of the devnet cannot be used, because it may be frozen. */
   readonly clock: Clock;
-  /** Time limit by the clock of the machine, in milliseconds. */
+  /** Time limit by the clock of the machine, in milliseconds; default `TIMEOUT_MS`. */
   readonly timeoutMs?: number;
 }
 

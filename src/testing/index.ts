@@ -30,7 +30,7 @@ export type {
  * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. Any number
  * of devnets may run at once. `close` ends the devnet. With `await using`, the devnet ends at the end of the scope.
  *
- * @throws an error that names the fault in the options or the network
+ * @throws an error that names the fault in the options, the network folder or its accounts
  */
 export async function startDevnet(options: DevnetOptions = {}): Promise<TestDevnet> {
   checkOptions(options);

@@ -56,8 +56,8 @@ const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
 /**
- * Number of polls between two slots that `heal` mines. In the time of these polls, the nodes can fetch a better chain.
- * When two chains are equally good, a mined slot decides between them.
+ * `heal` polls the tips, and mines a slot at the first poll and then after this number of polls. Between two mined
+ * slots, the nodes can fetch a better chain. When two chains are equally good, a mined slot decides between them.
  */
 const HEAL_POLLS_PER_SLOT = 25;
 
@@ -71,7 +71,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
-  /** Resolves when the other nodes have received all transactions that were handed to them so far. */
+  /** Resolves when all transactions that were handed to other nodes so far have arrived there. */
   #handing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
@@ -182,8 +182,8 @@ export class MemoryDevnet implements TestDevnet {
     const kept = this.#snapshots.get(name);
     if (kept === undefined) throw unknownSnapshot(name, [...this.#snapshots.keys()]);
     return this.#timekeeper.whileFrozen(async () => {
-      // All nodes close first. A running node with the restored chain would fetch the newer chain from a node that
-      // still has it.
+      // All nodes close first. Otherwise a running node with the restored chain would fetch the newer chain from a node
+      // that still has the newer chain.
       for (const node of this.#nodes) await node.close();
       for (const [index, node] of this.#nodes.entries()) {
         const copy = kept.copies[index];
@@ -271,7 +271,7 @@ export class MemoryDevnet implements TestDevnet {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timekeeper.stop();
-    // Running work must end before the nodes close, because this work calls the nodes.
+    // Work that is in the queue of the timekeeper must end before the nodes close, because this work calls the nodes.
     await this.#timekeeper.exclusively(async () => Promise.all(this.#nodes.map((node) => node.close())));
     this.#snapshots.clear();
   }
@@ -280,13 +280,16 @@ export class MemoryDevnet implements TestDevnet {
     return this.close();
   }
 
-  /** Opens all nodes, and waits until they are connected to one another, but at most `PEERS_MS_MAX`. */
+  /**
+   * Opens all nodes, and waits until they are connected to one another, but at most `PEERS_MS_MAX`. Does not wait
+   * during a partition.
+   */
   async #openAll(): Promise<void> {
     for (const node of this.#nodes) await node.open();
     const endMs = performance.now() + PEERS_MS_MAX;
     while (performance.now() < endMs) {
       const states = await Promise.all(this.#nodes.map((node) => node.ask({ op: 'state' })));
-      // During a partition, nodes of different groups cannot connect, so there is no wait.
+      // During a partition, nodes of different groups cannot connect.
       if (this.#groups.length > 0 || states.every(({ peers }) => peers >= this.#nodes.length - 1)) return;
       await new Promise<void>((resolve) => void systemClock.after(PEERS_POLL_MS, resolve));
     }
@@ -303,7 +306,10 @@ export class MemoryDevnet implements TestDevnet {
     return this.#groups.findIndex((group) => group.includes(index));
   }
 
-  /** Hands a transaction to all reachable nodes at once, because the next slot may belong to a delegate of any node. */
+  /**
+   * Hands a transaction that the node `at` accepted to all nodes that this node reaches at once, because the next slot
+   * may belong to a delegate of any node.
+   */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {
       this.#timekeeper.transactionArrived(id, transaction, at);

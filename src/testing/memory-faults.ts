@@ -1,4 +1,4 @@
-/** Slow links, lossy links and wrong clocks of a devnet in the caller's process, like those of `bloomery devnet`. */
+/** Sets slow links, lossy links and clock offsets in a devnet in the caller's process, as `bloomery devnet` does. */
 
 import { DELAY_MS_MAX, delayMsOfText, lossOfText, SKEW_MS_MAX, skewMsOfText } from '../cli/devnet/parse-faults.ts';
 import { DevnetFaults } from '../cli/devnet/faults.ts';
@@ -30,7 +30,10 @@ export class MemoryFaults {
     return this.#sendFaults();
   }
 
-  /** @throws RangeError or ProtocolError `USAGE` if the shift is longer than a day or the node does not exist */
+  /**
+   * @throws RangeError or ProtocolError `USAGE` if the clock offset is invalid or longer than a day, or if the node
+   *   does not exist
+   */
   skew(node: number, by: string | number): Promise<void> {
     const words = 'the distance of the clock in milliseconds';
     const skewMs = typeof by === 'string' ? skewMsOfText(by) : within(by, -SKEW_MS_MAX, SKEW_MS_MAX, words);

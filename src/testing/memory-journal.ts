@@ -1,4 +1,4 @@
-/** A signing journal in memory, for a node of a devnet in memory. Its content ends with the node. */
+/** A signing journal in memory, for a node of a devnet in memory. The content exists only as long as the object. */
 
 import type { FolderJournal } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';

@@ -22,8 +22,9 @@ export interface MemoryNodeOptions {
   readonly index: number;
   readonly network: Network;
   readonly delegates: readonly ForgerEntry[];
-  /** Address of this node in the memory network; `others` has the addresses of the other nodes. */
+  /** Address of this node in the memory network. */
   readonly address: PeerAddress;
+  /** Addresses of the other nodes in the memory network. */
   readonly others: readonly PeerAddress[];
   readonly memoryNetwork: MemoryNetwork;
   readonly observer: Observer;
@@ -108,7 +109,11 @@ export class MemoryNode implements AgentLink {
     await running?.close();
   }
 
-  /** Copies the state of the node. The caller must prevent the forging of blocks during the copy. */
+  /**
+   * Copies the state of the node. The caller must prevent the forging of blocks during the copy.
+   *
+   * @throws Error if the node is closed
+   */
   async copy(): Promise<NodeCopy> {
     const parts = this.#parts;
     if (parts === undefined) throw new Error(`node ${this.index} is closed`);
@@ -123,18 +128,21 @@ export class MemoryNode implements AgentLink {
     };
   }
 
-  /** Replaces chain and signing journal of this closed node by copies of the given ones, which stay unchanged. */
+  /**
+   * Replaces the chain and the signing journal of this closed node by copies of those in a snapshot. The snapshot stays
+   * unchanged.
+   */
   restore({ keyValue, journal }: NodeCopy): void {
     this.#keyValue = keyValue.snapshot();
     this.#journal = journal.copy();
   }
 
-  /** Adds the transactions of a snapshot to the pool. */
+  /** Adds the transactions of a snapshot to the pool of the open node. */
   takeIn(transactions: readonly JsonObject[]): void {
     for (const transaction of transactions) this.#parts?.engine.pool.submit(transaction);
   }
 
-  /** SHA-256 of the state at the tip. */
+  /** SHA-256 of the state at the tip; empty while the node is closed. */
   digest(): string {
     return this.#parts?.store.stateDigest() ?? '';
   }

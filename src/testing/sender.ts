@@ -1,4 +1,4 @@
-/** Finds the passphrase of a sender: an account, the name of an account, or a passphrase. */
+/** Finds the passphrase of a sender. A test names the sender by an account, the name of an account, or a passphrase. */
 
 import type { TestAccount } from './types.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the chain on the disk of a
- * stopped node.
+ * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the data folder of a node,
+ * which may be stopped or running.
  */
 
 import { createAnswers } from '../../http/answers.ts';
@@ -21,7 +21,7 @@ export type Source = Pick<NodeAsker, 'base' | 'ask'>;
  * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is a read-only view of
  * the chain on the disk; otherwise it is a node.
  *
- * @throws ProtocolError like `locationOfData` and `openStoppedNode`; errors of `work`
+ * @throws ProtocolError like `nodeAsker` for a node; like `withStoppedNode` for a chain on the disk; errors of `work`
  */
 export async function askSource<T>(flags: SourceFlags, work: (source: Source) => Promise<T>): Promise<T> {
   if (!isStopped(flags)) return work(nodeAsker(flags.node));
@@ -33,9 +33,7 @@ export function isStopped({ dataDir, network }: Omit<SourceFlags, 'node'>): bool
   return dataDir !== undefined || network !== undefined;
 }
 
-/**
- * @throws ProtocolError like `askSource`
- */
+/** @throws ProtocolError like `locationOfData`, `openStoppedNode` and `withDamageReport`; errors of `work` */
 export async function withStoppedNode<T>(
   flags: Omit<SourceFlags, 'node'>,
   work: (api: NodeApi, base: string) => Promise<T>,

@@ -27,9 +27,7 @@ interface Group {
 const GROUPS: Shape = listOf(members({ min: uint32, members: listOf(members({ publicKey })) }));
 const NOT_FOUND = 404;
 
-/**
- * @throws ProtocolError for an error of the query
- */
+/** @throws ProtocolError like `Source.ask` */
 export async function checkTransaction(
   transaction: Transaction,
   signer: TransactionSigner,

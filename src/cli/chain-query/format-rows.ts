@@ -23,7 +23,7 @@ export function rowLines(rows: readonly Row[]): readonly string[] {
   return rows.map(([label, value]) => `${label.padEnd(width)}${value}`);
 }
 
-/** Nodes send null or an empty text for a missing value. */
+/** True for a value that is not missing. Nodes send null or an empty text for a missing value. */
 export function isSet(text: string | null | undefined): text is string {
   return typeof text === 'string' && text !== '';
 }
@@ -31,14 +31,14 @@ export function isSet(text: string | null | undefined): text is string {
 /**
  * Formats an amount in LSK, for example `12.5 LSK`.
  *
- * @param digits amount in beddows, as decimal digits from a node
+ * @param digits amount in beddows, as decimal digits from a node; other texts give `0 LSK`
  */
 export function lsk(digits: string): string {
   return `${lskText(amountOfDigits(digits) ?? 0n)} LSK`;
 }
 
 /**
- * Date and time in UTC.
+ * Date and time in UTC; the number of seconds for a time that `Date` cannot show.
  *
  * @param timestampS whole seconds since the epoch
  * @param epochMs epoch of the network, as Unix time

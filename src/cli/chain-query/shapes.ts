@@ -52,7 +52,7 @@ export interface DelegateJson {
 
 export interface AccountJson {
   readonly address: string;
-  /** Empty before the account has sent a transaction. */
+  /** Empty or null before the account has sent a transaction. */
   readonly publicKey?: string | null;
   readonly balance: string;
   readonly secondPublicKey?: string | null;

@@ -21,7 +21,7 @@ const LATEST_SHOWN = 10;
 
 /**
  * @param which an address (with or without its L), the name of a delegate or a public key, in upper or lower case
- * @throws ProtocolError `ACCOUNT_UNKNOWN`, or an error of the query
+ * @throws ProtocolError `ACCOUNT_UNKNOWN`; errors of `askSource` and of `Source.ask`
  */
 export async function account(which: string, flags: QueryFlags): Promise<void> {
   await askSource(flags, (source) => showAccount(source, which, flags));
@@ -60,7 +60,8 @@ async function findAccount(source: Source, which: string): Promise<AccountJson> 
     const [found] = await source.ask<readonly AccountJson[]>(`accounts?${query}`, ACCOUNTS);
     if (found !== undefined) return found;
   }
-  // The node takes a name in a query for accounts as a pattern. A query for delegates takes the whole name.
+  // In a query for accounts, a node treats a name as a pattern. A query for delegates finds only the delegate with
+  // exactly this name.
   const name = encodeURIComponent(which.toLowerCase());
   const [delegate] = isName(which)
     ? await source.ask<readonly DelegateJson[]>(`delegates?username=${name}`, DELEGATES)
@@ -80,7 +81,7 @@ function queriesOf(which: string): readonly string[] {
   return isCanonicalHex(key, 32) ? [`publicKey=${key}`] : [];
 }
 
-/** True for up to 20 letters, digits and `!@$&_.`; a node refuses to look up a name with other characters. */
+/** True for 1 to 20 letters, digits and `!@$&_.`; a node refuses to look up a name with other characters. */
 function isName(which: string): boolean {
   return /^[a-z0-9!@$&_.]{1,20}$/i.test(which);
 }

@@ -20,7 +20,7 @@ const TRANSACTIONS_SHOWN_MAX = 100;
 
 /**
  * @param which a height, an id or `latest`
- * @throws ProtocolError `BLOCK_UNKNOWN`, or an error of the query
+ * @throws ProtocolError `BLOCK_UNKNOWN`; errors of `askSource` and of `Source.ask`
  */
 export async function block(which: string, flags: QueryFlags): Promise<void> {
   await askSource(flags, (source) => showBlock(source, which, flags));

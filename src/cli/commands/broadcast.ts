@@ -1,4 +1,4 @@
-/** `bloomery broadcast`: sends documents that were signed elsewhere. */
+/** `bloomery broadcast`: sends signed transactions, and signatures of members, from a file. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { createSigner } from '../../protocol/sign.ts';
@@ -10,9 +10,11 @@ import { askFirst, send } from '../wallet/send.ts';
 import { printJson, printLine, report } from '../output.ts';
 
 /**
- * Sends the documents of a file. All documents are read before the first document is sent.
+ * Sends the transactions and signatures of a file. All of them are read before the first one is sent.
  *
- * @throws ProtocolError or TransactionRejected for the first document that the network would refuse
+ * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction; then
+ *   nothing was sent
+ * @throws ProtocolError like `documentsIn`, `walletNetwork`, `askFirst` and `send`
  */
 export async function broadcast(file: string, flags: BroadcastFlags): Promise<void> {
   const documents = documentsIn(file);

@@ -38,7 +38,10 @@ export function configShow(flags: ConfigShowFlags): void {
   }
 }
 
-/** The value of an option, with secrets masked. Public keys of delegates are shown, encrypted passphrases are not. */
+/**
+ * The value of an option, with secrets masked. Of a delegate, the public key is shown and the encrypted passphrase is
+ * masked.
+ */
 function masked({ option, path }: ExplainedOption['named'], value: unknown): unknown {
   if (path === 'log.modules')
     return (value as Config['log']['modules']).map((moduleAndLevel) => moduleAndLevel.join('='));

@@ -1,4 +1,4 @@
-/** `bloomery decode`: explains bytes or a document without asking a node. */
+/** `bloomery decode`: explains a transaction, a block header or a public key without asking a node. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { addressOf } from '../../crypto/keys.ts';
@@ -17,12 +17,12 @@ import { usageError } from '../error-lines.ts';
 import { describe } from '../wallet/describe.ts';
 
 const KEY_BYTES = 32;
-/** Limit for the input in bytes, several times the length of the longest transaction or header. */
+/** Maximum size of the standard input, in bytes: several times the length of the longest transaction or header. */
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
 /**
- * Network identifier for the case that no network is given. The identifier only affects the check of the signature,
- * which is then skipped in generation 3.
+ * Network identifier for the case that no network is given. The identifier only affects the check of a signature of
+ * generation 3. Without a network, this check is skipped.
  */
 const NO_NETWORK = '0'.repeat(64);
 
@@ -34,7 +34,8 @@ interface Decoded {
 
 /**
  * @param given hexadecimal digits, JSON, or `-` to read the hexadecimal digits or the JSON from the standard input
- * @throws ProtocolError `USAGE` for input that cannot be decoded; errors of reading a network
+ * @throws ProtocolError `USAGE` for input that cannot be decoded, or that is of another generation than the network;
+ *   errors of reading the standard input or a network
  */
 export function decode(given: string, flags: DecodeFlags): void {
   const text = (given === '-' ? readStandardInput(BYTES_MAX).toString('utf8') : given).trim();
@@ -104,7 +105,7 @@ function decodedTransaction(
 ): Decoded & { readonly isSigned: boolean | undefined } {
   const { id, type, timestamp, senderPublicKey, signatures } = transaction;
   const generation = generationOfType(type);
-  // A signature of generation 2 does not cover the network.
+  // A signature of generation 2 does not cover the network, so the signature can be checked without a network.
   const isSigned = network === undefined && generation === 3 ? undefined : signer.faultsOf(transaction).length === 0;
   const bytes = hexOf(signer.toBytes(transaction));
   const verdict = isSigned === undefined ? 'not checked: name a network with --network' : isSigned ? 'valid' : 'false';

@@ -7,9 +7,7 @@ import type { ListFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';
 
-/**
- * @throws ProtocolError for an error of the query
- */
+/** @throws ProtocolError like `askSource` and `Source.ask` */
 export async function delegates(flags: ListFlags): Promise<void> {
   const { limit, offset, json } = flags;
   const path = `delegates?sort=rank:asc&limit=${limit}&offset=${offset}`;

@@ -23,7 +23,10 @@ import type { ControlFlags } from '../flags.ts';
 import { counted, printJson, printLines } from '../output.ts';
 import { usageError } from '../error-lines.ts';
 
-/** Maximum wait for the end of a devnet. The devnet kills nodes that have not stopped after ten seconds. */
+/**
+ * Maximum wait for the end of a devnet, in milliseconds. The devnet kills nodes that have not stopped after ten
+ * seconds.
+ */
 const STOP_MS_MAX = 30_000;
 const STOP_POLL_MS = 50;
 
@@ -93,7 +96,8 @@ export class DevnetControl {
   }
 
   /**
-   * @throws ProtocolError `USAGE` for a node that the running devnet does not have
+   * @throws ProtocolError `USAGE` for a node that the running devnet does not have; no error when the devnet does not
+   *   answer
    */
   async #refuseMissing(index: number): Promise<void> {
     const nodes = await this.#ask('list', {}, ANSWERS.list).then(
@@ -192,7 +196,7 @@ function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): stri
   return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${counted(delegates, 'delegate')}${process}`;
 }
 
-/** Makes one line for the partition of the network, and one line for each node with faults. */
+/** Makes one line for the partition of the network, if there is one, and one line for each node with faults. */
 function faultLines({ parts, nodes }: ActiveFaults): readonly string[] {
   const cut = parts.length === 0 ? [] : [`partition ${parts.map((part) => part.join(',')).join(' | ')}`];
   const own = nodes.map(({ node, delayMs, loss, skewMs }) => {

@@ -23,7 +23,9 @@ import { EXIT, usageError } from '../error-lines.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 
 /**
- * @throws ProtocolError for an unreadable scenario, or when the devnet fails
+ * A step that fails is no error: the function reports the step, and sets the exit code of a failure.
+ *
+ * @throws ProtocolError for wrong flags, an unreadable or invalid scenario, ports in use, or a failure of the devnet
  */
 export async function devnetRun(file: string, flags: ScenarioFlags): Promise<void> {
   const scenario = readScenarioFile(file);
@@ -65,8 +67,8 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
 }
 
 /**
- * Checks before the run that the results can be written, because a failure at the end would lose the results of a long
- * run.
+ * Checks before the run that the file for the results can be opened for writing, because a failure at the end would
+ * lose the results of a long run.
  *
  * @throws ProtocolError `USAGE`
  */
@@ -84,7 +86,7 @@ interface Play {
   readonly directory: string;
   readonly flags: ScenarioFlags;
   readonly stop: AbortController;
-  /** Receives the result of each step. */
+  /** The run adds the result of each step. */
   readonly results: StepResult[];
   /** Called before the first node is started. */
   readonly begins: () => void;

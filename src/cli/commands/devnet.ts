@@ -60,8 +60,8 @@ async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { 
   const source = await forkSourceOf(path, flags.network);
   const blockTiming = blockTimingOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
-    // The network folder of the source counts as temporary, because the user may remove or change the folder while the
-    // devnet exists.
+    // The network folder of the source counts as temporary, so that the devnet uses its own copy. The user may remove
+    // or change the folder of the source while the devnet exists.
     return { source, blockTiming, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
@@ -143,7 +143,10 @@ function refuseSourceInside(directory: string, { path, chain }: ForkSource): voi
   throw usageError(`--fork ${path}: is in the folder of the devnet, ${directory}: choose another with --data-dir`);
 }
 
-/** Copies the chain of the source to the nodes, unless an earlier run in this folder has copied the chain. */
+/**
+ * Copies the chain of the source to the nodes, unless an earlier run in this folder has copied the chain. Returns the
+ * facts about the fork.
+ */
 async function forkInto(
   directory: string,
   source: ForkSource,
@@ -154,7 +157,8 @@ async function forkInto(
   const dataDirectories = nodes.map((node) => join(node.directory, network.name));
   try {
     const { prepareFork } = await import('../devnet/fork/prepare.ts');
-    // The folder has no record of a complete copy, so the earlier copy may be incomplete. Its files are removed.
+    // The folder has no record of a complete copy, so files of an earlier devnet in the folder may be an incomplete
+    // copy. They are removed.
     wipeDevnetFolder(directory);
     const facts = await prepareFork({ source, network, dataDirectories });
     writeForkFacts(directory, facts);

@@ -6,7 +6,7 @@ import type { DoctorFlags } from '../flags.ts';
 import { EXIT } from '../error-lines.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 
-/** @throws ProtocolError `USAGE` for a wrong address */
+/** @throws ProtocolError `USAGE` like `nodeAsker` */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const { network, dataDir, config } = flags;
   const configured = {

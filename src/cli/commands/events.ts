@@ -17,7 +17,9 @@ const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 
 /**
- * @throws ProtocolError like `locationOfData`; an error of the query; `USAGE` for `--follow` with a stopped node
+ * @throws ProtocolError `USAGE` for `--follow` with a data folder; `EVENTS_REFUSED` for parameters that the route of
+ *   events refuses; for a node, errors of `nodeAsker`, `NodeAsker.stream` and `eventsIn`; for a data folder, errors of
+ *   `withStoppedNode`
  */
 export async function events(flags: EventsFlags): Promise<void> {
   const print = (event: NodeEventJson): void => {
@@ -60,8 +62,9 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
       }
       printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
-      // The command connects again after a lost connection, and after the answer of a busy node or of a load balancer
-      // without a node. A malformed or unreadable answer ends the command.
+      // After the first stream has begun, the command connects again after a lost connection, and after the answer of a
+      // busy node or of a load balancer without a node. A malformed or unreadable answer ends the command, and so does
+      // each error before the first stream.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))
@@ -72,8 +75,8 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
 }
 
 /**
- * Id of the event after which the list begins. Undefined if `--from-height` sets the beginning; by default before the
- * oldest event.
+ * Id of the event after which the list begins; by default an id before the oldest event. Undefined if `--from-height`
+ * sets the beginning.
  */
 function beginningOf({ since, fromHeight }: EventsFlags): string | undefined {
   return since ?? (fromHeight === undefined ? BEGINNING : undefined);
@@ -81,7 +84,7 @@ function beginningOf({ since, fromHeight }: EventsFlags): string | undefined {
 
 function queryOf({ fromHeight, types, address, delegate, final }: EventsFlags, after: string | undefined): string {
   return new URLSearchParams({
-    // When a last event is given, a node ignores `fromHeight`.
+    // If the request has `lastEventId`, a node ignores `fromHeight`.
     ...(fromHeight === undefined ? {} : { fromHeight: String(fromHeight) }),
     ...(types === undefined ? {} : { types }),
     ...(address === undefined ? {} : { address }),

@@ -13,7 +13,8 @@ import { printDocuments, printJson, printLine } from '../output.ts';
 import { withDamageReport } from '../damage-report.ts';
 
 /**
- * @throws ProtocolError for a range outside the chain, an unreadable store or an unwritable file
+ * @throws ProtocolError `USAGE` for a range outside the chain, and for `--json` without a file; `FILE_EXISTS`; errors
+ *   of `locationOfData`, `openSnapshot`, `withDamageReport` and `exportChain`
  */
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const location = locationOfData(flags);

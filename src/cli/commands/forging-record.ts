@@ -35,14 +35,15 @@ import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { flushOutput, printStderr, printJson, printLine, printText, report } from '../output.ts';
 
-/** Limit for a file in bytes, several times the size of a record with the maximum number of delegates. */
+/** Maximum size of a file, in bytes: several times the size of a record with the maximum number of delegates. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Writes the record first, and then ends signing on this machine. If the command fails between these two steps, the
  * record is in the file and in this node. Until the file is imported, only this node can sign.
  *
- * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
+ * @throws ProtocolError `USAGE` when there is no record, and for `--json` without a file; `JOURNAL_IN_USE` while the
+ *   node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_UNWRITABLE`; errors of `locationOfNetwork`
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)
@@ -82,12 +83,13 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports the record as the complete history of signatures, but only once. After the import, the file is marked as a
- * copy, and this machine stores where the record was imported. A copy can be imported, too. After the import of a copy,
- * the node waits before it signs, to make sure that no other node signs.
+ * Imports a record as the complete history of signatures, but each record only once. The import marks the file as a
+ * copy, and stores on this machine into which folder it imported the record. A copy can be imported, too. After the
+ * import of a copy, the node waits before it signs, to make sure that no other node signs.
  *
- * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`, or
- *   `JOURNAL_IN_USE` while the node runs; after these errors nothing was changed
+ * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
+ *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
+ *   nothing was changed
  */
 export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { network, dataDirectory } = locationOfNetwork(flags);
@@ -199,9 +201,10 @@ function writeInstead(file: string, text: string): void {
 }
 
 /**
- * Updates the watermarks of this machine, if there are any. A watermark says whether the record of the delegate has
- * left this machine. The export or the import has just changed that. A watermark that is newer than the record is not
- * changed. A node whose watermarks are in another folder updates its watermarks itself.
+ * Updates the watermarks of the delegates, if this machine has any. A watermark says whether the record of the delegate
+ * has left this machine. The export or the import has just changed that. The function does not change a watermark that
+ * is newer than the journal. If the configuration of a node names another folder for watermarks, the node updates these
+ * watermarks itself.
  *
  * @param movedAtS time when the record left this machine; undefined when the record was imported
  */
@@ -255,6 +258,8 @@ function readText(file: string, name: string): string {
 /**
  * Writes a new file and returns when the file is on the disk. Signing on this machine may end only when the file is on
  * the disk.
+ *
+ * @throws ProtocolError `SIGNING_RECORD_UNWRITABLE`, also for an existing file
  */
 function writeNew(file: string, text: string): void {
   try {
@@ -263,7 +268,7 @@ function writeNew(file: string, text: string): void {
       writeFileSync(descriptor, text);
       fsyncSync(descriptor);
     } catch (error) {
-      // No node can import an incomplete record.
+      // The incomplete file is removed, because no node can import it.
       rmSync(file, { force: true });
       throw error;
     } finally {

@@ -1,4 +1,4 @@
-/** `bloomery forging enable`, `disable`, `status` and `schedule`: for the delegates of a running node. */
+/** `bloomery forging enable`, `disable`, `status` and `schedule`: commands for the delegates of a running node. */
 
 import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -25,7 +25,12 @@ interface ForgerState {
 }
 
 /**
+ * Enables or disables forging for a delegate.
+ *
  * @param publicKey key of the delegate; default: the only configured delegate
+ * @param forging true to enable forging
+ * @throws ProtocolError `USAGE` for an invalid key, or without a key when the node does not have exactly one configured
+ *   delegate; errors of `readSecret`, `nodeAsker`, `NodeAsker.ask` and `NodeAsker.send`
  */
 export async function forgingSwitch(
   publicKey: string | undefined,
@@ -59,7 +64,11 @@ export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise
   for (const delegate of delegates) printLine(lineOf(delegate));
 }
 
-/** Shows the next slots of the node's delegates, soonest first. */
+/**
+ * Shows the next slots of the node's delegates, soonest first.
+ *
+ * @throws ProtocolError `FORGERS_UNKNOWN` when the node lists no forgers yet; errors of `nodeAsker` and `NodeAsker.ask`
+ */
 export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): Promise<void> {
   const node = nodeAsker(url, { isOwnKind: true });
   const own = new Map((await configured(node)).map((delegate) => [delegate.publicKey, delegate]));

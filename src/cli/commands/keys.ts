@@ -41,7 +41,11 @@ export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   );
 }
 
-/** Prints an entry for `forging.delegates`. */
+/**
+ * Prints an entry for `forging.delegates`.
+ *
+ * @throws ProtocolError `USAGE` for a password that is too short; errors of `readPassphrase` and `readSecret`
+ */
 export async function keysEncrypt(flags: KeysEncryptFlags): Promise<void> {
   const passphrase = await passphraseOf(flags);
   const password = await readSecret({

@@ -35,7 +35,8 @@ export async function messageSign(message: string, flags: MessageSignFlags): Pro
 
 /**
  * @param file a document of `message sign --json`; `-` is the standard input
- * @throws ProtocolError `MESSAGE_NOT_SIGNED` when the signature does not match key and message
+ * @throws ProtocolError `MESSAGE_NOT_SIGNED` when the signature does not match key and message; `USAGE` for anything
+ *   but one signed message; errors of `documentsIn`
  */
 export function messageVerify(file: string, flags: MessageVerifyFlags): void {
   const [document, ...others] = documentsIn(file);

@@ -1,4 +1,4 @@
-/** `bloomery multisig sign`: adds a member's signature to a waiting transaction. */
+/** `bloomery multisig sign`: signs a transaction of a multisignature account as a member. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -14,7 +14,13 @@ import { askFirst } from '../wallet/send.ts';
 import { printJson, printLine, report } from '../output.ts';
 
 /**
+ * Sends the signature of the member to the node. With `--offline`, the function prints the signature.
+ *
  * @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input
+ * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for an invalid transaction
+ * @throws ProtocolError `USAGE` for a file without exactly one transaction, and for an id with `--offline`;
+ *   `TRANSACTION_UNKNOWN` for an id that is not in the pool; errors of `walletNetwork`, `documentsIn`,
+ *   `readPassphrase`, `askFirst`, `NodeAsker.ask` and `NodeAsker.send`
  */
 export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
   const network = await walletNetwork(flags);

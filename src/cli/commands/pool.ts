@@ -13,9 +13,7 @@ interface Waiting {
   readonly transaction: TransactionJson;
 }
 
-/**
- * @throws ProtocolError for an error of the query
- */
+/** @throws ProtocolError like `askSource` and `Source.ask` */
 export async function pool(flags: PoolFlags): Promise<void> {
   const waiting = await askSource(flags, (source) => waitingAt(source, flags.limit));
   if (flags.json === true)
@@ -27,7 +25,7 @@ export async function pool(flags: PoolFlags): Promise<void> {
 async function waitingAt(source: Source, limit: number): Promise<readonly Waiting[]> {
   const known = new Set<string>();
   const waiting: Waiting[] = [];
-  // A transaction can move to another queue between two requests. The transaction is then in two answers, and is listed
+  // A transaction can move to another queue between two requests. If the transaction is in two answers, it is listed
   // once.
   for (const state of POOL_STATES) {
     const path = `node/transactions/${state}?sort=timestamp:asc&limit=${limit}`;

@@ -11,7 +11,8 @@ import { confirmed } from '../wallet/secrets.ts';
 import { withDamageReport } from '../damage-report.ts';
 
 /**
- * @throws ProtocolError for a height above the tip or below the finalized height, or for a store in use
+ * @throws ProtocolError `USAGE` for a height above the tip or below the finalized height; `CANCELLED`; errors of
+ *   `locationOfData`, `withDamageReport`, `openChain` (for example for a store in use) and `confirmed`
  */
 export function rollback(flags: RollbackFlags): Promise<void> {
   const location = locationOfData(flags);
@@ -43,7 +44,11 @@ async function rollbackAt(location: NetworkChainLocation, flags: RollbackFlags):
   }
 }
 
-/** Shows the blocks that will be reverted and asks, unless `--yes` is given. @throws ProtocolError `CANCELLED` */
+/**
+ * Shows the blocks that will be reverted, and asks for confirmation. With `--yes`, the function does nothing.
+ *
+ * @throws ProtocolError `CANCELLED` without confirmation; errors of `confirmed`
+ */
 async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
   if (yes === true) return;
   printStderr(what);

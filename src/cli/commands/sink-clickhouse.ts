@@ -9,9 +9,7 @@ import { readSecret } from '../wallet/secrets.ts';
 import { fillSink } from '../sink/fill-sink.ts';
 import { thisHolder } from '../sink/sink-lock.ts';
 
-/**
- * @throws ProtocolError like `fillSink` and `ClickHouseSink`
- */
+/** @throws ProtocolError like `readSecret`, `fillSink` and `ClickHouseSink` */
 export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
   const { url, database, cluster } = flags;
   const password = await passwordOf(flags);
@@ -24,8 +22,8 @@ export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
 const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
 
 /**
- * Reads the password from a file or the environment. Returns undefined when neither has a password: the URL may contain
- * the password.
+ * Reads the password from the file or the environment. Returns undefined when neither is given, because the URL may
+ * contain the password.
  */
 async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
   if (hasPassword(url)) {

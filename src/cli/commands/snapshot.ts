@@ -1,4 +1,7 @@
-/** `bloomery snapshot create` and `restore`: write a chain with its state to one file, and read it from there. */
+/**
+ * `bloomery snapshot create` and `restore`: write a chain with its state to one file, and create a chain from this
+ * file.
+ */
 
 import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
@@ -9,9 +12,7 @@ import { createProgress, createStepProgress } from '../progress.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
-/**
- * @throws ProtocolError like `locationOfData` and `createSnapshot`
- */
+/** @throws ProtocolError like `locationOfData`, `checkNotOverwritten` and `createSnapshot` */
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
   removeTemporaryFilesAtStop();
   const location = locationOfData(flags);

@@ -22,8 +22,8 @@ import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
 /**
- * @throws ProtocolError for wrong flags or ports in use, before anything is written; if the node cannot start; and for
- *   damage that ends the running node
+ * @throws ProtocolError for a wrong network folder or configuration and for ports in use, before anything is written;
+ *   if the node cannot start; and for damage that ends the running node
  */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);
@@ -68,7 +68,7 @@ export async function start(flags: StartFlags): Promise<void> {
 }
 
 /**
- * Notice that no block will be forged on a network with published keys. Undefined on other networks, with configured
+ * On a network with published keys, notice that no block will be forged. Undefined on other networks, with configured
  * peers, with `forging.force`, and when forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
@@ -105,10 +105,11 @@ function listeners(config: Config): { host: string; port: number }[] {
 }
 
 /**
- * Decrypts the passphrases before any part of the node is opened, so that an error needs no clean-up.
+ * With `forging.force`, decrypts the passphrases of the delegates before any part of the node is opened, so that an
+ * error needs no clean-up.
  *
  * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase cannot be decrypted with
- *   the password
+ *   the password, or belongs to another public key
  */
 async function checkForgingKeys({ enabled, force, delegates, defaultPassword }: Config['forging']): Promise<void> {
   if (!enabled || !force) return;

@@ -45,13 +45,16 @@ export async function status(flags: StatusFlags): Promise<void> {
   for (const [label, value] of rows) printLine(`${label.padEnd(16)}${value}`);
 }
 
-/** Version of the software, followed by the version of the protocol. */
+/** Version of the software, if the node reports it, followed by the version that the node reports to peers. */
 function versionText({ version, build }: { readonly version: string; readonly build?: string }): string {
   const softwareVersion = softwareVersionOf(build);
   return softwareVersion === undefined ? version : `Bloomery ${softwareVersion}, protocol ${version}`;
 }
 
-/** Describes the height of the node relative to its peers. Empty for a node that is configured to have no peers. */
+/**
+ * Rows with the height of the network, the number of peers and the consensus; a single row for a node that has no peers
+ * and needs none.
+ */
 function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];
   return [
@@ -82,7 +85,7 @@ function clocksText({ peer, offsetMs }: NonNullable<NodeState['clocksDiffer']>):
   return `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} that of ${peer}: one of the two is wrong, check both`;
 }
 
-/** Progress of a node that is behind. */
+/** Progress of the sync of a node; empty while the node does not sync. */
 function catchingUp({ height, syncing, syncProgress }: NodeState): string {
   if (syncProgress === undefined) return syncing ? ' (catching up)' : '';
   const { targetHeight, blocksPerS, secondsLeft } = syncProgress;

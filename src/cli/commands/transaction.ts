@@ -9,7 +9,7 @@ import { descriptionOf, lsk, rowLines, timeText, typeName } from '../chain-query
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
-/** @throws ProtocolError `TRANSACTION_UNKNOWN`, or any error of the query */
+/** @throws ProtocolError `TRANSACTION_UNKNOWN`; errors of `askSource` and of `Source.ask` */
 export async function showTransaction(id: string, flags: QueryFlags): Promise<void> {
   await askSource(flags, (source) => show(source, id, flags));
 }

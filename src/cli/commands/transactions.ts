@@ -13,7 +13,7 @@ import { makeTransaction } from '../wallet/send.ts';
 
 /**
  * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`. The other commands of
- *   this file throw the same errors
+ *   this file also throw `USAGE` for malformed arguments, and the errors of `makeTransaction`
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);
@@ -35,7 +35,10 @@ export async function delegateRegister(username: string, flags: TransactionFlags
   await makeTransaction(flags, () => ({ kind: 'delegate', username }));
 }
 
-/** @param choices `+` or `-` followed by the name or public key of a delegate */
+/**
+ * @param choices `+` or `-`, followed by the name or public key of a delegate
+ * @throws ProtocolError like `transfer`; `DELEGATE_UNKNOWN`
+ */
 export async function vote(choices: readonly string[], flags: TransactionFlags): Promise<void> {
   for (const choice of choices) {
     if (!/^[+-]./.test(choice)) throw usageError(`\`${choice}\`: write +NAME to vote for a delegate, -NAME to stop`);
@@ -79,8 +82,8 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 }
 
 /**
- * Finds the public key of a delegate. Names have at most 20 characters, so that no name can be mistaken for a public
- * key.
+ * Returns the public key of a delegate. A public key is returned unchanged. Names have at most 20 characters, so no
+ * name can be mistaken for a public key.
  */
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;

@@ -19,8 +19,8 @@ interface Verified extends TransactionCheck {
 }
 
 /**
- * @throws ProtocolError `TRANSACTION_NOT_VALID` after all results were printed; errors of reading the file and of the
- *   query
+ * @throws ProtocolError `TRANSACTION_NOT_VALID` if a transaction is not valid, after all results were printed; errors
+ *   of `documentsIn`, `askSource`, `networkAt` and `checkTransaction`
  */
 export async function txVerify(file: string, flags: QueryFlags): Promise<void> {
   const documents = documentsIn(file);

@@ -1,4 +1,4 @@
-/** `bloomery verify`: checks the whole content of a chain store against the rules of the protocol. */
+/** `bloomery verify`: applies all blocks of a chain store again, and compares the result with the store. */
 
 import { chainDirectory, clockOfChain, openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';
@@ -11,7 +11,8 @@ import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 import { withDamageReport } from '../damage-report.ts';
 
 /**
- * @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import runs
+ * @throws ProtocolError `STORE_DEVIATES` with the first deviation; errors of `locationOfData`, `withDamageReport` and
+ *   `openIndexedSnapshot`
  */
 export function verify(flags: VerifyFlags): Promise<void> {
   removeTemporaryFilesAtStop();

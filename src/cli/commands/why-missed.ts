@@ -10,11 +10,14 @@ export interface MissedSlot {
   readonly slot: number;
   /** ISO 8601. */
   readonly time: string;
-  /** Name of the slot's forger, or its public key if it has no name. Undefined for slots of old rounds. */
+  /**
+   * Name of the slot's forger, or its public key if it has no name. Undefined if the node does not know the forger, as
+   * for some slots of old rounds.
+   */
   readonly delegate: string | undefined;
   /**
-   * Height whose forging order was used. Present only if the node's chain ends before the slot, because the order may
-   * then be outdated.
+   * Height whose forging order was used. Present only if the node is not certain of the forger, because its chain ends
+   * before the slot and the order may be outdated.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -31,13 +34,16 @@ interface Fact {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Facts about slots that the node recorded. */
+/** The answer of `node/slots`: facts about slots that the node recorded. */
 interface Report {
   /** Time since which the records are complete; ISO 8601. */
   readonly since: string;
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
-  /** Missing in answers of earlier versions, like `looks` and `oldOrders`. */
+  /**
+   * Branches that the node left. In the slots from `fromSlot` to `toSlot`, the node used the forging order of the
+   * branch. Missing in answers of earlier versions, like `looks` and `oldOrders`.
+   */
   readonly branches?: readonly {
     readonly time: string;
     readonly fromSlot: number;
@@ -45,11 +51,13 @@ interface Report {
     readonly forHeight?: number;
     readonly forBlockId?: string;
   }[];
+  /** Ranges of slots in which the node checked the clock, to see whether one of its delegates may forge. */
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
+  /** Ranges of slots in which other nodes may have begun another round, while this node was still at `height - 1`. */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
 }
 
-/** Forger of a slot; earlier versions do not report it. */
+/** Forger of a slot. Nodes of earlier versions do not report the forger. */
 interface SlotForger {
   readonly publicKey: string;
   readonly username: string;
@@ -63,7 +71,8 @@ interface Header {
 }
 
 /**
- * @throws ProtocolError `USAGE` for a height or slot number without a missed slot; errors of `NodeAsker.ask`
+ * @throws ProtocolError `USAGE` for a height or a slot number without a missed slot, and for a slot that is not over;
+ *   errors of `nodeAsker` and `NodeAsker.ask`
  */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));
@@ -84,7 +93,9 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 }
 
 /**
- * The missed slots directly before the block at a height, or the missed slot with a number, with their reasons.
+ * Returns missed slots with their reasons. If `place` is at most the height of the tip, these are the missed slots
+ * directly before the block at this height, at most as many as a round has slots. Otherwise it is the slot with the
+ * number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */
@@ -169,7 +180,8 @@ interface Gap {
 }
 
 /**
- * The reason comes only from records of the slot itself. Other events at about the time of the slot may be unrelated.
+ * Returns the reason. It comes only from records about the slot itself, because other events at about the time of the
+ * slot may be unrelated.
  */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;
@@ -192,7 +204,7 @@ function reasonOf(gap: Gap): string {
 
 /**
  * Reason for a slot in which the node did not check the clock. Undefined if the node checked the clock in the slot, and
- * for an earlier version, which does not report its checks.
+ * for a node of an earlier version, which does not report its checks.
  */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;

@@ -1,4 +1,7 @@
-/** Sends requests to the agent of a node in a child process, and receives its answers. */
+/**
+ * Sends requests of the supervisor to the agent of a node in a child process, and receives the answers. The agent is
+ * the part of a devnet node that executes these requests (`node-agent.ts`).
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type {
@@ -15,7 +18,7 @@ export interface LinkOptions {
   /** Initial state of the node. */
   readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
-  /** Called for the first message of a node after a request that it did not answer in time. */
+  /** Called when a node that did not answer a request in time sends a message again. */
   readonly onReturn: () => void;
 }
 
@@ -34,8 +37,8 @@ interface Waiting {
 }
 
 /**
- * Time limit of an answer. Applying a full block takes a tenth of a second, but an overloaded machine may need much
- * longer.
+ * Time limit of an answer, in milliseconds. Applying a full block takes a tenth of a second, but an overloaded machine
+ * may need much longer.
  */
 const ANSWER_MS_MAX = 15_000;
 
@@ -70,14 +73,17 @@ export class ProcessLink implements AgentLink {
   }
 
   /**
-   * True when the node has been ready, its process is connected, and it has not left a request unanswered since its
-   * last message.
+   * True when the node has been ready, its process is connected, and no request has timed out since the last message of
+   * the node.
    */
   get isUsable(): boolean {
     return this.#isReady && !this.#isSilent && this.#child.connected;
   }
 
-  /** @throws ProtocolError `DEVNET_NODE_SILENT` if the process has ended, ends, or does not answer in time */
+  /**
+   * @throws ProtocolError `DEVNET_NODE_SILENT` if the process has ended, ends, or does not answer in time; the error of
+   *   the node
+   */
   ask(request: AgentRequest): Promise<AgentState> {
     if (!this.#child.connected) return Promise.reject(silent('has ended'));
     this.#number += 1;

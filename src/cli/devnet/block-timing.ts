@@ -4,7 +4,7 @@ import { usageError } from '../error-lines.ts';
 import type { MiningMode } from './mining.ts';
 
 export interface BlockTiming {
-  /** Length of a slot in seconds; undefined for the slots of the network. */
+  /** Length of a slot in seconds; undefined if the slots keep the length that the network has. */
   readonly slotS?: number;
   /** Time between two blocks on the machine's clock, in milliseconds, when it is less than a slot. */
   readonly intervalMs?: number;
@@ -17,14 +17,18 @@ const BLOCK_TIME_S_MAX = 3600;
 
 export const BLOCK_TIMES_TEXT = `an integer from 2 to ${BLOCK_TIME_S_MAX}, or a number from ${BLOCK_TIME_S_MIN} to 1.99`;
 
-/** True for whole seconds, and for a time below two seconds in hundredths. */
+/**
+ * True for a block time that a devnet can have: from 0.2 to 3600 seconds, in whole seconds, or below two seconds in
+ * hundredths.
+ */
 export function isBlockTime(seconds: number): boolean {
   if (!(seconds >= BLOCK_TIME_S_MIN && seconds <= BLOCK_TIME_S_MAX)) return false;
   return Number.isInteger(seconds) || (seconds < SLOT_S_MIN && /^[01]\.[0-9]{1,2}$/.test(String(seconds)));
 }
 
 /**
- * Block timing of a forked chain. The slots of a forked chain keep their length, but its blocks may be forged faster.
+ * Block timing of a forked chain. The slots of a forked chain keep their length, but several blocks may be forged in
+ * the time of one slot. The chain's clock then runs ahead of the machine's clock.
  *
  * @throws ProtocolError `USAGE` for a time longer than a slot, and in modes other than `interval` also for a shorter
  *   time
@@ -38,8 +42,8 @@ export function blockTimingOfFork(blockTime: number | undefined, mine: MiningMod
 }
 
 /**
- * Block timing of a new chain. Slots last whole seconds, at least two. Blocks may be forged faster. The chain's clock
- * then runs ahead of the machine's clock.
+ * Block timing of a new chain. Slots last whole seconds, at least two. With a block time below two seconds, several
+ * blocks are forged in the time of one slot, so the chain's clock runs ahead of the machine's clock.
  *
  * @throws ProtocolError `USAGE` for a time below two seconds in modes other than `interval`
  */

@@ -1,6 +1,6 @@
 /**
  * Answers of a devnet's supervisor. The answers are checked before use, because another program may have taken the
- * port.
+ * control port.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -17,7 +17,7 @@ export interface ControlNode {
   readonly http: number;
   readonly ws: number;
   readonly delegates: number;
-  /** Process number; missing when no process runs. */
+  /** Process id; absent when no process runs. */
   readonly pid?: number;
 }
 

@@ -4,7 +4,9 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { notRunning, readControlFile } from './control-file.ts';
 import { DEVNET_HOST } from './plan.ts';
 
-/** Time limit of an answer. The time limit is long, because one request may mine thousands of blocks. */
+/**
+ * Time limit of an answer, in milliseconds. The time limit is long, because one request may mine thousands of blocks.
+ */
 const ANSWER_MS_MAX = 600_000;
 
 /**

@@ -1,4 +1,7 @@
-/** Control port of a running devnet and its token, in a file that only its owner can read. */
+/**
+ * Control port of a running devnet and the token that this port requires, in a file that only the owner of the devnet
+ * can read.
+ */
 
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,9 +34,7 @@ export function isControlFileThere(directory: string): boolean {
   return existsSync(join(directory, CONTROL_FILE));
 }
 
-/**
- * @throws ProtocolError `DEVNET_NOT_RUNNING` when the file is missing or unreadable
- */
+/** @throws ProtocolError `DEVNET_NOT_RUNNING` when the file is missing, unreadable or malformed */
 export function readControlFile(directory: string): ControlAccess {
   try {
     const text = readBounded(join(directory, CONTROL_FILE), { bytesMax: FILE_BYTES_MAX }).toString('utf8');

@@ -22,7 +22,7 @@ export interface ControlServer {
   close(): Promise<void>;
 }
 
-/** Maximum size of parameters, which are only names and numbers. */
+/** Maximum size of the parameters of a request, in bytes. Parameters are only names and numbers. */
 const BODY_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 32;
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -81,7 +81,10 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * @throws ProtocolError for an unauthorised request, before its body is read
+ * Returns the requested operation. The body of the request is not read before this check.
+ *
+ * @throws ProtocolError `CONTROL_FOREIGN` or `CONTROL_TOKEN_WRONG` for a request without permission; `CONTROL_UNKNOWN`
+ *   for an unknown operation
  */
 function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
   const { host, origin, authorization = '' } = request.headers;
@@ -93,7 +96,7 @@ function admitted(request: IncomingMessage, { server, operations, token }: Servi
       'the control port answers to this machine alone, and to no web page',
     );
   }
-  // Digests have equal lengths, so the time of the comparison reveals nothing.
+  // The digests have equal lengths, so the time of the comparison reveals nothing about the token.
   if (!timingSafeEqual(sha256(utf8(authorization)), sha256(utf8(`Bearer ${token}`)))) {
     throw new ProtocolError(
       'CONTROL_TOKEN_WRONG',

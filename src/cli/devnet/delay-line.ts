@@ -1,4 +1,6 @@
-/** Delays work and keeps its order, even when the delay becomes shorter. */
+/**
+ * Calls functions after a delay, in the order in which they were pushed, even if the delay becomes shorter meanwhile.
+ */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 

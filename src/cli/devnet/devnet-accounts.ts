@@ -21,9 +21,12 @@ export interface DevnetAccountsParts {
   readonly directory: string | undefined;
   readonly network: Network;
   readonly timekeeper: Timekeeper;
-  /** Known accounts, for a network whose folder may no longer exist. */
+  /** Known accounts; by default they are read from the network folder. Needed if this folder may no longer exist. */
   readonly accounts?: readonly KnownAccount[];
-  /** Public keys of rich accounts of a forked chain, for which the devnet can sign; richest first at the fork. */
+  /**
+   * In a forked devnet, public keys of rich accounts for which the devnet can sign, in the order of their balances at
+   * the fork.
+   */
   readonly funders?: readonly PublicKey[];
 }
 
@@ -57,7 +60,10 @@ interface SignedTransfer {
   readonly json: JsonObject;
 }
 
-/** Amount that must remain for fees: several times the fee of a transfer. */
+/**
+ * Amount that a funder of a forked devnet must have for fees, in addition to the sent amount: several times the fee of
+ * a transfer.
+ */
 const FEES_BEDDOWS_MAX = 100_000_000n;
 /** Maximum size of the text of a transfer, in bytes of UTF-8, in both generations (`protocol/tx/`). */
 const DATA_BYTES_MAX = 64;
@@ -67,23 +73,24 @@ export class DevnetAccounts {
   readonly #parts: DevnetAccountsParts;
   #impersonated: readonly string[];
 
-  /** @throws ProtocolError `DEVNET_UNREADABLE` */
+  /** @throws ProtocolError `DEVNET_UNREADABLE` for an unreadable file with impersonated accounts */
   constructor(parts: DevnetAccountsParts) {
     this.#parts = parts;
     this.#impersonated = parts.directory === undefined ? [] : readImpersonated(parts.directory);
   }
 
-  /** Public keys for which any signature passes. */
+  /** Public keys for which the nodes accept any signature. */
   get impersonated(): readonly string[] {
     return this.#impersonated;
   }
 
   /**
-   * Sends beddows to an address, and mines a block with the transaction. The sender is the account `genesis`, which has
-   * nearly all funds, or a rich account in a forked devnet.
+   * Sends beddows to an address, and mines slots until a block has the transaction. The sender is the first known
+   * account, usually `genesis`, which has nearly all funds. In a forked devnet, the sender is one of the `funders`.
    *
-   * @throws ProtocolError `USAGE`; `NETWORK_UNREADABLE` for a network without known passphrases; `DEVNET_FUNDS_MISSING`
-   *   in a forked devnet; refusals of the nodes
+   * @throws ProtocolError `USAGE` for an invalid address or amount; `NETWORK_UNREADABLE` for a network without known
+   *   passphrases; in a forked devnet, `DEVNET_FUNDS_MISSING` if no funder has enough; errors of `Timekeeper.confirm`
+   *   and `Timekeeper.ask`
    */
   async fund(address: string, amount: string): Promise<FundedAccount> {
     checkAddress(address);
@@ -98,7 +105,8 @@ export class DevnetAccounts {
   /**
    * Puts a transfer of a known account into the pool. The devnet mines no extra block for the transfer.
    *
-   * @throws ProtocolError `USAGE`, or the refusal of the node
+   * @throws ProtocolError `USAGE` for an unknown account, an invalid address or amount, or a text that is too long;
+   *   errors of `Timekeeper.ask`, for example the refusal of the node
    */
   async send({ from, address, amount, data }: Transfer): Promise<{ readonly id: string }> {
     const payer = this.#accountsIfKnown().find(({ name }) => name === from);
@@ -130,21 +138,23 @@ export class DevnetAccounts {
   }
 
   /**
+   * Returns the known accounts, with their passphrases.
+   *
    * @throws ProtocolError `NETWORK_UNREADABLE` for a network without known passphrases
    */
   known(): readonly KnownAccount[] {
     return this.#parts.accounts ?? readAccounts(this.#parts.network.directory);
   }
 
-  /** Makes a signed transfer with the present time of the chain. */
+  /** Makes a transfer with the present time of the chain's clock, and signs it. */
   transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
   }
 
   /**
-   * The account that pays: `genesis`, or in a forked devnet the first of the `funders` that has enough. When the devnet
-   * was forked, the funders were the (at most ten) richest accounts for which the devnet can sign. They keep the order
-   * of that time.
+   * The key pair of the account that pays: the first known account, or in a forked devnet the first of the `funders`
+   * that has enough. The funders are at most ten accounts. When the chain was forked, they were the richest accounts
+   * for which the devnet can sign, and they keep the order of that time.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;
@@ -182,7 +192,8 @@ export class DevnetAccounts {
   /**
    * Makes the nodes of the devnet accept transactions of the account with any signature.
    *
-   * @throws ProtocolError `USAGE`, `DEVNET_ACCOUNT_UNKNOWN`, `DEVNET_KEY_UNKNOWN` or `DEVNET_ACCOUNT_GROUP`
+   * @throws ProtocolError `USAGE` for an invalid address; `DEVNET_ACCOUNT_UNKNOWN`; `DEVNET_KEY_UNKNOWN` for an account
+   *   that has sent nothing yet; `DEVNET_ACCOUNT_GROUP` for a multisignature account; errors of `Timekeeper`
    */
   async impersonate(address: string): Promise<ImpersonatedAccount> {
     checkAddress(address);
@@ -197,7 +208,7 @@ export class DevnetAccounts {
     if (isGroup) throw refusal('DEVNET_ACCOUNT_GROUP', address, 'is a group, whose members sign');
     const keys = [publicKey, ...(secondPublicKey === undefined ? [] : [secondPublicKey])];
     this.#impersonated = [...new Set([...this.#impersonated, ...keys])];
-    // Nodes that start later need the list, too.
+    // A later run of the devnet reads the list from the folder.
     if (directory !== undefined) writeImpersonated(directory, this.#impersonated);
     await timekeeper.impersonate(keys);
     return { address, publicKey, ...(secondPublicKey === undefined ? {} : { secondPublicKey }) };

@@ -24,7 +24,8 @@ export class FaultControl {
   /**
    * Cuts the network into parts, and replaces an earlier cut. Nodes outside the given parts form another part.
    *
-   * @throws ProtocolError `USAGE` for an unknown node, a node in two parts, or a single part of all nodes
+   * @param parts lists of numbers of nodes
+   * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, or a single part of all nodes
    */
   partition(parts: unknown): Promise<ActiveFaults> {
     const lists: readonly unknown[] = Array.isArray(parts) ? parts : [parts];
@@ -38,28 +39,36 @@ export class FaultControl {
     return this.#change(() => this.#faults.partition(named));
   }
 
-  /** @throws ProtocolError `USAGE` */
+  /**
+   * @param delayMs at most `DELAY_MS_MAX`
+   * @param nodes numbers of the nodes whose links are slow; undefined for all
+   * @throws ProtocolError `USAGE` for an invalid delay or an unknown node
+   */
   delay(delayMs: unknown, nodes: unknown): Promise<ActiveFaults> {
     const ms = within(delayMs, 0, DELAY_MS_MAX, 'the delay must be a number of milliseconds');
     const named = nodes === undefined ? undefined : this.#checkedNodes(nodes);
     return this.#change(() => this.#faults.delay(ms, named));
   }
 
-  /** @throws ProtocolError `USAGE` */
+  /**
+   * @param loss from 0 to 1
+   * @param nodes numbers of the nodes whose links lose messages; undefined for all
+   * @throws ProtocolError `USAGE` for an invalid loss or an unknown node
+   */
   lose(loss: unknown, nodes: unknown): Promise<ActiveFaults> {
     const share = within(loss, 0, 1, 'the loss must be a share');
     const named = nodes === undefined ? undefined : this.#checkedNodes(nodes);
     return this.#change(() => this.#faults.lose(share, named));
   }
 
-  /** @throws ProtocolError `USAGE` */
+  /** @throws ProtocolError `USAGE` for an unknown node, or an offset longer than a day */
   skew(node: unknown, skewMs: unknown): Promise<ActiveFaults> {
     const [index = 0] = this.#checkedNodes([node]);
     const ms = within(skewMs, -SKEW_MS_MAX, SKEW_MS_MAX, 'the distance of the clock must be a number of milliseconds');
     return this.#change(() => this.#faults.skew(index, Math.round(ms)));
   }
 
-  /** Ends partition, delays, losses and skews. */
+  /** Ends the partition, delays, losses and clock offsets. */
   heal(): Promise<ActiveFaults> {
     return this.#change(() => this.#faults.heal());
   }
@@ -98,7 +107,7 @@ export class FaultControl {
     );
   }
 
-  /** Changes faults between two blocks, so that no block is being distributed during the change. */
+  /** Changes the faults while the timekeeper distributes no block, and sends the new faults to the nodes. */
   #change(change: () => void): Promise<ActiveFaults> {
     return this.#parts.timekeeper.exclusively(async () => {
       change();

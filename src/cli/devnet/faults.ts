@@ -17,7 +17,7 @@ export interface NodeFaults {
    */
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
   /**
-   * Offset of the node's chain clock from the clock of the devnet, in milliseconds; negative when the node's clock is
+   * Offset of the node's chain clock from the clock of the devnet, in milliseconds; negative if the node's clock is
    * behind.
    */
   readonly skewMs: number;
@@ -29,7 +29,7 @@ export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 export interface ActiveFaults {
   /** For each part of the network, the numbers of its nodes; empty while the network is not cut. */
   readonly parts: readonly (readonly number[])[];
-  /** Nodes with delays, losses or a wrong clock. */
+  /** Nodes with delays, losses or a clock offset. */
   readonly nodes: readonly NodeFault[];
 }
 
@@ -46,7 +46,7 @@ interface NodePort {
   readonly wsPort: number;
 }
 
-/** A value for all nodes, with different values for some nodes. */
+/** One value for all nodes, and other values for single nodes. */
 class PerNode {
   #forAll = 0;
   readonly #own = new Map<number, number>();
@@ -78,7 +78,8 @@ export class DevnetFaults {
   }
 
   /**
-   * @param nodes nodes whose messages are delayed, in both directions; undefined for all
+   * @param nodes nodes whose links delay messages, in both directions; undefined for all nodes, including nodes that
+   *   are added later
    */
   delay(delayMs: number, nodes: readonly number[] | undefined): void {
     this.#delaysMs.set(delayMs, nodes);
@@ -86,6 +87,8 @@ export class DevnetFaults {
 
   /**
    * @param loss from 0 to 1
+   * @param nodes nodes whose links lose messages, in both directions; undefined for all nodes, including nodes that are
+   *   added later
    */
   lose(loss: number, nodes: readonly number[] | undefined): void {
     this.#losses.set(loss, nodes);

@@ -36,8 +36,8 @@ export interface FaultyTransportOptions {
 const NONE: LinkFaults = { isCut: false, delayMs: 0, loss: 0 };
 const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
 /**
- * Maximum number of delayed messages of one peer in one direction. Even with the longest delay, the messages of a node
- * stay below this number.
+ * Maximum number of delayed messages of one link in one direction. Even with the longest delay, a node sends fewer
+ * messages in this time.
  */
 const WAITING_MAX = 2_000;
 
@@ -53,9 +53,9 @@ interface Line {
   readonly incoming: DelayLine;
   /** Requests that wait for an answer. */
   readonly asked: Set<PendingRequest>;
-  /** Last information that the peer sent about itself. A delay may still keep it from the engine. */
+  /** Last information that the peer sent about itself. A fault may have kept it from the engine. */
   latest: PeerInfo | undefined;
-  /** Last information that was passed to the engine, or that a delay still holds. */
+  /** Last information that was passed to the engine, or that waits for the end of a delay. */
   delivered: PeerInfo | undefined;
 }
 
@@ -70,11 +70,14 @@ export class FaultyTransport implements Transport {
     this.#faults = byPort(options.links);
   }
 
-  /** Replaces the faults. Over links that are no longer cut, the latest information of the peers arrives now. */
+  /**
+   * Replaces the faults. If the old faults kept the latest information of a peer from the engine, and the link is now
+   * neither cut nor lossy, this information is delivered, after the delay of the link.
+   */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
     for (const [peerId, line] of this.#lines) {
-      // The new faults may lose answers, so open requests need a time limit.
+      // If a link has faults now, answers to open requests may be lost, so these requests need a time limit.
       if (this.#faultsOf(peerId) !== NONE) for (const pending of line.asked) pending.limit();
       if (line.latest !== line.delivered && this.#faultsOf(peerId).loss === 0) this.#deliver(peerId, line);
     }
@@ -85,7 +88,7 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // The peer may not know yet that the link is cut, and may still send messages.
+        // The peer may not know yet that the link is cut, and may still send messages. They are dropped.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },
       connected: (connection) => handlers.connected(connection),
@@ -178,8 +181,8 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Does the work after the delay of the link. If the link loses the message, or is cut after the delay, nothing
-   * happens.
+   * Does the work after the delay of the link. If the link is cut before or after the delay, or loses the message,
+   * nothing happens.
    */
   #cross(peerId: PeerId, line: DelayLine, work: () => void): void {
     const { isCut, delayMs, loss } = this.#faultsOf(peerId);
@@ -234,7 +237,7 @@ export class FaultyTransport implements Transport {
     return line;
   }
 
-  /** Ends everything that waits for a disconnected peer. */
+  /** Drops the delayed messages of a disconnected peer, and lets its open requests fail. */
   #forget(peerId: PeerId, reason: string): void {
     const line = this.#lines.get(peerId);
     if (line === undefined) return;

@@ -31,7 +31,7 @@ const CLOCK_FILE = 'clock.json';
  * these accounts.
  */
 const IMPERSONATED_FILE = 'impersonated.json';
-/** File with the facts about the start of a forked devnet. */
+/** File with the `ForkFacts` of a forked devnet. */
 const FORK_FILE = 'fork.json';
 const OWN_ENTRIES: ReadonlySet<string> = new Set([
   ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, FORK_FILE, 'snapshots'],
@@ -41,16 +41,17 @@ const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 
 /**
- * Folder of a devnet: the folder in the flags, or a folder with the network's name in `BLOOMERY_HOME` (default:
- * `~/.bloomery`).
+ * Folder of a devnet: the folder that `--data-dir` names, or a folder with the network's name in `BLOOMERY_HOME`
+ * (default: `~/.bloomery`).
  */
 export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, networkName: string): string {
   return dataDir === undefined ? join(bloomeryHome(process.env), networkName) : resolve(dataDir);
 }
 
 /**
- * Returns the network, with the folder that the devnet uses. The devnet makes its own copy of the folder if the block
- * time differs, or if the original folder is temporary.
+ * Returns the network, with the path of the network folder that the devnet uses. If the block time differs from that of
+ * the network, or if the original folder is temporary, this is the path for a copy in the folder of the devnet;
+ * `writeDevnetFolder` makes the copy.
  */
 export function placedNetwork(
   { network, isTemporary }: Pick<ChosenNetwork, 'network' | 'isTemporary'>,
@@ -66,7 +67,7 @@ export function placedNetwork(
 /**
  * Refuses a folder with data of a run with other settings.
  *
- * @throws ProtocolError `DEVNET_DIFFERS` with the difference
+ * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
  */
 export function checkDevnetFolder(directory: string, nodes: number, network: Network): void {
   const earlier = readRecord(directory);
@@ -92,7 +93,7 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
 }
 
 /**
- * Locks the folder for this process; creates it if it does not exist.
+ * Creates the folder if it does not exist, and locks it for this process.
  *
  * @throws ProtocolError `DEVNET_IN_USE` while another devnet uses the folder
  */
@@ -125,7 +126,12 @@ export function wipeDevnetFolder(directory: string): void {
   }
 }
 
-/** Writes a folder with a configuration for each node, and the network folder if the devnet has its own network. */
+/**
+ * Writes a folder with a configuration for each node, and the network folder if the devnet uses its own copy.
+ *
+ * @param chosen the network with its original folder
+ * @param network the network from `placedNetwork`
+ */
 export function writeDevnetFolder(
   directory: string,
   nodes: readonly PlannedNode[],
@@ -176,8 +182,8 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
  * Refuses a folder whose chain has another origin.
  *
  * @param source path of the forked chain; undefined when none is forked
- * @returns true when the folder contains a devnet of the given origin
- * @throws ProtocolError `DEVNET_DIFFERS` with the difference
+ * @returns true when the folder contains a devnet, which then has the given origin; false when it contains none
+ * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
  */
 export function checkForkFolder(directory: string, source: string | undefined): boolean {
   const isThere = readRecord(directory) !== undefined;
@@ -192,7 +198,11 @@ export function checkForkFolder(directory: string, source: string | undefined): 
   );
 }
 
-/** @throws ProtocolError `DEVNET_UNREADABLE` */
+/**
+ * Returns the public keys of the impersonated accounts; empty if no account was impersonated.
+ *
+ * @throws ProtocolError `DEVNET_UNREADABLE`
+ */
 export function readImpersonated(directory: string): readonly string[] {
   const file = join(directory, IMPERSONATED_FILE);
   if (!existsSync(file)) return [];
@@ -222,7 +232,7 @@ function readRecord(directory: string): DevnetRecord | undefined {
   return readOwnJson(file) as DevnetRecord;
 }
 
-/** @throws ProtocolError `DEVNET_UNREADABLE` */
+/** @throws ProtocolError `DEVNET_UNREADABLE` for a file that cannot be read or is not JSON */
 function readOwnJson(file: string): unknown {
   try {
     return JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8'));

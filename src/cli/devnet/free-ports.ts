@@ -16,7 +16,7 @@ const TRIES = 50;
  * Finds `count` consecutive ports that are free now, and returns the lowest port.
  *
  * @param fraction returns random numbers in [0, 1), so that devnets that start at the same time try different ports
- * @throws ProtocolError `PORT_IN_USE` when no ports were found
+ * @throws ProtocolError `PORT_IN_USE` or `PORT_UNUSABLE` when all attempts failed
  */
 export async function freePorts(count: number, fraction: () => number): Promise<number> {
   for (let left = TRIES; ; left -= 1) {

@@ -1,15 +1,20 @@
-/** Messages between the supervisor of a devnet and its nodes, over the channel between parent and child process. */
+/**
+ * Messages between the supervisor of a devnet and its nodes, over the channel between parent and child process.
+ * `bloomery/testing` passes the same messages within one process.
+ */
 
 import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { JsonObject } from '../../protocol/types.ts';
 import type { NodeFaults } from './faults.ts';
 
-/** Maximum number of blocks in one message. The transfer of so many full blocks takes a fraction of a second. */
+/**
+ * Maximum number of blocks in one answer to `give`. The transfer of so many full blocks takes a fraction of a second.
+ */
 export const BLOCKS_GIVEN_MAX = 100;
 
 /** Requests of the supervisor to a node. */
 export type AgentRequest =
-  /** Sets the clock, and whether forging waits for `forge`. */
+  /** Sets the clock. With `isHeld`, the node forges only on the request `forge`. */
   | { readonly op: 'set'; readonly setting: ClockSetting; readonly isHeld: boolean }
   | { readonly op: 'state' }
   /** Replaces the faults of the node's links and clock. */
@@ -32,7 +37,7 @@ export type AgentRequest =
   | { readonly op: 'close' }
   /** Opens the node again with the present content of its folder, and adds these transactions to the pool. */
   | { readonly op: 'open'; readonly transactions: readonly JsonObject[] }
-  /** The outcome of an operation that the node asked for. */
+  /** The outcome of an operation that the node requested with the event `operation`. */
   | { readonly op: 'outcome'; readonly operation: number; readonly outcome: OperationOutcome };
 
 /** Result or error of an operation that the dashboard requested. */
@@ -66,15 +71,17 @@ export interface AgentAccount {
   readonly isGroup: boolean;
 }
 
-/** First message to a node: its initial state. */
+/** First message of the supervisor to a node: the initial state of the node. */
 export interface AgentStart {
   readonly setting: ClockSetting;
+  /** True if the node forges only on the request `forge`. */
   readonly isHeld: boolean;
+  /** Public keys for which the node accepts any signature. */
   readonly impersonated: readonly string[];
   readonly faults: NodeFaults;
-  /** True when the node offers controls of the devnet to the dashboard. */
+  /** True when the node offers the controls of the devnet to the dashboard. */
   readonly hasPageControls?: boolean;
-  /** True when the supervisor has just checked the chain of which the node's folder holds a copy. */
+  /** True when the folder of the node has an unchanged copy of a chain that the supervisor has just checked. */
   readonly isChainChecked?: boolean;
   /** For a forked devnet: the number of this node, and the number of nodes among which delegates are divided. */
   readonly fork?: ForkShare;
@@ -89,8 +96,11 @@ export interface ForkShare {
 export type AgentEvent =
   /** The node of this process has started. */
   | { readonly event: 'ready'; readonly state: AgentState }
+  /** The pool of the node accepted a transaction, or a group transaction became complete. */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
-  /** The dashboard asks for an operation of the devnet; the request `outcome` answers it. */
+  /**
+   * The dashboard of the node requests an operation of the devnet. The supervisor answers with the request `outcome`.
+   */
   | {
       readonly event: 'operation';
       readonly number: number;

@@ -1,9 +1,9 @@
-/** Modes in which blocks of a devnet are forged, and the number of blocks in one request. */
+/** The mining modes of a devnet, and the maximum number of slots in one request. */
 
 export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
 /**
  * `interval`: a block in each slot, as on other networks. `instant`: a block when a transaction arrives. `on-demand`: a
- * block when a user requests it.
+ * block only when a user requests it.
  */
 export type MiningMode = (typeof MINING_MODES)[number];
 

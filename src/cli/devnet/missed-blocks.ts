@@ -15,7 +15,7 @@ export class FirstRound {
   }
 
   /**
-   * The delegate without a slot in the first round; undefined before the first round is over.
+   * The delegate without a slot in the first round; undefined before the first round is over, or if no delegate fits.
    *
    * @param height height of the node that `client` queries
    */

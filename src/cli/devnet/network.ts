@@ -23,7 +23,10 @@ export interface NetworkChoice {
 
 export interface ChosenNetwork {
   readonly network: Network;
-  /** True when `dispose` removes the folder. A devnet must then use a copy of the folder. */
+  /**
+   * True when the folder may disappear while the devnet exists, for example because `dispose` removes it. A devnet must
+   * then use a copy of the folder.
+   */
   readonly isTemporary: boolean;
   dispose(): void;
 }
@@ -40,7 +43,8 @@ export function devnetNetworkName(generation: Generation): string {
 }
 
 /**
- * @throws ProtocolError `USAGE` for contradicting flags; errors of reading a network folder
+ * @throws ProtocolError `USAGE` for `network` together with `delegates`; errors of `findNetworkDirectory` and
+ *   `loadNetwork`
  */
 export async function chooseNetwork(choice: NetworkChoice, home: string): Promise<ChosenNetwork> {
   const { network, delegates, generation } = choice;

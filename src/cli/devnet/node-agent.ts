@@ -32,7 +32,7 @@ export interface AgentOptions extends AgentStart {
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
-  /** Undefined for a node in memory, which can be neither closed nor copied. */
+  /** Undefined for a node in memory. Requests can then neither close nor copy the node. */
   readonly host?: AgentHost;
 }
 
@@ -101,7 +101,7 @@ export class NodeAgent implements NodeControl {
 
   built(parts: ControlledParts): void {
     this.#parts = parts;
-    // The node writes to its chain after its first start, so the check of the copied chain no longer applies.
+    // From its first start on, the node writes to its chain, so the check of the copied chain no longer applies.
     this.#isChainChecked = false;
     if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>
@@ -113,15 +113,22 @@ export class NodeAgent implements NodeControl {
     parts.engine.chain.listen({ applied: enable, reverted: enable });
   }
 
-  /** Must be called when the node runs. */
+  /**
+   * Reports to the supervisor that the node is ready. In a forked devnet, first enables forging for delegates of the
+   * node. Must be called when the node runs.
+   */
   ready(): void {
     this.#enableForging();
     this.#emit({ event: 'ready', state: this.state() });
   }
 
   /**
-   * @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built; BlockRejected for a block that the rules
-   *   refuse; `DEVNET_TRANSACTION_REFUSED`
+   * Executes a request, and returns the state of the node; `CLOSED` after `outcome` and `close`, and after `faults`
+   * before the node is built.
+   *
+   * @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built; `DEVNET_TRANSACTION_REFUSED`;
+   *   `DEVNET_NODE_FLEETING` for `snapshot`, `close` and `open` of a node in memory
+   * @throws BlockRejected for a block that the rules refuse
    */
   async handle(request: AgentRequest): Promise<AgentState> {
     switch (request.op) {
@@ -152,7 +159,7 @@ export class NodeAgent implements NodeControl {
         const { chain, importer } = this.#engine;
         for (const json of request.blocks) {
           const block = chain.rules.codec.blockFromJson(json);
-          // The block may have come from a peer meanwhile.
+          // A block that is not above the tip is skipped, because the node may have received it from a peer meanwhile.
           if (block.height > chain.tip.header.height) await importer.import(block);
         }
         break;
@@ -169,7 +176,8 @@ export class NodeAgent implements NodeControl {
         return { ...this.state(), isConfirmed };
       }
       case 'impersonate':
-        // A node that is not built yet marks its store when it is built.
+        // The store must have the mark that some signatures are not valid. A node that is not built yet sets the mark
+        // when it is built.
         if (this.#parts !== undefined) markUnsigned(this.#parts.store);
         this.#impersonation.add(request.publicKeys);
         break;
@@ -212,7 +220,8 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // After the node received the transaction, further members of a group may have signed it.
+    // If the pool has the transaction, the new copy is skipped, unless the copy in the pool lacks signatures of members
+    // and the new copy has more signatures.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);
@@ -222,7 +231,7 @@ export class NodeAgent implements NodeControl {
     throw new ProtocolError('DEVNET_TRANSACTION_REFUSED', { id }, `the transaction is refused: ${reason}`);
   }
 
-  /** Enables forging for the delegates of the next block's round that belong to this node in a forked devnet. */
+  /** In a forked devnet, enables forging for those delegates of the next block's round that belong to this node. */
   #enableForging(): void {
     const fork = this.#fork;
     if (fork === undefined) return;
@@ -236,7 +245,7 @@ export class NodeAgent implements NodeControl {
   #moveClock(): void {
     this.chainClock.set(skewed(this.#setting, this.#faults.skewMs));
     const engine = this.#parts?.engine;
-    // The user skipped these slots by setting the clock, so they do not count as missed.
+    // The slots that a new clock setting skips do not count as missed, because the user chose to skip them.
     engine?.ownSlotOutcomes.skipTo(engine.chain.currentSlot());
     engine?.forging.check();
   }

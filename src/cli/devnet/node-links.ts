@@ -29,13 +29,16 @@ export class NodeLinks {
     return this.#options.links();
   }
 
-  /** The nodes in the same part of the network as a node. */
+  /** The running nodes in the same part of the network as the given node, including this node. */
   reachedBy(link: AgentLink): readonly AgentLink[] {
     const { links, partOf = () => undefined } = this.#options;
     return links().filter((each) => partOf(each) === partOf(link));
   }
 
-  /** The answering node with the greatest height; undefined when no node answers. */
+  /**
+   * The node with the greatest height, and its state. Nodes that do not answer, or answer with an error, are skipped;
+   * undefined when no node is left.
+   */
   async highest(links = this.all()): Promise<Answered | undefined> {
     const answers = links.map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));
     const settled = await Promise.allSettled(answers);
@@ -56,19 +59,20 @@ export class NodeLinks {
   }
 
   /**
-   * Sends a request to all running nodes. A node that does not answer is skipped.
+   * Sends a request to all running nodes. A node that does not answer, or answers with an error, is skipped.
    *
-   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers without an error
    */
   askAll(request: AgentRequest): Promise<readonly AgentState[]> {
     return this.ask(this.all(), request);
   }
 
+  /** Like `askAll`, for the given nodes. */
   async ask(links: readonly AgentLink[], request: AgentRequest): Promise<readonly AgentState[]> {
     return (await this.answers(links, request)).map(({ state }) => state);
   }
 
-  /** Like `ask`, with the node of each answer. */
+  /** Like `ask`, but returns the node with each answer. */
   async answers(links: readonly AgentLink[], request: AgentRequest): Promise<readonly Answered[]> {
     const asked = links.map(async (link) => ({ link, state: await link.ask(request) }));
     const answers = await Promise.allSettled(asked);

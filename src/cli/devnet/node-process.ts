@@ -23,13 +23,15 @@ export interface NodeProcess {
   /** Resolves when the process has ended. */
   readonly ended: Promise<ProcessEnd>;
   isRunning(): boolean;
-  /** Asks the process to stop. */
+  /** Asks the process to stop, also if it is paused. */
   stop(): void;
   /** Kills the process. */
   kill(): void;
-  /** Pauses the process, or lets it continue. A paused process neither answers nor forges. */
+  /**
+   * Pauses the process if `isPaused` is true; otherwise lets it continue. A paused process neither answers nor forges.
+   */
   pause(isPaused: boolean): void;
-  /** Connection to the agent of the process, if it has one. */
+  /** Connection to the agent of the process; absent if the process runs no agent. */
   readonly link?: ProcessLink;
 }
 
@@ -40,7 +42,8 @@ interface NodeProgram {
 }
 
 /**
- * Starts a planned node. The node's output goes to its log file. The node also stops when this process ends.
+ * Starts a planned node without an agent. The node's output goes to its log file. The node also stops when this process
+ * ends.
  *
  * @param entry the executable that runs `bloomery` commands
  */
@@ -99,7 +102,7 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // Each node writes its log to its own file.
+      // The log options are kept, except the file, because each node writes its log to its own file.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
   );
@@ -109,7 +112,10 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 /** Number of bytes that are read from the end of a log. The last lines of a log are much shorter than this number. */
 const LOG_END_BYTES = 64 * 1024;
 
-/** The last message of the node, if its log has one; otherwise the exit code or the signal. */
+/**
+ * Returns the last message of the node if its log has one since `logStart`; otherwise a text with the exit code or the
+ * signal.
+ */
 function reasonOf(logFile: string, logStart: number, exitCode: number | null, signal: NodeJS.Signals | null): string {
   const lastWord = endOf(logFile, logStart)
     .trimEnd()

@@ -37,7 +37,7 @@ export function copyState(dataDirectory: string, directory: string): void {
   }
 }
 
-/** Writes the transactions of all queues, in an order in which they can be submitted again. */
+/** Writes the transactions of all queues of the pool, in an order in which they can be submitted again. */
 export function writePool(directory: string, pool: Pick<TransactionPool, 'entries'>, codec: Codec): void {
   const entries = [...POOL_STATES].reverse().flatMap((state) => pool.entries(state));
   const json = entries.map(({ transaction }) => codec.transactionToJson(transaction));
@@ -54,7 +54,7 @@ export function readPool(directory: string): readonly JsonObject[] {
  * Without a chain, the node begins with the genesis block and downloads all further blocks.
  *
  * @param options `withJournal: false` if the snapshot is of another node, whose signed blocks and accepted transactions
- *   do not concern this node
+ *   do not concern this node; then only the chain is replaced
  */
 export function restoreState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));

@@ -1,4 +1,7 @@
-/** The operations of a running devnet by name. `control-server.ts` offers these operations, and commands use them. */
+/**
+ * The operations of a running devnet by name. Commands request them over the control port (`control-server.ts`), the
+ * dashboard through `page-controls.ts`, and a scenario calls them directly.
+ */
 
 import { usageError } from '../error-lines.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
@@ -22,7 +25,7 @@ export interface OperationParts {
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'active'>;
   /** Starts an additional node, which follows the other nodes. */
   readonly add: () => Promise<SupervisedNode>;
-  /** Called when a paused node continues and answers. */
+  /** Called when a node that was paused has continued and answers. */
   readonly resumed: (node: SupervisedNode) => void;
   /** Starts the end of the devnet, and returns before the devnet has ended. */
   readonly stop: () => void;
@@ -158,7 +161,10 @@ function devnetOf({ nodes, timekeeper, faults }: OperationParts) {
   };
 }
 
-/** State of a node whose process runs. A node can be silent although its process runs. */
+/**
+ * Returns the state of a node whose process runs and is not paused. Such a node may still be starting, or may not
+ * answer.
+ */
 function answeringState(link: { readonly isReady: boolean; readonly isUsable: boolean } | undefined) {
   if (link === undefined || link.isUsable) return 'running';
   return link.isReady ? 'silent' : 'starting';

@@ -17,13 +17,17 @@ const OFFERED: ReadonlySet<string> = new Set([
   ...['list', 'accounts', 'fund', 'send', 'mine', 'mode', 'warp', 'freeze', 'resume'],
   ...['kill', 'restart', 'pause', 'add', 'partition', 'delay', 'loss', 'skew', 'heal'],
 ]);
-/** Operations that end or suspend the process of a node. */
+/**
+ * Operations that end or suspend the process of a node. The dashboard of a node cannot request these operations for
+ * this node, because the dashboard would lose the node that serves it.
+ */
 const ON_PROCESSES: ReadonlySet<string> = new Set(['kill', 'restart', 'pause']);
 
 /**
- * Performs an operation for the page of a node.
+ * Performs an operation that the dashboard of a node requested. The outcome contains the result or the error; the
+ * function does not throw.
  *
- * @param page number of the node that serves the page
+ * @param page number of the node that serves the dashboard
  */
 export async function performForPage(
   operations: ReadonlyMap<string, ControlOperation>,
@@ -46,7 +50,10 @@ export async function performForPage(
   }
 }
 
-/** Maximum number of waiting operations. A page requests one operation at a time, so a larger number shows a fault. */
+/**
+ * Maximum number of waiting operations. Each part of the dashboard requests one operation at a time, so a larger number
+ * shows a fault.
+ */
 const WAITING_MAX = 16;
 /**
  * Time limit of an answer in milliseconds. The HTTP interface closes a connection without data only after a longer
@@ -60,7 +67,10 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The part in the node: sends operations to the supervisor, and waits for their outcomes. */
+/**
+ * The part in the node: sends the operations that the dashboard requests to the supervisor, and waits for their
+ * outcomes.
+ */
 export class PageControls implements DevnetControls {
   readonly #emit: (event: AgentEvent) => void;
   readonly #answerMsMax: number;
@@ -72,7 +82,10 @@ export class PageControls implements DevnetControls {
     this.#answerMsMax = answerMsMax;
   }
 
-  /** @throws ProtocolError, see `DevnetControls`; `DEVNET_BUSY`, or `DEVNET_STILL_WORKING` after the time limit */
+  /**
+   * @throws ProtocolError like `DevnetControls.ask`; `DEVNET_BUSY` while `WAITING_MAX` operations wait;
+   *   `DEVNET_STILL_WORKING` after the time limit
+   */
   ask(operation: string, parameters: ControlParameters): Promise<object> {
     if (this.#waiting.size >= WAITING_MAX) {
       const message = 'the devnet still works on earlier operations: wait for them';

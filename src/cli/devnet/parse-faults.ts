@@ -4,17 +4,18 @@ import { usageError } from '../error-lines.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 /**
- * Maximum delay of a link. Requests time out after ten seconds. With this delay, all requests time out, so a longer
- * delay would have the same effect on requests.
+ * Maximum delay of a link, in milliseconds. Requests of peers time out after ten seconds. With the maximum delay, all
+ * requests time out, so a longer delay would have the same effect on requests.
  */
 export const DELAY_MS_MAX = 60_000;
 /**
- * Maximum offset of a clock. The maximum is far larger than any clock difference that the rules of the chain tolerate.
+ * Maximum offset of a clock, in milliseconds. The maximum is far larger than any clock difference that the rules of the
+ * chain tolerate.
  */
 export const SKEW_MS_MAX = 86_400_000;
 
 /**
- * Reads the parts of a network: `0,1|2,3`, in one text or several.
+ * Reads the parts of a network from a text such as `0,1|2,3`, or from several texts.
  *
  * @throws ProtocolError `USAGE` for anything else
  */
@@ -32,9 +33,9 @@ export function partsOfText(texts: readonly string[]): readonly (readonly number
 }
 
 /**
- * Reads numbers of nodes: `1,2`, in one text or several.
+ * Reads numbers of nodes from a text such as `1,2`, or from several texts.
  *
- * @returns undefined when the texts name no node
+ * @returns undefined for an empty list of texts
  * @throws ProtocolError `USAGE` for anything else
  */
 export function nodesOfText(texts: readonly string[]): readonly number[] | undefined {
@@ -46,6 +47,7 @@ export function nodesOfText(texts: readonly string[]): readonly number[] | undef
 }
 
 /**
+ * @returns milliseconds
  * @throws ProtocolError `USAGE` if the text is not a time from 0 to one minute
  */
 export function delayMsOfText(text: string): number {
@@ -65,7 +67,8 @@ export function lossOfText(text: string): number {
 }
 
 /**
- * @throws ProtocolError `USAGE` if the text is not a signed time of at most one day
+ * @returns milliseconds; negative for a clock that is set behind
+ * @throws ProtocolError `USAGE` if the text is neither a signed time of at most one day nor a time of 0 without a sign
  */
 export function skewMsOfText(text: string): number {
   const sign = /^[+-]/.exec(text)?.[0];
@@ -77,7 +80,7 @@ export function skewMsOfText(text: string): number {
   throw usageError(`\`${text}\` is not a clock offset: give +3s, -500ms or 0s, at most a day`);
 }
 
-/** Milliseconds of `150ms`, `1.5s`, `2m` or `1h`; undefined for anything else. */
+/** Milliseconds of a text such as `150ms`, `1.5s`, `2m` or `1h`; undefined for any other text. */
 export function durationMsOf(text: string): number | undefined {
   const found = /^(\d{1,8}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text);
   const unitMs = UNITS_MS[found?.[2] ?? ''];

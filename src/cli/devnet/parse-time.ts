@@ -1,4 +1,7 @@
-/** Parses a time on the command line: a duration from now, or a date. */
+/**
+ * Parses the time to which a user warps the clock of a devnet: a duration from now, or a date. Commands, the dashboard,
+ * scenarios and `bloomery/testing` accept such a time.
+ */
 
 import { usageError } from '../error-lines.ts';
 
@@ -17,6 +20,8 @@ const LATEST_MS = Date.UTC(2150, 0, 1);
 /**
  * Returns the Unix time in milliseconds of a text: a duration from `nowMs` (`90s`, `15m`, `1h`, `2d`, `3w`, `1y` of 365
  * days), or a date in UTC (`2027-01-01`, `2027-01-01T12:00:00Z`).
+ *
+ * A date may be before `nowMs`.
  *
  * @throws ProtocolError `USAGE` for any other text, and for times beyond the year 2149
  */
@@ -44,7 +49,10 @@ export function unixTimeOfDate(date: Date): number {
   throw new RangeError(`${date.toISOString()} is beyond the year 2149, where the time of a chain ends`);
 }
 
-/** NaN for a day that its month does not have, because `Date.parse` reads February 30 as March 2. */
+/**
+ * Returns the Unix time in milliseconds. The result is NaN for a day that its month does not have, because `Date.parse`
+ * reads February 30 as March 2.
+ */
 function dateMsOf(text: string): number {
   const atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);
   const [year = 0, month = 0, day = 0] = text.slice(0, 'YYYY-MM-DD'.length).split('-').map(Number);

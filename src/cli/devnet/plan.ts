@@ -39,13 +39,16 @@ export const DEVNET_HOST = '127.0.0.1';
 
 /** A node of generation 2 forges only if at least this percentage of its peers agrees with its tip. */
 const CONSENSUS_MIN = 51;
-/** Time limit until all nodes of a devnet must answer, even on a slow or busy machine. */
+/**
+ * Time limit for the start, in milliseconds: all nodes of a devnet must answer within this time, even on a slow or busy
+ * machine.
+ */
 export const STARTUP_MS = 180_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
 /**
- * @throws ProtocolError `USAGE` for ports that overlap, exceed the highest port or are blocked by `fetch`; `USAGE` for
- *   a network without known delegates
+ * @throws ProtocolError `USAGE` for ports that overlap, exceed the highest port or are blocked by `fetch`; for a new
+ *   chain also `USAGE` for a network without `forgers.json`, or with fewer delegates in it than a round has
  */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network, logFormat, forkDelegates } = request;
@@ -73,7 +76,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
       logFile: join(folder, 'node.log'),
       delegates,
       config: {
-        // No reading processes: a devnet has few clients, and several nodes already use all cores.
+        // A node of a devnet has no reading processes, because a devnet has few clients, and its nodes already use all
+        // cores.
         http: { port: httpPort + index, host: DEVNET_HOST, processes: 0 },
         p2p: {
           port: ownWsPort,
@@ -84,11 +88,11 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(forgers === undefined
             ? FORK_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
-          // A single node would wait forever for the consensus of peers.
+          // The option is left out for a single node, which would wait forever for the consensus of peers.
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
-        // There are no verifier threads, because the node processes already use all cores.
+        // A node of a devnet has no verifier threads, because the processes of the nodes already use all cores.
         verifier: { threads: 0 },
         ...(logFormat === undefined ? {} : { log: { format: logFormat } }),
       },
@@ -97,8 +101,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 }
 
 /**
- * Configuration for nodes of a forked devnet, in which the agent enables forging. Watermarks are disabled, because a
- * real node with these delegates may run on this machine.
+ * Forging options for nodes of a forked devnet. There, the agent of the node enables forging. Watermarks are disabled,
+ * because a node of the original network with these delegates may run on this machine.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 
@@ -127,7 +131,12 @@ function refuseBlocked(httpPort: number, index: number): void {
   );
 }
 
-/** Plans a node that is added later. A follower node does not forge, because all delegates are already assigned. */
+/**
+ * Plans a node that is added later (a follower). A follower does not forge, because all delegates already belong to
+ * other nodes.
+ *
+ * @throws ProtocolError `USAGE` for an HTTP port that `fetch` blocks
+ */
 export function planFollower(
   nodes: readonly PlannedNode[],
   { httpPort, wsPort, directory, network, logFormat }: Omit<DevnetRequest, 'nodes'>,

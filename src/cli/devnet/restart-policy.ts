@@ -14,7 +14,7 @@ export type RestartDecision =
   /** `reason` is the end of a sentence that begins with "not started again:". */
   | { readonly kind: 'giveUp'; readonly reason: string };
 
-/** Delay before the first restart. The delay doubles with each further restart. */
+/** Delay before the first restart, in milliseconds. The delay doubles with each further end in a row. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
 /**
@@ -22,7 +22,7 @@ const RESTART_DELAY_MS_MAX = 30_000;
  * begins again at 1.
  */
 export const STABLE_MS = 60_000;
-/** Maximum number of ends in a row, each before `STABLE_MS`. A node that reaches the maximum is not restarted. */
+/** Number of ends in a row, each before `STABLE_MS`, at which a node is no longer restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;
 
 export class RestartPolicy {
@@ -34,11 +34,14 @@ export class RestartPolicy {
   }
 
   /**
-   * @param ranMs running time of the node when it ended
+   * Returns whether a node that has ended is started again, and counts its end.
+   *
+   * @param ranMs running time of the node until its end, in milliseconds
    */
   ended({ exitCode }: Pick<ProcessEnd, 'exitCode'>, ranMs: number): RestartDecision {
     if (this.#mode === 'never') return { kind: 'giveUp', reason: 'restarts are disabled' };
-    // The node refused its configuration. The configuration would be the same after a restart.
+    // This exit code means that the node refused its configuration. The configuration would be the same after a
+    // restart.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
     if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {

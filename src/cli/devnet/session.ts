@@ -39,13 +39,13 @@ export interface SessionOptions {
   readonly wsPort: number;
   readonly restart: RestartMode;
   readonly mode: MiningMode;
-  /** Time between two blocks in milliseconds, when it is less than a slot. */
+  /** Time between two blocks on the machine's clock, in milliseconds, when it is less than a slot. */
   readonly intervalMs?: number;
   readonly screen: Screen;
   readonly stop: AbortController;
   readonly untilHeight?: number;
   readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
-  /** Facts of a forked devnet. */
+  /** Facts about the fork; undefined for a devnet that is not forked. */
   readonly fork?: ForkFacts;
   /** True when the nodes' chains are new copies of a chain whose pages and state were checked. */
   readonly areChainsCopied?: boolean;
@@ -60,12 +60,15 @@ export interface RunningSession {
   readonly accounts: DevnetAccounts;
 }
 
-/** An operation that a node requests for its dashboard page. */
+/** An operation that a node requests for its dashboard. */
 type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 
 const TOKEN_BYTES = 32;
 
-/** Runs a devnet with its control port until its end. Returns and throws like `runDevnet`. */
+/**
+ * Runs a devnet with its control port until its end. Returns and throws like `runDevnet`; also throws errors of the
+ * system if the control port cannot be opened or its file cannot be written.
+ */
 export async function runSession(options: SessionOptions): Promise<DevnetResult | undefined> {
   const { directory, network, screen, stop } = options;
   const session = new Session(options);
@@ -101,7 +104,7 @@ class Session {
   #nodes: SupervisedNode[] = [];
   /** Nodes whose chain is an unchanged copy, because they were not started yet. */
   readonly #copied: Set<number>;
-  /** Operations by name; empty before the control port offers them. */
+  /** Operations by name; empty before the call of `operations`. */
   #operations: ReadonlyMap<string, ControlOperation> = new Map();
   /** Planned nodes that have not been ready yet; undefined once all nodes have been ready. */
   #missing: Set<number> | undefined;
@@ -203,7 +206,8 @@ class Session {
 
   /**
    * True when everybody knows the keys of the network, or when a forked devnet signs with the substitute key. If both
-   * are false, a transfer of this devnet might be valid on a network that somebody uses.
+   * are false, a transfer of this devnet might be valid on a network that somebody uses, so the dashboard gets no
+   * controls.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;
@@ -213,7 +217,7 @@ class Session {
   async #performForPage(index: number, asked: AskedOperation): Promise<void> {
     const outcome = await performForPage(this.#operations, asked, index);
     const link = this.#nodes[index]?.process?.link;
-    // If the node has ended meanwhile, no page waits for the outcome.
+    // If the node has ended meanwhile, its dashboard no longer waits for the outcome.
     await link?.ask({ op: 'outcome', operation: asked.number, outcome }).catch(() => undefined);
   }
 
@@ -238,7 +242,8 @@ class Session {
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
     if (link === undefined) return;
-    // If the node has disconnected again, it gets the state when it reconnects.
+    // A failure is ignored: if the node has ended or does not answer, it gets the state when it starts or answers
+    // again.
     link
       .ask({ op: 'faults', faults: this.#faults.of(index) })
       .then(() => this.#timekeeper.welcome(link))

@@ -23,12 +23,12 @@ export interface SnapshotParts {
 /** Facts about a snapshot, as users see them. */
 export interface SnapshotFacts {
   readonly name: string;
-  /** Greatest height of a running node, with the block at that height. */
+  /** Greatest height of a running node when the snapshot was made. */
   readonly height: number;
   readonly blockId: string;
   /** Digest of the state at that block. */
   readonly digest: string;
-  /** Time of the chain's clock, ISO 8601. */
+  /** Time of the chain's clock when the snapshot was made, ISO 8601. */
   readonly time: string;
 }
 
@@ -68,7 +68,8 @@ export class Snapshots {
   /**
    * Saves the devnet under a name, and replaces an earlier snapshot of that name.
    *
-   * @throws ProtocolError `USAGE` for an invalid name, `DEVNET_NODE_PAUSED`, `SNAPSHOTS_FULL`
+   * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOTS_FULL` for a new name when there are `SNAPSHOTS_MAX`
+   *   snapshots; `DEVNET_NODE_PAUSED` like `#stoppedNodes`; errors of `Timekeeper.whileFrozen` and of the nodes
    */
   create(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);
@@ -116,8 +117,9 @@ export class Snapshots {
    * Restores a snapshot on all nodes. A node that was added after the snapshot begins with an empty chain and follows
    * the other nodes.
    *
-   * @throws ProtocolError `SNAPSHOT_UNKNOWN`, `DEVNET_NODE_PAUSED`, and `SNAPSHOT_DIFFERS` when the restored state of a
-   *   node differs from the snapshot
+   * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN`; `DEVNET_NODE_PAUSED` like `#stoppedNodes`;
+   *   `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot, or a node with its block has another
+   *   state; errors of `Timekeeper.whileFrozen` and of the nodes
    */
   revert(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);
@@ -142,7 +144,7 @@ export class Snapshots {
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );
       } catch (error) {
-        // After an error, processes may have a closed node, so all processes are restarted.
+        // After an error, some processes may have a closed node, so all running processes are restarted.
         await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
         throw error;
       }
@@ -156,7 +158,8 @@ export class Snapshots {
   }
 
   /**
-   * Returns all nodes, if the files of each node can be copied or replaced.
+   * Returns all nodes, if the files of each node can be copied or replaced: each node either answers, or has no
+   * process.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
    *   because its process may write to the files

@@ -1,6 +1,6 @@
 /**
- * Delays commands while a devnet starts: commands that need its clock or its blocks wait until all nodes have been
- * ready.
+ * Delays operations while a devnet starts: operations that need its clock or its blocks wait until the devnet has
+ * begun.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -8,7 +8,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ControlOperation } from './control-server.ts';
 
 export interface DevnetStart {
-  /** True when the devnet's clock has been set to the time of its chain. */
+  /**
+   * True when the devnet has begun: all nodes have been ready, and the devnet's clock has been set to the time of its
+   * chain.
+   */
   readonly hasBegun: () => boolean;
   /** Numbers of the nodes that have not been ready yet. */
   readonly missing: () => readonly number[];
@@ -30,7 +33,8 @@ const POLL_MS = 50;
  * machine's clock. If the user has warped the devnet in an earlier run, the blocks of the chain are in the future of
  * the machine's clock.
  *
- * After `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING` with the missing nodes
+ * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING` with the missing
+ * nodes.
  */
 export function afterStart(
   operations: ReadonlyMap<string, ControlOperation>,

@@ -1,4 +1,4 @@
-/** The first lines of a devnet: its addresses, its accounts with funds, and useful commands. */
+/** The first lines that `bloomery devnet` prints: addresses of the nodes, accounts with funds, and useful commands. */
 
 import { packagedNetworkDirectory, type Network } from '../../config/network.ts';
 import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
@@ -9,7 +9,7 @@ import { DEVNET_HOST, type PlannedNode } from './plan.ts';
 import type { MiningMode } from './mining.ts';
 
 const ACCOUNTS_SHOWN = 10;
-/** Port that commands use by default. */
+/** HTTP port that commands use by default. */
 const HTTP_PORT = 4000;
 
 export interface BannerFacts {
@@ -48,8 +48,8 @@ export function bannerLines({ network, nodes, directory, mode, blockTimeS, fork 
 }
 
 /**
- * Flags that name the devnet. A devnet of generation 3 in the default folder needs no flags, because commands use it by
- * default.
+ * Returns the flags with which the commands find the devnet. The result is empty for a devnet of generation 3 in the
+ * default folder, because commands use this devnet by default.
  */
 function placeWords(directory: string): string {
   return directory === devnetDirectory({}, devnetNetworkName(3))
@@ -57,7 +57,7 @@ function placeWords(directory: string): string {
     : `, each with --data-dir ${shellText(directory)}`;
 }
 
-/** The complete command for a transfer. It has flags for a network or port that is not the default. */
+/** Returns the complete command for a transfer, with flags for a network or port that is not the default. */
 function transferLine({ directory, params }: Network, httpPort: number): string {
   const isPackaged = directory === packagedNetworkDirectory(devnetNetworkName(params.generation));
   const network = isPackaged && params.generation === 3 ? '' : ` --network ${shellText(directory)}`;
@@ -74,7 +74,7 @@ function accountLines(network: Network, httpPort: number): readonly string[] {
   try {
     accounts = readAccounts(network.directory);
   } catch {
-    // A network that the user made may lack a file with passphrases.
+    // A network of the user may lack a file with passphrases. The banner then shows no accounts.
     return [];
   }
   return [

@@ -43,7 +43,10 @@ export class SupervisedNode {
     return this.#state.kind === 'running' ? this.#state.process : undefined;
   }
 
-  /** State of the node's process, as one word. */
+  /**
+   * State of the node's process, as one word. `ended`: the node waits for its restart. `dead`: the node will not be
+   * started again.
+   */
   get stateName(): 'running' | 'paused' | 'killed' | 'ended' | 'dead' {
     const { kind } = this.#state;
     if (kind === 'waiting') return 'ended';
@@ -51,7 +54,9 @@ export class SupervisedNode {
     return kind;
   }
 
-  /** Kills the process at once, like a crash. The node stays down until `restart`. */
+  /**
+   * Kills the process at once, like a crash. Resolves when the process has ended. The node stays down until `restart`.
+   */
   async kill(): Promise<void> {
     const { process } = this;
     this.#state = { kind: 'killed' };
@@ -71,7 +76,7 @@ export class SupervisedNode {
   }
 
   /**
-   * Pauses the process, or lets it continue.
+   * Pauses the process if `isPaused` is true; otherwise lets it continue.
    *
    * @throws ProtocolError `DEVNET_NODE_DOWN` when no process runs
    */
@@ -91,7 +96,9 @@ export class SupervisedNode {
     return this.#state.kind === 'dead' ? this.#state.reason : undefined;
   }
 
-  /** The way in which the process ended; undefined if the process runs, or if its end was already handled. */
+  /**
+   * The way in which the process ended; undefined if the process runs, or if `supervise` has already handled its end.
+   */
   async end(): Promise<ProcessEnd | undefined> {
     const { process } = this;
     return process === undefined || process.isRunning() ? undefined : process.ended;
@@ -111,7 +118,7 @@ export class SupervisedNode {
       return `${name} is started again`;
     }
     const end = await this.end();
-    // The user may have ended the node meanwhile.
+    // The user may have killed or restarted the node meanwhile.
     if (state.kind !== 'running' || end === undefined || this.#state !== state) return undefined;
     this.#isPaused = false;
     const decision = this.#policy.ended(end, nowMs - state.startedMs);

@@ -24,12 +24,12 @@ export interface DevnetRun {
   readonly untilHeight?: number;
   /** Called once, when all nodes answer. */
   readonly onReady?: (result: DevnetResult) => void;
-  /** Receives the nodes after they were started. The caller may add further nodes to the list of nodes. */
+  /** Receives the list of nodes after they were started. The caller may add further nodes to this list later. */
   readonly attach?: (nodes: SupervisedNode[]) => void;
   readonly parts: DevnetParts;
 }
 
-/** Parts of a devnet: processes and a clock, or their replacements in a test. */
+/** The processes, HTTP clients and clock of a devnet, or their replacements in a test. */
 export interface DevnetParts {
   start(node: PlannedNode): NodeProcess;
   client(node: PlannedNode): NodeClient;
@@ -54,11 +54,14 @@ const POLL_MS = 500;
  * nodes are ready.
  */
 const STARTUP_POLL_MS = 150;
-/** Time limit of a stop. A node stops within three seconds, but on an overloaded machine it may take longer. */
+/**
+ * Time limit of a stop, in milliseconds. A node stops within three seconds, but on an overloaded machine it may take
+ * longer.
+ */
 const STOP_MS = 10_000;
 
 /**
- * Parts with real processes.
+ * Makes the parts for real processes.
  *
  * @param linkOf returns the options of the connection between a started node and the supervisor
  */
@@ -77,12 +80,12 @@ export function processParts(
 
 /**
  * Runs until `stop` is aborted (no result), or until all nodes have the same block at `untilHeight`. The start has a
- * deadline. After all nodes have answered, the supervisor waits for a silent node and restarts an ended node. A run
- * with `untilHeight` has a deadline for the whole run, and fails when a node ends. When this function returns or
- * throws, no process is left.
+ * deadline. After all nodes have answered once, the supervisor waits for a silent node, and handles the end of a node
+ * as `restart` says. A run with `untilHeight` has a deadline for the whole run, and fails when a node ends. When this
+ * function returns or throws, no process is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, and when
- *   no node is left; `DEVNET_TOO_LATE` with the missing nodes at the deadline
+ *   no node is left; `DEVNET_TOO_LATE` with the state of each node at the deadline
  */
 export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefined> {
   const { parts, restart } = run;
@@ -159,7 +162,7 @@ async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): P
   throw new ProtocolError('DEVNET_NODE_ENDED', { reasons }, `no node is left: ${reasons}`);
 }
 
-/** State of the devnet that the status table shows. */
+/** State of the run on which the rows of the status table depend. */
 interface TableState {
   readonly isStarted: boolean;
   readonly firstRound: FirstRound;
@@ -180,7 +183,8 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Tab
     if (process === undefined || stateName === 'paused') {
       return without(stateName === 'running' ? 'ended' : stateName);
     }
-    // Requests would delay the start of the node. The node's agent reports when the node is ready.
+    // A node that is not ready yet gets no requests, because they would delay its start. Its agent reports when the
+    // node is ready.
     if (!isStarted && process.link?.isUsable === false) return without('starting');
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);
@@ -196,7 +200,8 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Tab
       };
       return { ...ports, state };
     } catch (error) {
-      // The node is not ready yet, or too busy to answer in time. Other code detects the end of a process.
+      // The node is not ready yet, or too busy to answer in time. `superviseAll` and `refuseEnds` detect the end of a
+      // process.
       if (error instanceof ProtocolError) return without(isStarted ? 'silent' : 'starting');
       throw error;
     }

@@ -7,7 +7,7 @@ export interface NodeRow {
   readonly index: number;
   readonly httpPort: number;
   readonly wsPort: number;
-  /** The answers of the node; undefined while it does not answer. */
+  /** The answers of the node; undefined while the node does not answer or is not asked. */
   readonly state:
     | {
         readonly height: number;
@@ -17,7 +17,7 @@ export interface NodeRow {
         readonly missed: number;
       }
     | undefined;
-  /** State of a node that does not answer, in one word; default `starting`. */
+  /** State of a node without `state`, in one word; default `starting`. */
   readonly absence?: 'starting' | 'silent' | 'paused' | 'killed' | 'ended' | 'dead';
 }
 
@@ -79,7 +79,7 @@ export function terminalScreen(draw: (text: string) => void): Screen {
   };
 }
 
-/** Writes a summary when it has changed, at most once in `intervalMs`. */
+/** Writes a summary when it has changed and a node answers, at most once in `intervalMs`. */
 export function plainScreen(write: (line: string) => void, intervalMs: number, nowMs: () => number): Screen {
   let last = '';
   let lastMs = -Infinity;

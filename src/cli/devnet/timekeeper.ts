@@ -1,6 +1,6 @@
 /**
- * Time and blocks of a devnet: one clock for all its nodes, and the time of the next block. All changes of the clock
- * and of the chain go through one serial queue. Therefore two commands never use the same slot.
+ * Controls the time and the blocks of a devnet: one clock for all its nodes, and the time of the next block. All
+ * changes of the clock and of the chain go through one serial queue. Therefore two commands never use the same slot.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -48,8 +48,8 @@ export interface MinedSlots {
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
- * Maximum number of consecutive blocks that the arrival of transactions causes. The blocks end at the first block
- * without transactions.
+ * In the mode `instant`, maximum number of consecutive blocks that the arrival of transactions causes. The devnet stops
+ * earlier, at the first block without transactions, or when the pool is empty.
  */
 const INSTANT_BLOCKS_MAX = 1_000;
 
@@ -122,7 +122,11 @@ export class Timekeeper {
     this.#timer?.cancel();
   }
 
-  /** Makes the owners of the next slots forge, one after the other, as fast as possible. */
+  /**
+   * Makes the owners of the next slots forge, one after the other, as fast as possible.
+   *
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
+   */
   mine(count: number): Promise<MinedSlots> {
     return this.#queue.run(async () => {
       const { emptySlots, state } = await this.#mine(count);
@@ -144,8 +148,9 @@ export class Timekeeper {
    * Sets the clock of all nodes forward. The slots in between stay empty.
    *
    * @param toMs Unix time in milliseconds
-   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment before the present chain time; RangeError for an invalid
-   *   time
+   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment before the present time of the chain's clock;
+   *   `DEVNET_NODE_SILENT` when no node answers
+   * @throws RangeError for an invalid time
    */
   warp(toMs: number): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
@@ -164,8 +169,8 @@ export class Timekeeper {
   /**
    * Sends a transaction to all nodes, and mines until a block has it.
    *
-   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the nodes refuse the transaction, `DEVNET_TRANSACTION_LEFT`
-   *   when no block takes it
+   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the node with the greatest height refuses the transaction;
+   *   `DEVNET_TRANSACTION_LEFT` when no block of the next two rounds has it; `DEVNET_NODE_SILENT` when no node answers
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {
@@ -193,7 +198,7 @@ export class Timekeeper {
     return this.#nodes.askHighest(request);
   }
 
-  /** Makes all nodes accept any signature of these keys, permanently. */
+  /** Makes all running nodes accept any signature of these keys, permanently. */
   impersonate(publicKeys: readonly string[]): Promise<void> {
     return this.#queue.run(async () => void (await this.#nodes.askAll({ op: 'impersonate', publicKeys })));
   }
@@ -218,7 +223,7 @@ export class Timekeeper {
     });
   }
 
-  /** Sets the clock of a node that has started or continued, and sends it the missing blocks. */
+  /** Sets the clock of a node that has started or continued, and sends the missing blocks to it. */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {
       let { tip } = await link.ask(this.#setRequest());
@@ -227,7 +232,8 @@ export class Timekeeper {
         if (from === undefined || from.state.tip.height <= tip.height) return;
         const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
         const after = await link.ask({ op: 'take', blocks });
-        // The node is on another branch, and downloads the better branch from its peers.
+        // If the blocks do not raise the height of the node, the node is on another branch, and downloads the better
+        // branch from its peers.
         if (after.tip.height <= tip.height) return;
         tip = after.tip;
       }
@@ -235,8 +241,9 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that a node accepted. In the modes `instant` and `on-demand`, all nodes get the transaction
-   * at once, so the next block has it, whichever node forges. In the mode `instant`, a block is mined.
+   * Handles a transaction that the node `at` accepted. In the modes `instant` and `on-demand`, all nodes that this node
+   * reaches get the transaction at once, so the next block has it, whichever node forges. In the mode `instant`, the
+   * devnet then mines blocks.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     if (!this.#relay.learn(id, transaction)) return;
@@ -247,7 +254,7 @@ export class Timekeeper {
 
   /**
    * Runs work while the clocks of the nodes are stopped and no block is forged. Afterwards, `setting` and `mode` have
-   * their old values, or the values that the work returns.
+   * their old values, or the values that the work returns as `restored`.
    */
   whileFrozen<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
     return this.#queue.run(async () => {
@@ -290,8 +297,8 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#nodes.askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    // The function ignores tips in future slots. A node whose clock is ahead may have a tip in a future slot. This tip
-    // does not show whether the slots before it are filled.
+    // `filledBy` returns the newest slot that has a block. It ignores tips in future slots. A node whose clock is ahead
+    // may have a tip in a future slot. This tip does not show whether the slots before it are filled.
     const filledBy = (those: readonly AgentState[]): number =>
       Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
     let lastSlot = filledBy(states);
@@ -341,7 +348,7 @@ export class Timekeeper {
     return { op: 'set', setting: this.#setting, isHeld: this.isHeld };
   }
 
-  /** Sends the clock to all nodes. A node that does not answer gets the clock when it answers again. */
+  /** Sends the clock setting to all nodes. A node that does not answer gets the setting when it answers again. */
   async #setAll(): Promise<void> {
     await this.#nodes.askAll(this.#setRequest());
   }

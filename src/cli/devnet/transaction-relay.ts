@@ -1,6 +1,6 @@
 /**
- * Transactions on their way to the nodes of a devnet. A transaction that one node accepted is handed to all nodes at
- * once, because the next slot may belong to a delegate of any node.
+ * Hands transactions on to the nodes of a devnet. All nodes get a transaction that one node accepted at once, because
+ * the next slot may belong to a delegate of any node.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -9,16 +9,16 @@ import type { AgentLink } from './messages.ts';
 import type { NodeLinks } from './node-links.ts';
 
 /**
- * Maximum number of ids of transactions that were handed to other nodes. With these ids, the relay hands on each
- * transaction only once. The maximum is several times the size of a pool.
+ * Maximum number of known transactions. With their keys (`knownAs`), the relay hands on each transaction only once. The
+ * maximum is several times the size of a pool.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 
 interface Arrived {
   readonly transaction: JsonObject;
   /**
-   * The node that accepted the transaction. In a cut network, only the nodes in the part of the accepting node get the
-   * transaction.
+   * The node that accepted the transaction, if it is known. In a cut network, only the nodes in the part of the
+   * accepting node get the transaction.
    */
   readonly at: AgentLink | undefined;
 }
@@ -62,7 +62,7 @@ export class TransactionRelay {
   async send(arrived: readonly Arrived[]): Promise<void> {
     for (const { transaction, at } of arrived) {
       const links = at === undefined ? this.#nodes.all() : this.#nodes.reachedBy(at);
-      // All nodes refuse a transaction that a block has taken meanwhile.
+      // All nodes refuse a transaction that is in a block meanwhile. This error is ignored.
       await this.#nodes.ask(links, { op: 'transaction', transaction }).catch(() => undefined);
     }
   }

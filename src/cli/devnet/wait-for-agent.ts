@@ -4,16 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 
-/** Time limit until a node is ready. A node is ready within seconds, but needs much longer on a busy machine. */
+/**
+ * Time limit until a node answers, in milliseconds. A node is ready within seconds, but needs much longer on a busy
+ * machine.
+ */
 const AGENT_WAIT_MS_MAX = 120_000;
 const POLL_MS = 20;
 
 /**
- * Resolves when the node answers its supervisor, so that the next command can use it.
+ * Resolves when the node answers its supervisor, so that the next operation can use the node. Resolves at once for a
+ * node without a process or an agent.
  *
- * @param timeoutMs time limit by the machine's clock
- * @throws ProtocolError `DEVNET_NODE_ENDED` when its process ends first, `DEVNET_NODE_SILENT` when the time limit is
- *   reached
+ * @param timeoutMs time limit by the machine's clock, in milliseconds
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when the process of the node ends first, `DEVNET_NODE_SILENT` when the time
+ *   limit is reached
  */
 export async function waitForAgent(supervised: SupervisedNode, timeoutMs = AGENT_WAIT_MS_MAX): Promise<void> {
   const { node, process } = supervised;

@@ -22,18 +22,27 @@ export interface DiskRequest {
   readonly dataDir?: string;
   readonly config?: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** True when a node answers. Ports in use are then not a fault, because the node may use them. */
+  /**
+   * True when a program answers at the address of the node. Ports in use are then not a fault, because the node may use
+   * them.
+   */
   readonly isAnswering: boolean;
   /** Returns the free bytes in the file system of a folder; default: asks the system. */
   readonly freeBytesOf?: (folder: string) => number;
-  /** Returns the number of files that can still be created in the folder; default: asks the system. */
+  /**
+   * Returns the number of files that can still be created in the file system of a folder; undefined if the file system
+   * creates inodes on demand. Default: asks the system.
+   */
   readonly freeFilesOf?: (folder: string) => number | undefined;
 }
 
 /** Results of the disk checks that other checks of the doctor use. */
 export interface DiskReport {
   readonly findings: readonly Finding[];
-  /** Undefined when the network folder is wrong, or when the request does not determine a chain. */
+  /**
+   * Network of the checked chain; undefined when the network folder is wrong, or when the request does not determine a
+   * chain.
+   */
   readonly network: Network | ChainLocation['network'] | undefined;
   /** True when another process, such as a running node, uses the signing journal of the data folder. */
   readonly isInUse: boolean;
@@ -70,8 +79,9 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 }
 
 /**
- * Finds the chain to check. The result is undefined if there is no such chain. If the request names neither a network
- * nor a folder, a missing chain is not a finding, because the user may check only the answers of a node.
+ * Returns the location of the chain to check. If the request does not determine a chain, the result is undefined, and a
+ * finding has the reason. If the request names neither a network nor a folder, a missing chain is not a finding,
+ * because the user may check only the answers of a node.
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
@@ -168,7 +178,8 @@ async function checkStore(location: ChainLocation, findings: Finding[]): Promise
     }
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : '';
-    // A new node has no store yet. A store in use in another container must be checked in that container.
+    // A missing store is not a fault, because a new node has no store yet. The doctor cannot read a store that a node
+    // in another container uses. That store must be checked in that container.
     if (code === 'STORE_MISSING' || code === 'STORE_IN_USE_ELSEWHERE') return;
     findings.push(finding(STORE_FAULTS[code] ?? 'STORE_DAMAGED', messageOf(error)));
   }

@@ -1,4 +1,7 @@
-/** Judges the diagnostics of a node: finds the failures that are recent, repeated, and not resolved since. */
+/**
+ * Judges the diagnostics of a node: finds failures that are recent and not resolved since, most of them only if they
+ * are repeated.
+ */
 
 import type { DiagnosticState } from '../node-client.ts';
 import { activeDelegatesOf } from '../round-length.ts';
@@ -24,7 +27,7 @@ const TIMES_MIN_PER_DELEGATE = 2;
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 /** Codes for a delegate that does not sign yet, because another node may sign for it. */
 export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
-/** Codes of a download that makes progress. */
+/** Codes of diagnostics of a download that report no failure. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
 /** Codes of write failures, in diagnostics or as their causes. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
@@ -126,8 +129,10 @@ function isRefusedBlock({ module, code }: DiagnosticState): boolean {
 }
 
 /**
- * True when a refused block may keep the node from continuing. A refused block at or below the height of the tip does
- * no harm: the node does not need it, and any peer can invent such a block.
+ * True when a refused block may keep the node from continuing. A block that was refused during a download counts only
+ * if no later download brought blocks (`downloaded` is the number of the latest diagnostic of such a download). Any
+ * other refused block at or below the height of the tip does no harm: the node does not need it, and any peer can
+ * invent such a block.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,
@@ -139,7 +144,8 @@ function isInTheWay(
 
 /**
  * The period in which missed slots count, and the number of missed slots from which the doctor reports a fault. The
- * period has at least `RECENT_ROUNDS` rounds. A node with few delegates has few slots, so the number is smaller.
+ * period is `RECENT_MS`, or `RECENT_ROUNDS` rounds if they take longer. A node that forges for few delegates has few
+ * slots, so its number is smaller.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: NodeAnswers) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
@@ -168,10 +174,10 @@ function isWriteFailure({ code, fields }: DiagnosticState): boolean {
 }
 
 /**
- * True when writes have succeeded since a write failure. A node logs a pause of forging at the end of the slot, so a
- * pause may be logged up to one slot after the recovery.
+ * True when writes have succeeded since the write failure that the diagnostic reports. A node logs a pause of forging
+ * at the end of the slot, so a pause may be logged up to one slot after the recovery.
  *
- * @param again last diagnostic that reports successful writes
+ * @param again latest diagnostic that reports successful writes; undefined if there is none
  */
 function isBeforeRecovery(
   { number, code, time }: DiagnosticState,

@@ -14,8 +14,8 @@ export interface AddressRequest {
 }
 
 /**
- * The HTTP address from the configuration of a network. The default address if no network is given, or if the
- * configuration is invalid.
+ * Returns the HTTP address from the configuration of a network. The result is the default address if no network is
+ * given, or if the network folder or the configuration is invalid.
  */
 export function addressOfNode({ network: name, config: file, environment }: AddressRequest): string {
   if (name === undefined) return DEFAULT;
@@ -25,7 +25,7 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
     const { http } = loadConfig({ network, environment, flags, ...(file === undefined ? {} : { file }) });
     return `http://${hostOf(http)}:${http.port}`;
   } catch (error) {
-    // Another check reports faults of the configuration.
+    // Another check reports faults of the network folder and the configuration.
     if (error instanceof ProtocolError) return DEFAULT;
     throw error;
   }

@@ -38,6 +38,7 @@ export interface NodeAnswers {
     readonly forging: boolean;
     readonly waiting?: { readonly code: string; readonly reason: string };
   }[];
+  /** Public keys of the delegates that forge in the next slots. */
   readonly active: ReadonlySet<string>;
   readonly blockTimeS: number;
 }
@@ -71,7 +72,8 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     await sleep(sampleAgainMs);
     samples.push(await ask<StatusSample>('node/status'));
   }
-  // The diagnostics are read last, so that they also cover the time of the other reads.
+  // The diagnostics are read after the other answers about the state of the node, so that they also cover the time of
+  // these reads.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
@@ -84,7 +86,8 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     diagnostics,
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
-    // The number of the present slot is the time since the epoch divided by the length of a slot.
+    // The number of the present slot is the time since the epoch divided by the block time. So the block time follows
+    // from the number of a slot that is near.
     blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
   };
 }

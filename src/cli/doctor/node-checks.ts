@@ -17,7 +17,8 @@ export interface NodeReport {
 
 /**
  * Number of rounds without finality above which finality lags. If all delegates forge, a block is final within two
- * further rounds. With few delegates, rounds are short, so `UNFINAL_BLOCKS_MIN` applies as well.
+ * further rounds. With few delegates, rounds are short, so at least `UNFINAL_BLOCKS_MIN` blocks must lack finality as
+ * well.
  */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
@@ -60,7 +61,8 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
 /** The fault that explains why a query failed. */
 function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
-  // The processes that answer HTTP are running, but the process with the chain does not answer their requests.
+  // With the reason `NODE_SILENT`, the reading processes are running, but the process with the chain does not answer
+  // them.
   return data['reason'] === 'NODE_SILENT' ? 'NODE_SILENT' : 'NODE_REFUSES';
 }
 
@@ -92,7 +94,7 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
   const ageS = staleTipS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)
     findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${ageS} s old`));
-  // Generation 2 has no finality, so this check is left out.
+  // Generation 2 has no finality, so only nodes of generation 3 (protocol version 2) are checked.
   const unfinalMax = Math.max(UNFINAL_BLOCKS_MIN, UNFINAL_ROUNDS_MAX * activeDelegatesOf(constants));
   if (constants.protocolVersion.startsWith('2') && height - finalized > unfinalMax)
     findings.push(finding('FINALITY_LAGS', `height ${height}, final up to ${finalized}`));
@@ -144,8 +146,9 @@ function judgeForging(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * Findings while a delegate waits because another node may sign for it. The delegate starts to sign without action of
- * the operator after one of its slots has stayed empty.
+ * Returns a finding while a delegate waits because another node may sign for it. With the code `FORGING_ELSEWHERE`, the
+ * delegate starts to sign without action of the operator, usually after one of its slots has stayed empty. With the
+ * code `FORGING_MOVED`, the delegate signs only after the import of a signing record.
  */
 function judgeElsewhere({ forging }: NodeAnswers): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));

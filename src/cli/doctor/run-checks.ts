@@ -23,8 +23,8 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 }
 
 /**
- * Findings that depend on both the node and the disk. If the answering node belongs to another network than the disk,
- * the faults of the answering node are left out.
+ * Findings of the node, and findings that depend on both the node and the disk. If the answering node belongs to
+ * another network than the chain on the disk, the result is only this fault.
  */
 function judgeTogether(
   { url }: DoctorRequest,
@@ -38,6 +38,7 @@ function judgeTogether(
   const unanswered = `no program answers at ${shownAddress(url)}`;
   if (disk.isInUse) return [finding('NODE_SILENT', unanswered)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
-  // If a fault that prevents the start was found, the finding `NODE_NOT_RUNNING` adds nothing.
+  // If the disk has a fault with the severity `error`, the node may be unable to start, so the finding
+  // `NODE_NOT_RUNNING` adds nothing.
   return isHindered ? [] : [finding('NODE_NOT_RUNNING', unanswered)];
 }

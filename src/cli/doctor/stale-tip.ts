@@ -6,7 +6,7 @@
 
 export interface BlockState {
   readonly height: number;
-  /** Whole seconds since the epoch. */
+  /** Whole seconds since the epoch of the network. */
   readonly timestamp: number;
 }
 
@@ -24,11 +24,11 @@ const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;
 /**
- * Minimum of empty slots for very regular networks. With fewer empty slots, the tip is not stale, because a forger may
- * be late, and two neighbouring forgers may be absent.
+ * Lower bound of the limit for empty slots. It applies to networks where slots hardly ever stay empty. With fewer empty
+ * slots, the tip is not stale, because a forger may be late, and two neighbouring forgers may be absent.
  */
 const UNUSED_SLOTS_MIN = 3;
-/** Maximum number of empty slots for very irregular networks. */
+/** Upper bound of the limit for empty slots. It applies to networks where slots often stay empty. */
 const UNUSED_SLOTS_MAX = 10;
 /** Height of the first block that was forged in a slot. The genesis block has height 1 and no slot. */
 const FIRST_FORGED_HEIGHT = 2;
@@ -51,12 +51,12 @@ export function staleTipS(
   return unused < unusedSlotsMin(tip, earlier, blockTimeS) ? undefined : now.secondsSinceEpoch - tip.timestamp;
 }
 
-/** Height of the block that is compared with the tip. */
+/** Height of the earlier block with which `staleTipS` compares the tip. */
 export function earlierHeight(tipHeight: number): number {
   return Math.max(FIRST_FORGED_HEIGHT, tipHeight - COMPARED_BLOCKS);
 }
 
-/** Number of empty slots in a row that cannot be chance. */
+/** Minimum number of empty slots in a row for which the tip is stale. */
 export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined, blockTimeS: number): number {
   const from = earlier ?? tip;
   const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);

@@ -36,11 +36,11 @@ interface GenerationFacts {
   readonly appVersion: string;
 }
 
-/** 100,000 LSK for each known account, which are enough for tests. */
+/** Balance of each funded account: 100,000 LSK, which are enough for tests. */
 const FUNDED_BEDDOWS = 10_000_000_000_000n;
 /** More iterations would give no protection, because the passphrases are in clear text in the same folder. */
 const PBKDF2_ITERATIONS = 10;
-/** The password of the devnets of Lisk. */
+/** Password of the encrypted passphrases. The devnets of Lisk have the same password. */
 const DEFAULT_PASSWORD = 'elephant tree paris dragon chair galaxy';
 const NOTICE = 'devnet only: everybody knows these keys';
 

@@ -16,7 +16,7 @@ export interface DelegatePlan {
   readonly address: string;
   /** Entry for `forging.delegates`. */
   readonly encryptedPassphrase: string;
-  /** File for the passphrase of a new account, and the passphrase; undefined for an existing account. */
+  /** File for the passphrase of a new account; undefined for an existing account, like `passphrase`. */
   readonly passphraseFile: string | undefined;
   readonly passphrase: string | undefined;
 }
@@ -28,7 +28,8 @@ const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
  * @returns undefined when the node should not forge
- * @throws ProtocolError `USAGE`, `CANCELLED`, `SECRET_UNREADABLE`
+ * @throws ProtocolError `USAGE` for contradicting flags, a misspelt passphrase or a short password; `CANCELLED` and
+ *   `SECRET_UNREADABLE` like `readSecret` and `Interview.ask`
  */
 export async function readDelegate(
   flags: InitFlags,

@@ -51,6 +51,7 @@ function fileExists(file: string): ProtocolError {
  * process leaves no incomplete file under the final name.
  *
  * @param write writes a text into an open file
+ * @returns the paths of the written files
  * @throws ProtocolError `FILE_EXISTS`, `INIT_UNWRITABLE` with the file; errors of `loadConfig` for an invalid
  *   configuration
  */

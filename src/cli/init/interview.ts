@@ -1,5 +1,5 @@
 /**
- * Asks questions one after another. On a terminal, typed secrets stay hidden; a script can write its answers to the
+ * Asks questions one after another. On a terminal, typed secrets stay hidden. A script can write the answers to the
  * standard input.
  */
 
@@ -69,7 +69,11 @@ export class Interview {
     throw cancelled(`no valid answer to "${text}" in ${TRIES_MAX} attempts`);
   }
 
-  /** True when the user answers yes. */
+  /**
+   * True when the user answers yes. An empty answer means `preset`.
+   *
+   * @throws ProtocolError like `ask`
+   */
   async isYes(text: string, preset: boolean): Promise<boolean> {
     const question = { text: `${text} (y/n)`, preset: preset ? 'y' : 'n' };
     return this.ask({

@@ -40,8 +40,8 @@ export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
 }
 
 function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
-  // In a given folder, the package is loaded by its path, because Node.js would look for a package name in all parent
-  // folders, too.
+  // If a folder is given, the package is loaded by its path. For a package name, Node.js would also look in all parent
+  // folders.
   const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
   try {
     return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };

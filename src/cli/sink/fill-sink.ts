@@ -23,7 +23,8 @@ const POLL_MS = 250;
 const LINE_MS = 5_000;
 
 /**
- * @throws ProtocolError like `runSink`
+ * @throws ProtocolError `USAGE` for `--node` without `--network`; errors of `locationOfData` or `openNodeSource`, and
+ *   of `runSink`
  */
 export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
   const abort = new AbortController();
@@ -56,20 +57,23 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
   return openNodeSource(node, locationOfNetwork({ network }).network, { depth, signal });
 }
 
-/** With `--json`, prints a line for each step. Without `--json`, prints at most one line per `LINE_MS`. */
+/**
+ * With `--json`, prints a line for each step. Without `--json`, prints at most one line per `LINE_MS` to the standard
+ * error output, and at the end the last line to the standard output.
+ */
 function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgress): void; end(): void } {
   let last: string | undefined;
   let shownMs = performance.now();
   return {
     print(progress) {
       const line = json === true ? JSON.stringify(progress) : lineOf(progress);
-      // The last step of a sink may write nothing, and then repeats the line before it.
+      // If the last step of a sink writes nothing, its line is equal to the line before, and is not printed.
       if (line === last) return;
       const before = last;
       last = line;
       if (json === true) return printJson(progress);
       if (performance.now() - shownMs < LINE_MS) return;
-      // With `--once` a line is shown only after the next one is known, because `end` prints the last line.
+      // With `--once`, a line is shown only when the next line is known, because `end` prints the last line.
       const shown = once === true ? before : line;
       if (shown === undefined) return;
       shownMs = performance.now();

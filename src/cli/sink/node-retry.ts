@@ -37,7 +37,7 @@ export class NodeRetry {
     return this.#failures > 0;
   }
 
-  /** Must be called after each successful answer of the node, to end the count of failures. */
+  /** Sets the number of consecutive failures to 0. Must be called after each successful answer of the node. */
   succeeded(): void {
     if (this.#failures > 0) this.#options.print(`${this.#options.base} is back`);
     this.#failures = 0;
@@ -47,7 +47,8 @@ export class NodeRetry {
    * Waits before the next attempt. Of consecutive failures, only the first is printed. If the chain of the node becomes
    * too short during these failures, this failure is printed, too.
    *
-   * @throws `error` itself when a further attempt is useless; the reason of the signal after an abort
+   * @throws `error` itself when the same request would fail again (see `isTransient`); the reason of the signal after
+   *   an abort
    */
   async wait(error: unknown): Promise<void> {
     const { signal, pauseMs, print } = this.#options;

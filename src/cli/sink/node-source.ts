@@ -44,7 +44,8 @@ export interface NodeSourceOptions {
 type SourceNetwork = Pick<Network, 'name' | 'params' | 'genesisJson'>;
 
 /**
- * @throws ProtocolError `SINK_OF_OTHER_CHAIN` for a node of another network, and errors of the queries
+ * @throws ProtocolError `SINK_OF_OTHER_CHAIN` for a node of another network; errors of `nodeAsker` and of
+ *   `NodeAsker.ask`
  */
 export async function openNodeSource(
   url: string,
@@ -111,7 +112,8 @@ export async function openNodeSource(
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
-          // Behind a load balancer, a node may answer that does not have the blocks before `resumeHeight` yet.
+          // Behind a load balancer, another node than before may answer, and may not have the blocks before
+          // `resumeHeight` yet.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
           if (height < chain.resumeHeight() - 1) throw nodeBehind(node.base, height, chain.resumeHeight() - 1);
           const stream = events(`${CHANGES}&fromHeight=${chain.resumeHeight()}`);
@@ -170,8 +172,8 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
   signal.addEventListener('abort', abort, { once: true });
   try {
     while (!signal.aborted) {
-      // Each event gets a new promise. One promise for all events would keep all values with which it was passed to
-      // `Promise.race`.
+      // The function creates a new promise for each event. With one abort promise for all events, `Promise.race` would
+      // keep every event in memory until that promise settles.
       const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
         end = () => resolve(undefined);
         iterator.next().then(resolve, reject);

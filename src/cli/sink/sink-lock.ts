@@ -1,4 +1,4 @@
-/** The lock on the folder of a Parquet sink, and the name of this process for sinks. */
+/** The lock on the folder of a Parquet sink, and the description of this process as the holder of a lease. */
 
 import { hostname } from 'node:os';
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -29,7 +29,7 @@ export class StreamedChain {
     return this.#next - 1;
   }
 
-  /** Lowest height that must be sent again after a lost connection. */
+  /** Lowest height of the blocks that the node must send again after a lost connection. */
   resumeHeight(): number {
     const [lowest = this.#next] = this.#ids.keys();
     return lowest;
@@ -38,7 +38,7 @@ export class StreamedChain {
   *applied(block: Block): Iterable<ChainChange> {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
-    // The node sent this block before: its height is below the heights in `#ids`.
+    // A block below the heights in `#ids` is a block that the node sent before.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

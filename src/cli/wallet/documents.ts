@@ -1,10 +1,12 @@
-/** Reads files with signed transactions and signatures. */
+/** Reads files with signed transactions, signatures of members, or signed messages. */
 
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 const DOCUMENTS_MAX = 1000;
-/** Maximum size of a file: several times the size of `DOCUMENTS_MAX` transactions with all their signatures. */
+/**
+ * Maximum size of a file, in bytes: several times the size of `DOCUMENTS_MAX` transactions with all their signatures.
+ */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**

@@ -18,11 +18,13 @@ import { readAccounts } from '../genesis/accounts-file.ts';
 import type { WalletNetwork } from './network.ts';
 
 /**
- * Finds the passphrase of an account in the given network folder. Without a given folder, the function searches the
- * packaged devnet of the generation, and then the modified devnet in `BLOOMERY_HOME`.
+ * Finds the passphrase of an account in the network folder that `--network` names (`chosen`). Without `--network`, the
+ * function searches the packaged devnet of the generation, and then the copy of a network folder that a devnet has made
+ * in `BLOOMERY_HOME`.
  *
  * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder is of the network, or when the network has no such
- *   account; `NETWORK_UNREADABLE` for a network without known passphrases
+ *   account; `NETWORK_UNREADABLE` for a network without known passphrases; `NETWORK_UNKNOWN` when there is no folder
+ *   for the given network
  */
 export function knownPassphrase(
   name: string,
@@ -47,7 +49,7 @@ export function knownPassphrase(
   throw new ProtocolError('ACCOUNT_UNKNOWN', { name }, message);
 }
 
-/** Undefined for a folder from which no network can be loaded. */
+/** Returns the network of a folder; undefined for a folder from which no network can be loaded. */
 function networkOf(directory: string): Network | undefined {
   try {
     return loadNetwork(directory);

@@ -33,7 +33,7 @@ const COMMUNITY_IDENTIFIER = 'Lisk';
 
 /**
  * @throws ProtocolError `USAGE` for `--offline` without `--network`; `NETWORK_OTHER` when the node belongs to another
- *   network than `--network` names; errors of `networkAt`
+ *   network than `--network` names; errors of `findNetworkDirectory`, `loadNetwork`, `nodeAsker` and `networkAt`
  */
 export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNetwork> {
   const folder =
@@ -56,7 +56,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
       `the node at ${node.base} is of another network than --network ${folder.name}: name another with --node`,
     );
   }
-  // Chain time comes from the node's clock, because the node would refuse a timestamp in its future.
+  // The time of a transaction comes from the node's clock, because the node would refuse a timestamp in its future.
   const nowS = async (): Promise<number> =>
     (await node.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK)).secondsSinceEpoch;
   const name = folder?.name ?? `network ${(nethash ?? networkIdentifier).slice(0, 12)}`;
@@ -66,7 +66,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
 /**
  * The network of a node, or of a data folder.
  *
- * @throws ProtocolError `NETWORK_OTHER` for an unknown protocol version, and errors of the query
+ * @throws ProtocolError `NETWORK_OTHER` for an unknown protocol version; errors of `source.ask`
  */
 export async function networkAt(
   source: Pick<NodeAsker, 'base' | 'ask'>,
@@ -77,7 +77,9 @@ export async function networkAt(
   return { generation: generationOf(constants, source), networkIdentifier, nethash };
 }
 
-/** Peers of generation 2 use protocol version 1. Peers of generation 3 use protocol version 2. */
+/**
+ * Returns the generation. Peers of generation 2 use protocol version 1. Peers of generation 3 use protocol version 2.
+ */
 function generationOf({ protocolVersion }: Constants, { base }: Pick<NodeAsker, 'base'>): Generation {
   const [major] = protocolVersion.split('.');
   if (major === '1') return 2;

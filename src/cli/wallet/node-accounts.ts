@@ -13,8 +13,8 @@ export interface AccountFacts {
 
 const POLL_MS = 500;
 /**
- * Time limit for the confirmation of a transaction. It is much longer than a slot of the public networks, and longer
- * than the wait in a busy pool.
+ * Maximum wait for a block with a transaction, in milliseconds. It is much longer than a slot of the public networks,
+ * and longer than the wait in a busy pool.
  */
 const WAIT_MS_MAX = 300_000;
 
@@ -27,7 +27,11 @@ export async function accountFacts(node: NodeAsker, address: string): Promise<Ac
   };
 }
 
-/** @throws ProtocolError `DELEGATE_UNKNOWN` */
+/**
+ * Returns the public key of the delegate with a name.
+ *
+ * @throws ProtocolError `DELEGATE_UNKNOWN`; errors of `NodeAsker.ask`
+ */
 export async function delegateKey(node: NodeAsker, name: string): Promise<string> {
   const found = await node.ask<{ account: { publicKey: string } }[]>(`delegates?username=${encodeURIComponent(name)}`);
   const publicKey = found[0]?.account.publicKey;
@@ -36,9 +40,10 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
 }
 
 /**
- * Resolves with the height of the block with a transaction.
+ * Waits until a block contains the transaction, and resolves with the height of this block.
  *
- * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes
+ * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes; errors of
+ *   `NodeAsker.ask`
  */
 export async function heightOfTransaction(
   node: NodeAsker,

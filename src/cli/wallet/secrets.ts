@@ -19,7 +19,7 @@ export interface SecretSource {
   readonly file: string | undefined;
   readonly flag: string;
   readonly variable: string;
-  /** True to ask for the secret twice, so that a misspelling is noticed. */
+  /** True to ask for the secret twice on the terminal, so that a misspelling is noticed. */
   readonly twice?: boolean;
 }
 
@@ -35,10 +35,12 @@ const SECRET_CHARACTERS_MAX = 1024;
 const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 
 /**
- * Reads a secret; from a file, it reads the first line that is not empty.
+ * Reads a secret from the file, else from the environment variable, else from the terminal. In a file, the secret is
+ * the first line that is not empty.
  *
- * @throws ProtocolError `USAGE` for an empty or too long secret, and when no source is given and there is no terminal;
- *   `SECRET_UNREADABLE` with the file; `CANCELLED` when the input ends without an answer
+ * @throws ProtocolError `USAGE` for an empty or too long secret, for two different entries of a secret that is asked
+ *   twice, and when no source is given and there is no terminal; `SECRET_UNREADABLE` with the file; `CANCELLED` when
+ *   the input ends without an answer
  */
 export async function readSecret(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
   const secret = await givenSecret(source, terminal);

@@ -16,12 +16,12 @@ import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
 import { printStderrLines, printJson, printLines, report } from '../output.ts';
 
-/** Makes the payload of a transaction for a network and a sender. */
+/** Function that makes the payload of a transaction for a network and a sender. */
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
 
 /**
- * Signs a transaction. With `--offline`, the transaction is printed. Without `--offline`, it is sent after the user's
- * confirmation.
+ * Signs a transaction. With `--offline`, the function prints the transaction. Without `--offline`, the function sends
+ * it after the user's confirmation; `--yes` and `--from` skip the confirmation.
  *
  * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; `FUNDS_MISSING`;
  *   `SECOND_PASSPHRASE_WRONG`; errors of `walletNetwork`, of reading secrets and of sending
@@ -85,7 +85,11 @@ export async function askFirst(
   if (!(await confirmed('Send it?'))) throw new ProtocolError('CANCELLED', {}, 'not sent');
 }
 
-/** Sends a signed transaction and reports it. With `--wait`, the report comes after the transaction is in a block. */
+/**
+ * Sends a signed transaction and reports it. With `--wait`, the report comes after the transaction is in a block.
+ *
+ * @throws ProtocolError like `NodeAsker.send`; with `--wait` also like `heightOfTransaction`
+ */
 export async function send(
   node: NodeAsker,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** The views of accounts: a list, and one account with its transactions, votes and groups. */
+/** The views of accounts: a list, and one account with its balance over time, transactions, votes and groups. */
 
 import type { Account, Transaction, Votes } from '../answers.ts';
 import { balanceSteps } from '../balances.ts';
@@ -167,8 +167,8 @@ function AccountFacts({ account, route }: { account: Account; route: HashRoute }
 }
 
 /**
- * The balance after each of the latest transactions. An account that forged has no chart, because its earnings are in
- * no transaction.
+ * Chart of the balance after each of the latest transactions. An account that forged has no chart, because its earnings
+ * are in no transaction.
  */
 function BalanceOverTime({ account: { address, balance, delegate } }: { account: Account }) {
   const { status, constants, blocks } = useLive();

@@ -1,6 +1,6 @@
 /** Sends requests to a node's HTTP interface. */
 
-/** Facts about a list that the node sends beside its entries. */
+/** Facts about a list that the node sends beside the entries of the list. */
 export interface ListMeta {
   /** Number of entries on all pages of the list. */
   readonly count?: number;
@@ -13,7 +13,10 @@ export interface Answer<Data, Meta = ListMeta> {
   readonly data: Data;
 }
 
-/** The node refused the request or did not answer; `status` is undefined if it did not answer. */
+/**
+ * Error of a failed request: the node refused the request, sent an answer without data, or did not answer. Only without
+ * an answer, `status` is undefined.
+ */
 export class AskFailed extends Error {
   readonly status: number | undefined;
 
@@ -36,7 +39,7 @@ export async function ask<Data, Meta = ListMeta>(path: string, origin = ''): Pro
 }
 
 /**
- * Sends this node a request that changes something.
+ * Sends this node a request with a body.
  *
  * @param path as for `ask`
  * @throws AskFailed

@@ -1,4 +1,4 @@
-/** The last hour or day of the node, as charts. */
+/** The view of charts: the last hour or day of the node. */
 
 import type { ComponentChildren } from 'preact';
 import type { History, HistoryPoint } from '../answers.ts';

@@ -104,7 +104,11 @@ export function Amount({ beddows, among, sign = '' }: { beddows: string; among: 
   );
 }
 
-/** @param timestamp whole seconds since the epoch */
+/**
+ * Shows the time that has passed since a moment.
+ *
+ * @param timestamp whole seconds since the epoch of the network
+ */
 export function Age({ timestamp }: { timestamp: number }) {
   const { constants } = useLive();
   const now = useNow();
@@ -117,7 +121,11 @@ export function Age({ timestamp }: { timestamp: number }) {
   );
 }
 
-/** Shows a time, and the time that has passed since then. */
+/**
+ * Shows a time, and the time that has passed since then.
+ *
+ * @param timestamp whole seconds since the epoch of the network
+ */
 export function DateTime({ timestamp }: { timestamp: number }) {
   const { constants } = useLive();
   if (constants === undefined) return null;
@@ -146,7 +154,9 @@ export function ConfirmationState({ height }: { height: number | undefined }) {
   );
 }
 
-/** Shows the answer to a request, or the reason why there is no answer. */
+/**
+ * Shows the answer to a request, or the reason why there is no answer. Shows nothing for a request that was not sent.
+ */
 export function Answered<Data>({
   asked,
   children,
@@ -170,24 +180,24 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** True for a column of numbers, which are aligned to the right. */
   readonly isFigure?: true;
-  /** The column is not shown on a phone. */
+  /** True for a column that is not shown on a phone. */
   readonly isWide?: true;
-  /** The column is shown only on a phone. */
+  /** True for a column that is shown only on a phone. */
   readonly isNarrow?: true;
-  /** The text may wrap to several lines. */
+  /** True if the text of the cells may wrap to several lines. */
   readonly isText?: true;
-  /** Long names are cut off on a phone. */
+  /** True for a column of names. Long names are cut off on a phone. */
   readonly isName?: true;
   /**
    * Place of the column on a phone. If any column of a table has a place, each row takes two or three lines on a phone,
    * and the columns without a place are not shown there.
    */
   readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
-  /** Field by which the node can sort the list. */
+  /** Field of the entries by which the node can sort the list; absent for a column that cannot be sorted. */
   readonly field?: string;
 }
 
-/** The order of a list. A click on the head of a column changes the order. */
+/** The possible orders of a list, and the current order. A click on the head of a column changes the order. */
 export interface Sorting {
   readonly orders: readonly Order[];
   readonly current: string;
@@ -211,7 +221,10 @@ function directionOf(field: string | undefined, current: string | undefined): 'a
   return current.endsWith(':asc') ? 'ascending' : 'descending';
 }
 
-/** The table states the ARIA roles, because some screen readers do not treat a row with a grid layout as a row. */
+/**
+ * Shows a list as a table. The elements have explicit ARIA roles, because some screen readers do not treat a row with a
+ * grid layout as a row.
+ */
 export function Table<Row>({
   caption,
   columns,
@@ -226,7 +239,7 @@ export function Table<Row>({
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   empty: string;
-  /** True for the first row below the line between active and standby delegates. */
+  /** Returns true for the first row below the line between active and standby delegates. */
   isBelowLine?: (row: Row) => boolean;
   sorting?: Sorting;
 }) {

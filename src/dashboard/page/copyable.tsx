@@ -1,4 +1,4 @@
-/** Texts that can be copied, and the JSON behind a page. */
+/** Texts that can be copied, and the JSON of an answer. */
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
@@ -6,11 +6,11 @@ import { shortText } from '../format.ts';
 
 const SHOWN_MS = 1500;
 
-/** A text with a button that copies it. */
+/** A text with a button that copies it. Without access to the clipboard, only the text is shown. */
 export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
   const [isCopied, setCopied] = useState(false);
   const shown = children ?? <code>{text}</code>;
-  // `navigator.clipboard` is undefined on pages that came from another machine without TLS.
+  // `navigator.clipboard` is undefined if the dashboard came from another machine without TLS.
   const clipboard: Clipboard | undefined = navigator.clipboard;
   if (clipboard === undefined) return <>{shown}</>;
   const copy = async (): Promise<void> => {

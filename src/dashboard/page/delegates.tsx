@@ -1,4 +1,4 @@
-/** The views of delegates: a list of all, and one delegate with its voters and blocks. */
+/** The views of delegates: a list, and one delegate with its voters and blocks. */
 
 import type { Block, Delegate, Earnings, Voters } from '../answers.ts';
 import { amountText, countOf, countText, percentText, productivityOf, resultText } from '../format.ts';
@@ -15,7 +15,7 @@ import { LastRounds } from './rounds.tsx';
 
 /** Default number of active delegates; used when the node sends no number. */
 const ACTIVE_DELEGATES = 101;
-/** Rows of a page: as many as most networks have active delegates. */
+/** Number of rows on a page: as many as most networks have active delegates. */
 const PAGE_DELEGATES = 101;
 const VOTERS_SHOWN = 25;
 
@@ -218,7 +218,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
   );
 }
 
-/** Shows all rewards and fees that a delegate has earned. */
+/** Shows the sum of all rewards and fees that a delegate has earned. */
 function Earned({ address }: { address: string }) {
   const { status } = useLive();
   const asked = useAnswer<Earnings>(`delegates/${address}/forging_statistics`, status?.height);

@@ -15,10 +15,7 @@ export function Description({ transaction }: { transaction: Described }) {
   );
 }
 
-/**
- * Shows the target of a transaction in a list: its recipient, the delegates that it votes for, or the name that it
- * registers.
- */
+/** Shows the target of a transaction in a list, as `targetsOf` returns it. */
 export function Targets({ transaction, characters = 6 }: { transaction: Described; characters?: number }) {
   const parts = targetsOf(transaction);
   if (parts.length === 0) return <>–</>;
@@ -31,7 +28,10 @@ export function Targets({ transaction, characters = 6 }: { transaction: Describe
   );
 }
 
-/** @param props.characters number of characters at each end of an address; the whole address unless given */
+/**
+ * @param props.characters number of characters that are shown at each end of an address; by default, the whole address
+ *   is shown
+ */
 function PartView({ part, characters }: { part: Part; characters?: number }) {
   const { names } = useLive();
   if (typeof part === 'string') return <>{part}</>;

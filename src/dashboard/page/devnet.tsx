@@ -1,4 +1,4 @@
-/** The controls of a devnet: clock, blocks, nodes, links and test funds. */
+/** The view with the controls of a devnet: clock, blocks, nodes, links and test funds. */
 
 import { useState } from 'preact/hooks';
 import { actionsFor, type Devnet, type DevnetNode, type MiningMode, type NodeAction } from '../devnet.ts';
@@ -9,7 +9,7 @@ import { Answered, BlockLink, Facts, Table } from './components.tsx';
 import { Faucet, Send } from './devnet-funds.tsx';
 import { Links } from './devnet-links.tsx';
 
-/** True if the supervisor of a devnet offers its controls to this page. */
+/** True if this node belongs to a devnet whose supervisor offers its controls to the dashboard. */
 export function isControlled(): boolean {
   return document.documentElement.hasAttribute('data-devnet');
 }

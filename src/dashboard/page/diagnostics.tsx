@@ -1,4 +1,4 @@
-/** Shows the node's diagnostics with their reasons, to browsers on the machine of the node. */
+/** The view of diagnostics. The node sends its diagnostics only to browsers on its own machine. */
 
 import type { Diagnostic } from '../answers.ts';
 import { runsOf, type Run } from '../diagnostics.ts';

@@ -1,6 +1,6 @@
 /**
- * The filters and the order of a list, as a form. The filters and the order are part of the page's address, so that
- * users can save and share the address.
+ * The filters and the order of a list, as a form. The filters and the order are part of the URL, so that users can save
+ * and share the URL.
  */
 
 import { useLayoutEffect, useState } from 'preact/hooks';
@@ -31,7 +31,10 @@ export function FilterForm({
   route: HashRoute;
   fields: readonly Field[];
   orders: readonly Order[];
-  /** The request that the filters make. If a field is wrong, the form marks it and shows the reason. */
+  /**
+   * The request that the filters make. If the text of a field makes no valid request, the form marks the field and
+   * shows the reason.
+   */
   request?: ListRequest;
 }) {
   const wrong = request !== undefined && 'problem' in request ? request : undefined;
@@ -126,7 +129,10 @@ function Choice({
   );
 }
 
-/** Returns the order of a list and the function that changes it, for the heads of the table's columns. */
+/**
+ * Returns what the heads of the table's columns need: the possible orders of a list, the current order, and the links
+ * to the list in another order.
+ */
 export function sortingOf({ view, filters }: HashRoute, orders: readonly Order[]): Sorting {
   return {
     orders,

@@ -1,5 +1,5 @@
 /**
- * The view for the operator of forging delegates: the delegates on this node, their next slots and their results; and
+ * The view for the operator of forging delegates: the delegates on this node, their next slots, their results, and
  * switches for forging.
  */
 
@@ -12,7 +12,7 @@ import { useAsked, useIsCurrent, useLive, useNow, useRound, useSlotStart } from 
 import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
- * Maximum number of delegates for which the page sends single requests: one request for each delegate that is not among
+ * Maximum number of delegates for which the view sends single requests: one request for each delegate that is not among
  * the first 101, and one request for the earnings of each delegate.
  */
 const ASKED_MAX = 30;
@@ -34,7 +34,8 @@ export function Forging() {
     );
   }
   const results = asked.kind === 'answered' ? asked.answer.data : NO_RESULTS;
-  // A dash means that a delegate has no result. While a request is pending, the page shows an ellipsis.
+  // A dash means that the result of a delegate is not known. While a request is pending, the view shows an ellipsis
+  // instead.
   const missing = asked.kind === 'waiting' ? '…' : '–';
   const figureOf = (count: number | undefined): string => (count === undefined ? missing : countText(count));
   const addresses = new Map(forgers.map(({ publicKey, address }) => [publicKey, address]));
@@ -215,7 +216,10 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
   );
 }
 
-/** Shows the time of the delegate's slot in the present round, if the slot is known. */
+/**
+ * Shows the time until the delegate's next slot in the present round. Without such a slot, shows that the next slot is
+ * in a later round, that the delegate is not active, or that the slot is not known yet.
+ */
 export function NextSlot({ publicKey, isWithTime = false }: { publicKey: string; isWithTime?: boolean }) {
   const { forgers } = useLive();
   const isCurrent = useIsCurrent();
@@ -247,7 +251,10 @@ interface ForgingResult {
 
 const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
-/** Requests the blocks, missed slots and earnings of delegates, and returns them by public key. */
+/**
+ * Requests the blocks, missed slots and earnings of delegates, and returns them by public key. Values are undefined if
+ * `ASKED_MAX` prevented their request; earnings also if their request failed.
+ */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);
   const known = new Map(data.map((delegate) => [delegate.account.publicKey, delegate]));

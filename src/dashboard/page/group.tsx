@@ -30,7 +30,8 @@ function GroupFacts({ title, group }: { title: string; group: Group }) {
 export function GroupsOf({ address }: { address: string }) {
   const { constants } = useLive();
   const type = constants === undefined || hasFinality(constants) ? 12 : 4;
-  // The page asks only for accounts that registered a group, because the node answers with an error for other accounts.
+  // The group is requested only for an account that registered a group, because the node answers with an error for
+  // other accounts.
   const registered = useAnswer<Transaction[]>(`transactions?senderId=${address}&type=${type}&limit=1`);
   const memberships = useAnswer<Group[]>(`accounts/${address}/multisignature_memberships`);
   return (

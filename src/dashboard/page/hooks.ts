@@ -1,4 +1,4 @@
-/** Hooks with which components read the live state, the address and the answers of the node. */
+/** Hooks with which components read the live state of the node, the route, and answers of the node. */
 
 import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -17,7 +17,7 @@ export function useLive(): LiveState {
   return state;
 }
 
-/** Returns the time of the node's clock as Unix time in milliseconds, updated once per second. */
+/** Returns the time of the node's clock as Unix time in milliseconds. The component is updated once per second. */
 export function useNow(): number {
   const { clockAheadMs } = useLive();
   const [now, setNow] = useState(Date.now());
@@ -29,23 +29,23 @@ export function useNow(): number {
 }
 
 /**
- * Returns whether the page knows the blocks of the present slots. It does not while the node catches up or does not
- * answer.
+ * Returns false while the node catches up or does not answer. The dashboard then does not know the blocks of the
+ * present slots.
  */
 export function useIsCurrent(): boolean {
   const { status, connection } = useLive();
   return status?.syncing !== true && connection !== 'lost';
 }
 
-/** Returns the present round; undefined until the node has sent the forgers. */
+/** Returns the present round; undefined until the node has sent its constants and the forgers. */
 export function useRound(): Round | undefined {
   const { blocks, forgers, blockTimeS, constants } = useLive();
   const isCurrent = useIsCurrent();
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
-  // While the present slots are unknown, the page shows the round of the newest block. Later slots do not count as
-  // missed, because the page does not have their blocks yet.
+  // While the blocks of the present slots are unknown, the dashboard shows the round of the newest block. Later slots
+  // do not count as missed, because the dashboard does not have their blocks yet.
   const currentSlot = isCurrent ? Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS) : 0;
   return roundSlots({
     blocks,
@@ -111,15 +111,15 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
   return 'problem' in request ? { kind: 'notSent' } : asked;
 }
 
-/** Number of parts of the page that wait for the first answer to their request. */
+/** Number of components that wait for the first answer to their request. */
 let waitingParts = 0;
 
-/** True while a part of the page waits for an answer, and the page may become longer. */
+/** True while a component waits for the first answer to its request. The page may then become longer. */
 export function isWaiting(): boolean {
   return waitingParts > 0;
 }
 
-/** Number of the last request. */
+/** Number of the last request that `useAsked` has sent. */
 let lastRequest = 0;
 
 /**

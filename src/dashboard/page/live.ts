@@ -1,7 +1,7 @@
 /**
- * Holds the state of the node for the whole page, and keeps the state up to date. The page requests the state once, and
- * then applies events from the event stream. Every 3 s, the page requests the state for which there are no events:
- * consensus, the heights of peers, diagnostics, other nodes of this machine.
+ * Holds the state of the node for the whole dashboard, and keeps the state up to date. `Live` requests the state once,
+ * and then applies events from the event stream. Every 3 s, `Live` requests the state for which there are no events:
+ * consensus, the heights of peers, diagnostics, pauses of forging, and other nodes on this machine.
  */
 
 import type {
@@ -31,7 +31,10 @@ export interface NodeRow {
 
 export interface LiveState {
   readonly connection: 'connecting' | 'live' | 'lost';
-  /** Time at which the last status of the node arrived, by the browser's clock, as Unix time in milliseconds. */
+  /**
+   * Time at which the last status of the node arrived, by the browser's clock, as Unix time in milliseconds; undefined
+   * before the first status.
+   */
   readonly heardAtMs: number | undefined;
   readonly status: Status | undefined;
   readonly constants: Constants | undefined;
@@ -42,12 +45,12 @@ export interface LiveState {
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
   /**
-   * Names of delegates, by public key: the forgers and the first 101 delegates of the list, now and since the page was
-   * opened.
+   * Names of delegates, by public key: the delegates that are or were, since the dashboard was opened, forgers or among
+   * the first 101 delegates by rank.
    */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
-  /** Undefined if the node does not allow this browser to read it. */
+  /** Undefined if the node does not allow this browser to read it, like `diagnostics`. */
   readonly forging: readonly ForgingDelegate[] | undefined;
   readonly diagnostics: readonly Diagnostic[] | undefined;
   /** Transactions that recently entered the pool, newest first. */
@@ -115,7 +118,7 @@ export class Live {
   start(): void {
     void this.#load();
     setInterval(() => void this.#poll(), POLL_MS);
-    // The browser throttles a page in the background. The page catches up when it becomes visible again.
+    // While the dashboard is in the background, it does not poll. It catches up when it becomes visible again.
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) void this.#poll();
     });
@@ -168,7 +171,7 @@ export class Live {
     const { status } = this.#state;
     const { currentSlot } = forgers.meta;
     // The number of the present slot is the time since the epoch divided by the block time. The block time is therefore
-    // the time since the epoch divided by the number of the slot.
+    // the time since the epoch divided by the number of the present slot.
     const blockTimeS = status === undefined ? 10 : Math.max(1, Math.round(status.secondsSinceEpoch / currentSlot));
     this.#set({ forgers: forgers.data, names, blockTimeS });
   }
@@ -187,7 +190,7 @@ export class Live {
 
   async #poll(): Promise<void> {
     if (document.hidden || this.#state.status === undefined) return;
-    // Each row is shown as soon as its node answers, because a node that hangs must not hold up the rows of others.
+    // Each row is requested separately, because a node that hangs must not delay the rows of other nodes.
     for (const node of neighbours(this.#state)) void this.#loadRow(node);
     if (this.#isPolling) return;
     this.#isPolling = true;
@@ -263,7 +266,10 @@ export class Live {
     on('log/gap', () => void this.#load());
   }
 
-  /** Requests the latest blocks, to fill a gap in the list. A gap arises while no event stream is open. */
+  /**
+   * Requests the latest blocks, to fill a gap in the list. Blocks that the node applies while no event stream is open
+   * leave a gap.
+   */
   async #fillGap(): Promise<void> {
     if (this.#isFilling) return;
     this.#isFilling = true;
@@ -271,7 +277,7 @@ export class Live {
       const answer = await latestBlocks();
       this.#set({ blocks: withAnswered(this.#state.blocks, answer) });
     } catch {
-      // No message is needed after an error: when the next block arrives, the gap is found again.
+      // An error is ignored: when the next block arrives, the gap is found again.
     } finally {
       this.#isFilling = false;
     }
@@ -290,7 +296,10 @@ export class Live {
   }
 }
 
-/** Returns the 200 latest blocks, newest first: the blocks of the present round and most blocks of the round before. */
+/**
+ * Returns the 200 latest blocks, newest first. With 101 delegates, these are the blocks of the present round and most
+ * blocks of the round before.
+ */
 async function latestBlocks(): Promise<readonly Block[]> {
   const newer = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`);
   // The second page is requested after the first page. If a block arrives between the requests, the pages overlap, so
@@ -300,8 +309,9 @@ async function latestBlocks(): Promise<readonly Block[]> {
 }
 
 /**
- * Lists the nodes of a devnet on this machine. Only a page that was loaded from this machine looks for other nodes. A
- * found node stays in the list, so that the page shows when the node stops.
+ * Lists this node and its connected peers on the same machine, such as the nodes of a devnet. If the dashboard was
+ * loaded from another machine, the list has only this node. A found node stays in the list, so that the dashboard shows
+ * when the node stops.
  */
 function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;

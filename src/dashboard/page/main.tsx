@@ -36,7 +36,7 @@ const TITLES: Readonly<Record<View, string>> = {
   devnet: 'Devnet',
 };
 
-/** Singular name of the items of a view, by view. */
+/** Name of a single item of a view, by view. */
 const ONE_OF: Readonly<Record<View, string>> = {
   ...TITLES,
   blocks: 'Block',
@@ -70,7 +70,8 @@ function Dashboard() {
   ]);
   const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === route.view);
   useEffect(() => {
-    // The effect also runs when other links appear, because new links can push the present link out of a narrow screen.
+    // The effect also runs when the number of links changes, because new links can push the link of the present view
+    // out of a narrow screen.
     centreIn(nav.current, nav.current?.querySelector('[aria-current]'));
   }, [route.view, views.length]);
   return (
@@ -102,7 +103,7 @@ function Dashboard() {
   );
 }
 
-/** Moves the focus to an element, even if the element is not a control. */
+/** Moves the focus to an element, even if the element is not a control, and does not scroll. */
 function focusOn(element: HTMLElement | null): void {
   if (element === null) return;
   element.tabIndex = -1;
@@ -117,7 +118,8 @@ function centreIn(row: HTMLElement | null, element: Element | null | undefined):
 }
 
 /**
- * Performs the jump within the page. A link to an element would replace the hash of the address, which names the view.
+ * Moves the focus to the content, in place of the browser's jump to the link's target. The jump would replace the
+ * fragment of the URL, which names the view.
  */
 function skipTo(event: Event, target: HTMLElement | null): void {
   event.preventDefault();
@@ -154,7 +156,10 @@ function Shown({ route }: { route: HashRoute }) {
   }
 }
 
-/** Shows that the figures are old. The page still shows them when the node does not answer. */
+/**
+ * While the node does not answer, shows a warning with the time of the shown state, because the dashboard continues to
+ * show old figures.
+ */
 function Lost() {
   const { connection, heardAtMs } = useLive();
   if (connection !== 'lost') return null;

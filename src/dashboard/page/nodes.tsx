@@ -1,4 +1,4 @@
-/** Shows the nodes of a devnet on this machine side by side. */
+/** The view of nodes: this node and its peers on this machine side by side, and the reading processes of this node. */
 
 import { hasFinality, type Reader } from '../answers.ts';
 import { countText, sinceText } from '../format.ts';
@@ -81,7 +81,7 @@ export function NodesTable() {
 const READER_BADGES = { up: 'good', starting: '', silent: 'bad' } as const;
 const MEGABYTE = 1_000_000;
 
-/** Shows the reading processes of this node, which answer HTTP, if it has any. */
+/** Shows the reading processes of this node, which answer HTTP, if the node has any. */
 function Readers() {
   const { status } = useLive();
   const now = useNow();

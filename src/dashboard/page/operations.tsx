@@ -1,35 +1,46 @@
-/** Runs operations of the devnet one at a time, and shows the result or the error. */
+/**
+ * Runs operations of the devnet, and shows the result or the error. Each part of the view runs one operation at a time.
+ */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Devnet } from '../devnet.ts';
 import { AskFailed, sendRequest } from './api-requests.ts';
 
-/** Properties of each part of the devnet page. */
+/** Properties of the parts of the view of a devnet. */
 export interface PartProps {
   readonly devnet: Devnet;
-  /** Called after each operation. */
+  /** Called after each operation, also after an error. */
   readonly changed: () => void;
 }
 
-/** Maximum time of an operation. A restart and the mining of many blocks are slow, but the node answers within 15 s. */
+/**
+ * Time limit of an operation, in milliseconds. A restart and the mining of many blocks may take longer, but after 15 s
+ * the node answers that the devnet still works on the operation.
+ */
 const OPERATION_MS_MAX = 18_000;
 
-/** @throws AskFailed with the refusal */
+/**
+ * Requests an operation of the devnet, and returns the result.
+ *
+ * @throws AskFailed with the refusal
+ */
 export async function operate<Result>(operation: string, parameters: object = {}): Promise<Result> {
   return (await sendRequest<Result>('POST', `devnet/${operation}`, parameters, OPERATION_MS_MAX)).data;
 }
 
 interface Operations {
   readonly isBusy: boolean;
-  /** Runs an operation and shows the content that the operation returns. */
+  /**
+   * Runs an operation, unless another operation runs, and shows the content that the operation returns, or the error.
+   */
   run(operation: () => Promise<ComponentChildren>): void;
-  /** Shows the reason why the page did not run the operation. */
+  /** Shows the reason why an operation was not run. */
   refuse(problem: string): void;
   readonly outcome: ComponentChildren;
 }
 
-/** @param done called after each operation */
+/** @param done called after each operation, also after an error */
 export function useOperations(done: () => void): Operations {
   const [isBusy, setBusy] = useState(false);
   const [shown, setShown] = useState<ComponentChildren>('');
@@ -85,7 +96,7 @@ export function Operation({
   return (
     <form
       class="operation"
-      // The page shows its own messages for invalid texts.
+      // The dashboard shows its own messages for invalid texts.
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
@@ -93,7 +104,7 @@ export function Operation({
       }}
     >
       {children}
-      {/* A disabled button would lose the focus of the keyboard. */}
+      {/* The button is only marked as disabled. A disabled button would lose the focus of the keyboard. */}
       <button type="submit" aria-disabled={isBusy}>
         {label}
       </button>

@@ -1,4 +1,4 @@
-/** The overview of the network: figures, the round, blocks, peers and reorgs. */
+/** The overview of the network: figures, the round, nodes on this machine, blocks, peers and reorgs. */
 
 import type { ComponentChildren } from 'preact';
 import { hasFinality, isConnected, type Reorg } from '../answers.ts';
@@ -71,8 +71,9 @@ function Figures({ live }: { live: LiveState }) {
     constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
   const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
-  // `consensus` is the highest share of the last seconds. A node without peers has no consensus, even if it had peers
-  // seconds ago. While a node catches up, its tip is behind the tips of its peers.
+  // `consensus` is the highest percentage of the last seconds. A node that has lost all its peers counts as bad at
+  // once, although `consensus` still comes from the time before. While a node catches up, a low consensus does not
+  // count, because the tip of the node is behind the tips of its peers.
   const isSplit =
     status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_PERCENT_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
@@ -116,8 +117,8 @@ function Figures({ live }: { live: LiveState }) {
 }
 
 /**
- * Age of the tip in slots above which the height is marked as bad. With an older tip, either no delegate forges or the
- * node receives no blocks.
+ * Age of the tip in slots above which the height is marked as bad. If the tip is older, either no delegate forges or
+ * the node receives no blocks.
  */
 const STALE_SLOTS = 5;
 

@@ -8,7 +8,7 @@ import type { ListMeta } from './api-requests.ts';
 /** Number of rows on a page. */
 export const PAGE_ROWS = 25;
 
-/** Returns the page of a route as parameters for a request to the node. */
+/** Returns the parameters with which a request to the node gets the page of a route. */
 export function pageOf({ after }: Pick<HashRoute, 'after'>, limit = PAGE_ROWS): PageOfList {
   return { limit, after };
 }
@@ -46,10 +46,13 @@ export function Pages({
   );
 }
 
-/** Prefix of keys in the session storage. The rest of a key is the address of a page. */
+/**
+ * Prefix of keys in the session storage. The rest of a key is the URL fragment of a page. The value is the URL fragment
+ * of the page before it.
+ */
 const BEFORE = 'page before ';
 
-/** Stores the address of the previous page, because a cursor leads only to the next page. */
+/** Stores the URL fragment of the page before a page, because a cursor leads only to the next page. */
 function noteBefore(hash: string, before: string): void {
   try {
     sessionStorage.setItem(BEFORE + hash, before);

@@ -1,4 +1,7 @@
-/** Shows the peers with the data that they announce. */
+/**
+ * The view of peers: the peers with the data that they announce, or for a browser on the machine of the node, the
+ * verdict on each peer address.
+ */
 
 import type { Peer, PeerVerdict } from '../answers.ts';
 import { isConnected } from '../answers.ts';
@@ -54,7 +57,9 @@ const VERDICT_CLASSES: Partial<Readonly<Record<PeerVerdict['verdict'], string>>>
 const DIRECTIONS = { inbound: 'in', outbound: 'out' } as const;
 const VERDICTS_MAX = 200;
 
-/** Shows the state of each peer address in the view of the node, to browsers on the machine of the node. */
+/**
+ * Shows the verdict of the node on each peer address. The node sends the verdicts only to browsers on its own machine.
+ */
 function Verdicts({ version }: { version: number }) {
   const asked = useAnswer<PeerVerdict[]>(`node/peers?limit=${VERDICTS_MAX}`, version);
   return (

@@ -9,11 +9,11 @@ import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { Age, Amount, Answered, Id, More, Table } from './components.tsx';
 
 /**
- * Maximum number of transactions that the page shows of each queue. Of further transactions, the page shows only the
+ * Maximum number of transactions that the view shows of each queue. Of further transactions, the view shows only the
  * number.
  */
 const SHOWN_MAX = 100;
-/** Maximum number of transactions whose signers the list requests. */
+/** Maximum number of group transactions whose signers the list requests. */
 const SIGNERS_ASKED_MAX = 20;
 
 export interface Waiting {
@@ -23,8 +23,8 @@ export interface Waiting {
 
 export function Pool() {
   const { status, arrivals, heardAtMs } = useLive();
-  // Each arriving transaction and each block changes the pool, so both cause a new request. A move of a transaction to
-  // another queue is shown after the next status, because it has no event.
+  // Each arriving transaction and each block changes the pool, so both cause a new request. The next status of the node
+  // causes a new request, too, because there is no event for the move of a transaction to another queue.
   const asked = useAsked(waitingNow, 'pool', `${status?.height} ${arrivals[0]?.id} ${heardAtMs}`);
   const fees = asked.kind === 'answered' ? asked.answer.data.map(({ transaction }) => transaction.fee) : [];
   return (
@@ -87,15 +87,16 @@ export function Pool() {
 }
 
 /**
- * The signers of each group transaction need a request, so the list requests only the signers of the first
- * transactions. Signers of further transactions are on the pages of these transactions.
+ * True if the list requests the signers of a group transaction. Each needs a request, so the list requests only the
+ * signers of the first `SIGNERS_ASKED_MAX` transactions. The view of a single transaction shows the signers of further
+ * transactions.
  */
 function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
   const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);
   return ofGroups.some((each) => each.transaction.id === transaction.id);
 }
 
-/** Shows the number of members of a group that have signed. A click shows the names of the members. */
+/** Shows the number of members of a group that have signed. A click shows the addresses of the members. */
 export function MissingSigners({ transaction }: { transaction: Transaction }) {
   const signatures = transaction.signatures?.length ?? 0;
   const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
@@ -124,8 +125,8 @@ function SignerList({ title, members }: { title: string; members: Signers['membe
 }
 
 /**
- * Requests all queues. The queue nearest to a block comes first. A transaction that changes its queue between two
- * requests may be in both answers, so it is listed only once.
+ * Requests all queues, and lists their transactions. The queue nearest to a block comes first. A transaction that
+ * changes its queue between two requests may be in two answers, but is listed only once.
  */
 async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   const queues = await Promise.all(

@@ -1,4 +1,6 @@
-/** The last rounds on the delegates' page. Each slot is a square, and a text names the delegates that missed a slot. */
+/**
+ * The last rounds in the view of delegates. Each slot is a square, and a text names the delegates that missed a slot.
+ */
 
 import type { Block } from '../answers.ts';
 import { countOf, countText } from '../format.ts';
@@ -12,7 +14,7 @@ const ROUNDS_SHOWN = 4;
 const PAGE_BLOCKS = 100;
 /**
  * Maximum number of requests for 100 blocks each. 600 blocks span four ended rounds of 101 delegates, the present
- * round, and the block before the ended rounds.
+ * round, and the block before these rounds.
  */
 const PAGES_MAX = 6;
 /** Maximum number of requests about slots. Each request covers up to 101 consecutive slots. */
@@ -71,8 +73,9 @@ function RoundStrip({ round, own, nameOf }: StripProps) {
           <li key={slot.slot}>
             <a
               href={targetOf(slot, nameOf)}
-              // The squares do not take the keyboard focus, because there are hundreds of squares. Keyboard users find
-              // links to the delegates that missed a slot above, and the blocks on the page of blocks.
+              // The squares do not take the keyboard focus, because there are hundreds of squares. For keyboard users,
+              // there are links to the delegates that missed a slot above the squares, and links to the blocks in the
+              // view of blocks.
               tabIndex={-1}
               class={`${slot.block === undefined ? 'missed' : 'forged'}${own.has(slot.forger ?? '') ? ' own' : ''}`}
               aria-label={sentenceOf(slot, nameOf)}
@@ -124,7 +127,8 @@ function sentenceOf({ slot, block, forger }: PastSlot, nameOf: StripProps['nameO
 }
 
 /**
- * Requests the last ended rounds. Owners of missed slots are included if the node allows this browser to ask for them.
+ * Requests the last ended rounds. If the node allows this browser to ask for slot owners, owners of missed slots that
+ * the blocks do not show are included.
  */
 async function lastRounds(
   height: number,
@@ -152,7 +156,8 @@ interface ReportedSlot {
 }
 
 /**
- * Requests the owners of slots, and returns their public keys by slot; empty if the node denies access to this browser.
+ * Requests the owners of slots, and returns their public keys by slot. The result lacks owners that the node does not
+ * know, and slots beyond `SLOT_REQUESTS_MAX` requests. It is empty if the node denies access to this browser.
  */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const forgers = new Map<number, string>();

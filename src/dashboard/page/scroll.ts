@@ -11,23 +11,26 @@ interface Kept {
 }
 
 /**
- * Maximum time in milliseconds during which the page restores a scroll position. The time is longer than several failed
- * requests one after another, of 8 s each.
+ * Maximum time in milliseconds for restoring a scroll position. The time is longer than several failed requests one
+ * after another, of 8 s each.
  */
 const RESTORE_MS_MAX = 60_000;
 /**
- * The page counts as complete when no part of it waits for an answer, and its length has not changed for this time in
- * milliseconds.
+ * A page that is long enough counts as complete when no component waits for an answer, and the length of the page has
+ * not changed for this time in milliseconds.
  */
 const SETTLED_MS = 1000;
 /**
- * Time in milliseconds for which a complete page stays too short before the function gives up. A failed request is
- * repeated with the next block, and the page may then become long enough.
+ * Time in milliseconds after which `scrollWhenThere` gives up if a page without waiting components stays too short. A
+ * failed request is repeated with the next block, and the page may then become long enough.
  */
 const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;
 
-/** Stores the scroll position of each entry of the browser's history. A new entry begins at the top. */
+/**
+ * Stores the scroll position of each entry of the browser's history, and restores it when the user goes back or
+ * forward. A new entry begins at the top.
+ */
 export function useScrollMemory(): void {
   useEffect(() => {
     history.scrollRestoration = 'manual';

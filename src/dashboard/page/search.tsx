@@ -1,6 +1,6 @@
 /**
- * The search field. While the user types, the field suggests items that the text may name. Enter opens the first
- * suggestion.
+ * The search field. While the user types, the field suggests items that the text may name. Enter opens the suggestion
+ * that the user chose with the arrow keys; without a choice, the first item that the text names.
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { soughtOf, type Sought } from '../search.ts';
 import { ask } from './api-requests.ts';
 import { findWaiting } from './pool.tsx';
 
-/** Pause in milliseconds after the last key, before the search is sent. */
+/** Pause in milliseconds between the last key and the requests for suggestions. */
 const TYPING_MS = 200;
 const DELEGATES_SUGGESTED = 6;
 
@@ -45,7 +45,7 @@ export function Search() {
     const timer = setTimeout(() => {
       suggestionsFor(text).then(
         (found) => isWanted && setSuggestions(found),
-        // No message is needed after an error: another part of the page shows that the node does not answer.
+        // An error is not shown here, because another part of the dashboard shows that the node does not answer.
         () => isWanted && setSuggestions([]),
       );
     }, TYPING_MS);
@@ -156,8 +156,8 @@ async function listed(sought: Sought): Promise<readonly Suggestion[]> {
 }
 
 /**
- * The delegate with exactly this name is requested separately and comes first, because the node may list it after many
- * others. The exact name is followed by names that begin with the text, and then by all other names.
+ * Suggests delegates. The delegate with exactly this name is requested separately and comes first, because the node may
+ * list it after many others. Then come names that begin with the text, and then other names that contain it.
  */
 async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
   const asked = encodeURIComponent(name);

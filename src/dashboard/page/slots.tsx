@@ -1,4 +1,7 @@
-/** Shows the slots of the present round as squares. The arrow keys move the focus between the squares. */
+/**
+ * The part of the overview with the slots of the present round, each as a square. The arrow keys move the focus between
+ * the squares.
+ */
 
 import { useRef, useState } from 'preact/hooks';
 import { hashOf } from '../hash-route.ts';

@@ -29,9 +29,9 @@ import {
 } from './components.tsx';
 
 /**
- * @param props.address account whose transactions are listed; sent amounts then have a minus sign and received amounts
- *   a plus sign
- * @param props.isOfBlock true if all transactions are in one block, which the rows then do not show
+ * @param props.address account whose transactions are listed; if given, amounts that the account sent have a minus
+ *   sign, and amounts that it received a plus sign
+ * @param props.isOfBlock true if all transactions are in one block; the table then has no column for the block
  */
 export function TransactionTable({
   transactions,

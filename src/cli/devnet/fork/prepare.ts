@@ -1,4 +1,4 @@
-/** Copies the chain of the source to the nodes of a devnet. The source is only read. */
+/** Copies the chain of the source to the nodes of a forked devnet. The source is only read. */
 
 import { constants, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -31,9 +31,9 @@ export interface ForkFacts {
   readonly source: string;
   readonly height: number;
   readonly blockId: string;
-  /** Delegates of the round of the next block. */
+  /** Delegates of the round to which the first block of the fork belongs. */
   readonly forgers: readonly PublicKey[];
-  /** Accounts that fund other accounts, richest first. */
+  /** Accounts that `DevnetAccounts.fund` uses as senders, richest first. */
   readonly funders: readonly PublicKey[];
 }
 
@@ -45,7 +45,10 @@ export interface ForkRequest {
   readonly dataDirectories: readonly string[];
 }
 
-/** Rounds within which headers of a delegate must not contradict each other. */
+/**
+ * Number of newest rounds whose headers the journals record: within so many rounds, headers of a delegate must not
+ * contradict each other.
+ */
 const JOURNAL_ROUNDS = 3;
 /**
  * Number of the richest accounts among which the funders are chosen. Neither an account with a second key nor a group
@@ -55,8 +58,9 @@ const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
 
 /**
- * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process wrote to the source meanwhile;
- *   `STORE_NETWORK_MISMATCH` or a similar error when the chain belongs to another network; `SNAPSHOT_REFUSED`
+ * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process wrote to the source meanwhile; `STORE_MISSING` when
+ *   the source has no chain; `STORE_NETWORK_MISMATCH` or a similar error when the chain belongs to another network;
+ *   `SNAPSHOT_REFUSED`
  */
 export async function prepareFork({ source, network, dataDirectories }: ForkRequest): Promise<ForkFacts> {
   const [first, ...others] = dataDirectories;
@@ -137,7 +141,8 @@ async function adopt(
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
     writeMarks(keyValue, network.params);
-    // With these addresses, the nodes would dial the peers of the original chain and send them blocks of the fork.
+    // The addresses of peers are removed. With them, the nodes would dial peers of the original network and send blocks
+    // of the fork to them.
     store.transact((writer) => {
       writer.setNote(PEER_BOOK_NOTE, undefined);
     });
@@ -148,7 +153,10 @@ async function adopt(
   }
 }
 
-/** Newest header of each delegate among the last blocks, because the delegate's next header must refer to it. */
+/**
+ * Returns the newest header of each delegate among the last `depth` blocks. The delegate's next header must not
+ * contradict it.
+ */
 function lastSigned(store: StoredChain, height: number, depth: number): ReadonlyMap<PublicKey, SignedHeader> {
   const signed = new Map<PublicKey, SignedHeader>();
   // No delegate forged the genesis block.

@@ -23,8 +23,9 @@ const SUFFIX = '-fork';
 
 /**
  * @param path a data folder, the folder of a network in it, or a snapshot
- * @param network name or folder of the network, needed when the source does not name it
- * @throws ProtocolError `USAGE` when there is no chain to fork; errors of reading a snapshot or a network
+ * @param network name or folder of the network; undefined if the source determines the network
+ * @throws ProtocolError `USAGE` when there is no chain to fork; `SNAPSHOT_REFUSED` for an unreadable snapshot; errors
+ *   of `locationOfData`, `findNetworkDirectory` and `loadNetwork`
  */
 export async function forkSourceOf(path: string, network: string | undefined): Promise<ForkSource> {
   const place = resolve(path);
@@ -48,8 +49,8 @@ async function networkOfSnapshot(path: string, file: string): Promise<string> {
     return (await readSnapshotManifest(file)).network;
   } catch (error) {
     const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-    // The message of a system error explains the fault, so it is thrown unchanged. A decompression error is replaced by
-    // the error that the file is not a snapshot.
+    // The message of a system error explains the fault, so this error is thrown unchanged. Any other error means that
+    // the file is not a snapshot.
     if (cause?.syscall !== undefined) throw error;
     throw usageError(`--fork ${path}: is not a file of bloomery snapshot create`);
   }

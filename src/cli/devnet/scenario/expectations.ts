@@ -22,7 +22,10 @@ export interface Scene {
   readonly addressOf: (account: string) => string;
 }
 
-/** Time limit of an answer. The time limit is long, because a scenario must not fail on an overloaded machine. */
+/**
+ * Time limit of an answer, in milliseconds. The time limit is long, because a scenario must not fail on an overloaded
+ * machine.
+ */
 const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
 /**
@@ -54,7 +57,10 @@ export class Expectations {
     this.#scene = scene;
   }
 
-  /** The first condition that is not true now; undefined when all conditions are true. */
+  /**
+   * Returns the expected and the found value of the first condition that is not true now; undefined when all conditions
+   * are true.
+   */
   async difference({ conditions, nodes }: Expected): Promise<Difference | undefined> {
     const watched = this.#watched(nodes);
     for (const condition of conditions) {
@@ -112,7 +118,10 @@ export class Expectations {
     }
   }
 
-  /** Compares a value of each node with the bounds. */
+  /**
+   * Compares a value of each node with the bounds. A node that does not answer, or has no such value, does not meet the
+   * bounds.
+   */
   async #each<T extends number | bigint>(
     nodes: readonly Watched[],
     what: string,
@@ -136,7 +145,7 @@ export class Expectations {
     return charged + this.#logs.count(logFile, PENALTY_CODES);
   }
 
-  /** The named nodes; by default all nodes except those that the scenario has killed or paused. */
+  /** Returns the nodes with these numbers; by default all nodes except those that the scenario has killed or paused. */
   #watched(numbers: readonly number[] | undefined): readonly Watched[] {
     return this.#scene
       .nodes()
@@ -175,7 +184,8 @@ async function sameBlock(nodes: readonly Watched[], isSame: boolean): Promise<Di
   const height = Math.min(...heights.flatMap(({ value }) => value ?? []));
   const blocks = await Promise.all(nodes.map((node) => answerOf(node, () => node.client.blockId(height))));
   const ids = new Set(blocks.map(({ value }) => value));
-  // A node that is reverting blocks may have no block at that height.
+  // A node that is reverting blocks may have no block at that height. The condition is then not true, whatever `isSame`
+  // is.
   if (!ids.has(undefined) && (ids.size === 1) === isSame) return undefined;
   const found = blocks.map(({ name, value }) => `${name}: ${value ?? 'none'}`).join(', ');
   return { expected, found: `at height ${height} ${found}` };

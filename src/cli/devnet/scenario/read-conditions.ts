@@ -1,4 +1,4 @@
-/** Reads the expectations of a step. */
+/** Reads the expectations of a step of a scenario. */
 
 import type { YamlValue } from './yaml-value.ts';
 import type { Bounds, Condition, Expected } from './scenario.ts';

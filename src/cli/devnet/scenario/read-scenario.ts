@@ -1,4 +1,7 @@
-/** Reads a scenario completely before the devnet starts, so that no run fails later because of a wrong step. */
+/**
+ * Reads and checks all steps of a scenario before the devnet starts, so that no run fails later because of a malformed
+ * step.
+ */
 
 import { readBounded } from '../../../config/bounded-file.ts';
 import { messageOf, ProtocolError } from '../../../primitives/errors.ts';
@@ -9,7 +12,7 @@ import { YamlValue } from './yaml-value.ts';
 import { readStep } from './read-step.ts';
 import type { Scenario, ScenarioDevnet, Step } from './scenario.ts';
 
-/** Maximum size of a file. Scenarios that people write are much smaller. */
+/** Maximum size of a file, in bytes. Scenarios that people write are much smaller. */
 const FILE_BYTES_MAX = 1024 * 1024;
 const STEPS_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 200;

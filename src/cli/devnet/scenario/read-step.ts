@@ -9,7 +9,7 @@ import { readConditions } from './read-conditions.ts';
 import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
 import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, accountIn } from './values.ts';
 
-/** Maximum duration of `wait` and `within`. A longer duration probably has a wrong unit. */
+/** Maximum duration of `wait` and `within`, in milliseconds. A longer duration probably has a wrong unit. */
 const WAIT_MS_MAX = 3_600_000;
 
 /** A function that reads the value of an action. @param nodes number of nodes before the step */
@@ -19,7 +19,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
   mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
   warp: (value) => {
-    // Only the run knows whether the moment is in the future.
+    // Here only the form of the time is checked. Only the run knows whether the moment is in the future.
     value.parsed('`warp`', (text) => parseTime(text, 0));
     return operation('warp', { to: value.text('`warp`') });
   },
@@ -68,7 +68,10 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
 
 const NAMES = [...Object.keys(ACTIONS), 'expect'];
 
-/** @throws ProtocolError `SCENARIO_INVALID` with the line */
+/**
+ * @param nodes number of nodes before the step
+ * @throws ProtocolError `SCENARIO_INVALID` with the line
+ */
 export function readStep(yaml: YamlValue, nodes: number): Step {
   if (!yaml.isMap) {
     // An action without a value may be written as a plain text.
@@ -129,7 +132,7 @@ function partsIn(yaml: YamlValue, nodes: number): readonly (readonly number[])[]
   return parts;
 }
 
-/** Reads `150ms`, or a map with the amount and `nodes`. */
+/** Reads an amount such as `150ms`, or a map with the amount under `name` and optionally with `nodes`. */
 function amountIn(
   yaml: YamlValue,
   name: string,

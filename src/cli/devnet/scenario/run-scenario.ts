@@ -18,15 +18,18 @@ export interface ScenarioRun {
   readonly scenario: Scenario;
   readonly session: RunningSession;
   readonly stop: AbortSignal;
-  /** Called after each step. */
+  /** Called after each finished step, with the number of the step, counted from 1. */
   readonly onResult: (result: StepResult, number: number) => void;
 }
 
 const POLL_MS = 200;
 
 /**
- * @returns the results of the steps that ended, of which only the last can have failed. If the user stops the run, the
- *   interrupted step and all later steps have no result
+ * Runs the steps until one fails or the user stops the run.
+ *
+ * @returns the results of the finished steps. Only the last of them can have failed. A step during which the user
+ *   stopped the run has no result
+ * @throws errors that are defects of the program; a refused operation is a failure of its step
  */
 export async function runScenario(run: ScenarioRun): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
@@ -55,9 +58,7 @@ class Player {
     this.#expectations = new Expectations({ nodes, addressOf: (account) => this.#addressOf(account) });
   }
 
-  /**
-   * @returns the reason when the step failed
-   */
+  /** @returns the reason if the step failed; otherwise undefined */
   async play(step: Step): Promise<string | undefined> {
     try {
       const failure = await this.#work(step);
@@ -112,7 +113,10 @@ class Player {
     }
   }
 
-  /** The reason of the unexpected end of a process, which fails any step; undefined if there was none. */
+  /**
+   * Returns the reason if the process of a node has ended without a step that ended it; otherwise undefined. Any step
+   * fails after such an end.
+   */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;
     for (const node of this.#run.session.nodes()) {

@@ -29,10 +29,14 @@ export interface Step {
 }
 
 export type StepWork =
-  /** An operation of a running devnet, like the command of the same name. */
+  /** An operation of a running devnet (`operations.ts`). */
   | { readonly kind: 'operation'; readonly operation: string; readonly parameters: object }
-  /** Sends from the account `genesis` to an account or address, and mines a block with the transaction at once. */
+  /**
+   * Sends beddows from the first account of the network, usually `genesis`, to an account or address, and mines slots
+   * until a block has the transaction.
+   */
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
+  /** Adds a transfer of a known account to the pool of a node. Only in the mode `instant`, a block is mined. */
   | {
       readonly kind: 'transfer';
       readonly from: string;
@@ -44,7 +48,7 @@ export type StepWork =
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'expect'; readonly expected: Expected };
 
-/** Conditions that must all be true at one moment within the time limit. */
+/** Conditions that must all be true in one check within the time limit. */
 export interface Expected {
   readonly withinMs: number;
   /** Numbers of the checked nodes; default: all nodes except those that a step has killed or paused. */
@@ -56,14 +60,15 @@ export type Condition =
   /** Bounds of a value that each node reports. */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
   /**
-   * Condition on the blocks of all nodes at the lowest of their heights: all the same (`isSame`), or not all the same.
+   * Compares the blocks of all nodes at the lowest of their heights. The condition is true if the blocks are the same
+   * (`isSame`), or if they are not all the same (not `isSame`).
    */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
   /** Balance in beddows, on each node. */
   | { readonly kind: 'account'; readonly account: string; readonly balance: Bounds<bigint> }
-  /** Number of transactions in all queues of the pool, on each node. */
+  /** Number of transactions in the pool, all queues together, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
-  /** The condition that no node has penalised or banned a peer. */
+  /** True if no node has penalised, disconnected for an offence, or banned a peer. */
   | { readonly kind: 'noPenalty' }
   /** Sum of the samples with these labels, on each node. */
   | {
@@ -72,7 +77,7 @@ export type Condition =
       readonly labels: ReadonlyMap<string, string>;
       readonly bounds: Bounds<number>;
     }
-  /** Number of log lines with the code since the start, on each node. */
+  /** Number of log lines with the code since the start of the devnet, on each node. */
   | { readonly kind: 'log'; readonly code: string; readonly bounds: Bounds<number> };
 
 export interface Bounds<T extends number | bigint> {

@@ -1,7 +1,4 @@
-/**
- * Values of a YAML text, each with its line. The methods that read a value throw errors with a sentence about the
- * fault.
- */
+/** Values of a YAML text, each with its line. */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { ProtocolError } from '../../../primitives/errors.ts';
@@ -12,7 +9,10 @@ interface Source {
   readonly lines: LineCounter;
 }
 
-/** A value in a file. All its methods throw ProtocolError `SCENARIO_INVALID` with the file and the line. */
+/**
+ * A value in a file. The methods that read a value throw ProtocolError `SCENARIO_INVALID` with the file, the line and a
+ * sentence about the fault. In the sentence, the parameter `what` names the value.
+ */
 export class YamlValue {
   readonly #source: Source;
   readonly #node: Node | null;
@@ -67,7 +67,7 @@ export class YamlValue {
     );
   }
 
-  /** Members; each name must be one of `names`. */
+  /** Members by name, in order. Each name must be one of `names`. */
   known(what: string, names: readonly string[]): ReadonlyMap<string, YamlValue> {
     const members = this.members(what);
     for (const [name, yaml] of members) if (!names.includes(name)) throw yaml.unknown(what, name, names);
@@ -86,7 +86,7 @@ export class YamlValue {
     return this.#node.items.map((item) => new YamlValue(this.#source, item as Node | null, this.line));
   }
 
-  /** Reads a text, or a number as it is written. */
+  /** Reads a text. A number is read as the text that is written in the file. */
   text(what: string): string {
     const scalar = isScalar(this.#node) ? this.#node : undefined;
     if (typeof scalar?.value === 'string') return scalar.value;
@@ -119,7 +119,7 @@ export class YamlValue {
     return found;
   }
 
-  /** Reads a text with `read`; errors of `read` are thrown with the line. */
+  /** Reads a text with `read`. A ProtocolError of `read` is thrown as `SCENARIO_INVALID`, with the line. */
   parsed<T>(what: string, read: (text: string) => T): T {
     const text = this.text(what);
     try {

@@ -1,6 +1,6 @@
 /**
- * Starts the interactive API documentation of the HTTP interface. It shows the OpenAPI document of this node in the
- * browser's preferred colour scheme.
+ * Starts the page with the interactive API documentation of the HTTP interface. The page shows the OpenAPI document of
+ * this node in the browser's preferred colour scheme.
  */
 
 /** Global variable that the script of `swagger-ui-dist` sets. The package has no type declarations. */
@@ -22,7 +22,10 @@ interface TriedRequest {
   userFetch?: typeof fetch;
 }
 
-/** Time in milliseconds for which the page reads an event stream. The stream itself never ends. */
+/**
+ * Time in milliseconds for which the page reads an event stream. Without a limit, the answer would never be complete,
+ * because the stream itself never ends.
+ */
 const STREAM_SHOWN_MS = 5_000;
 const STREAM_BYTES_MAX = 64 * 1024;
 
@@ -45,7 +48,7 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   // Syntax highlighting is off, because the library's colours have too little contrast.
   syntaxHighlight: false,
-  // On a phone, the list of operations is closed, because forty operations make a long page.
+  // On a phone, the list of operations is closed at first, because forty operations make a long page.
   docExpansion: innerWidth < 700 ? 'none' : 'list',
   defaultModelsExpandDepth: 0,
   requestInterceptor: (request) => {
