@@ -29,6 +29,8 @@ const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boole
   pool: (level, code) => level === 'warn' || level === 'error' || code === 'TRANSACTION_JOURNAL_RECOVERED',
   notify: () => true,
 };
+/** Number of modules with diagnostics. */
+export const DIAGNOSED_MODULES = Object.keys(RELEVANT).length;
 const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED', 'PEER_CLOCK_OFF']);
 
 export class Diagnostics {

@@ -10,7 +10,7 @@
 
 import type { Config } from '../config/schema.ts';
 import * as announcements from '../engine/announcements.ts';
-import { ENTRIES_PER_MODULE_MAX } from '../engine/diagnostics.ts';
+import { DIAGNOSED_MODULES, ENTRIES_PER_MODULE_MAX } from '../engine/diagnostics.ts';
 import { REPUTATIONS_MAX } from '../engine/peers/peer-scoring.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
@@ -70,7 +70,6 @@ const CONNECTED_PEERS = 120;
 /** Accepted connections by default: 100 inbound peers, and 64 connections that have not finished their handshake. */
 const ACCEPTED_LINES = 164;
 const DIALLED_PEERS = 20;
-const MODULES = 4;
 const NOTIFY_CHANNELS = 2;
 
 /**
@@ -173,7 +172,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     {
       name: 'diagnostics',
       file: 'engine/diagnostics.ts',
-      bytesMax: MODULES * ENTRIES_PER_MODULE_MAX * 3 * KB,
+      bytesMax: DIAGNOSED_MODULES * ENTRIES_PER_MODULE_MAX * 3 * KB,
       reckoning: 'ten fields of 300 characters',
     },
     {

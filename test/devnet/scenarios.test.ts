@@ -86,7 +86,7 @@ test.serial('an operation that the devnet refuses makes the step fail with the r
   t.is(code, 1, stderr);
   t.regex(
     stdout,
-    /^FAILED {2}2 of 2 {2}warp 2017-01-01 {2}\(line 5\): the devnet's clock is stopped at .* and cannot go back/m,
+    /^FAILED {2}2 of 2 {2}warp 2017-01-01 {2}\(line 5\): the devnet's clock shows .* and cannot go back/m,
   );
   const [, folder = ''] = /^the logs of the nodes are in (.*)$/m.exec(stderr) ?? [];
   rmSync(folder, { recursive: true });

@@ -19,7 +19,7 @@ const TRIES = 50;
  * @throws ProtocolError `PORT_IN_USE` or `PORT_UNUSABLE` when all attempts failed
  */
 export async function freePorts(count: number, fraction: () => number): Promise<number> {
-  for (let left = TRIES; ; left -= 1) {
+  for (let left = TRIES - 1; ; left -= 1) {
     const first = FIRST + Math.floor(fraction() * (LAST - FIRST - count));
     try {
       await checkPortsFree(Array.from({ length: count }, (_, index) => ({ host: DEVNET_HOST, port: first + index })));

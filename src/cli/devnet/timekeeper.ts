@@ -157,7 +157,7 @@ export class Timekeeper {
       // NaN would pass all comparisons below.
       if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is not a time: the clock stays at ${this.#timeText()}`);
       if (toMs < this.nowMs()) {
-        const message = `the devnet's clock is stopped at ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
+        const message = `the devnet's clock shows ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
         throw new ProtocolError('DEVNET_TIME_BACKWARDS', { toMs }, message);
       }
       this.#moveTo(toMs);
