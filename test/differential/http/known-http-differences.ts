@@ -70,7 +70,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /extended/,
     matches: /^HEAD .*: \d+ here.*, 405 there/,
     reference: 'A real node refuses HEAD with status 405.',
-    here: 'This node answers HEAD like GET, without the body. With `strictDialect`, this node refuses HEAD.',
+    here: 'This node answers HEAD like GET, without the body, except on `/events`. With `strictDialect`, this node refuses HEAD on all paths below `/api` whose answers have the members `meta`, `data` and `links`.',
     reason: 'Load balancers and health checks use HEAD.',
   },
   {
