@@ -70,7 +70,8 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
     {
       ...common,
       path: '/node/transactions',
-      summary: 'Lists the verified transactions of the pool. `count` is the size of the whole queue, whatever the filters.',
+      summary:
+        'Lists the verified transactions of the pool. `count` is the size of the whole queue, whatever the filters.',
       parameters,
     },
   ];
