@@ -154,8 +154,8 @@ export function createFastPath(
  */
 function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();
-  for (const { prefixes, dialect: spoken } of served(dialect)) {
-    for (const route of allRoutes(spoken, options)) {
+  for (const { prefixes, dialect: dialectOfPrefixes } of served(dialect)) {
+    for (const route of allRoutes(dialectOfPrefixes, options)) {
       const isPlain = route.kind === 'plain' || route.kind === 'stream' || route.path.includes('{');
       if (isPlain || route.method !== 'GET' || route.access !== undefined) continue;
       for (const prefix of prefixes) {

@@ -68,7 +68,7 @@ const ANNOUNCED_KINDS = 2;
 /** Connected peers by default: 100 inbound and 20 outbound. */
 const CONNECTED_PEERS = 120;
 /** Accepted connections by default: 100 inbound peers, and 64 connections that have not finished their handshake. */
-const ACCEPTED_LINES = 164;
+const ACCEPTED_CONNECTIONS = 164;
 const DIALLED_PEERS = 20;
 const NOTIFY_CHANNELS = 2;
 
@@ -185,13 +185,13 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     {
       name: 'unfinished messages',
       file: 'p2p/unfinished-messages.ts',
-      bytesMax: unfinishedBytesMax(ACCEPTED_LINES),
+      bytesMax: unfinishedBytesMax(ACCEPTED_CONNECTIONS),
       reckoning: 'eight large ones, two that wait, and for each accepted connection the bytes that need no turn',
     },
     {
       name: 'unread messages',
       file: 'p2p/unsolicited-bytes.ts',
-      bytesMax: readAtOnceBytesMax(ACCEPTED_LINES + DIALLED_PEERS),
+      bytesMax: readAtOnceBytesMax(ACCEPTED_CONNECTIONS + DIALLED_PEERS),
       reckoning: 'all peers together, and the reserve of each connection',
     },
     {

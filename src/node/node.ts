@@ -202,9 +202,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       ...buildIdentity(),
       nonce: hexOf(systemRandom.bytes(8)),
     };
-    const line: Transport & Partial<Pick<ListeningTransport, 'wsPort'>> =
+    const innerTransport: Transport & Partial<Pick<ListeningTransport, 'wsPort'>> =
       control?.transport ?? transportOf(options, identity);
-    const transport = control?.wire?.(line) ?? line;
+    const transport = control?.wire?.(innerTransport) ?? innerTransport;
     const workShare = new WorkShare({ clock: MONOTONIC_CLOCK });
     const wantedPeers = wantedPeersOf(config.p2p);
     const engine = new Engine(
@@ -300,7 +300,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const configuredPort = config.p2p.enabled ? config.p2p.port : 0;
     await engine.start({ wsPort: configuredPort, httpPort });
     // With port 0, the system has chosen the port at the start.
-    const wsPort = line.wsPort ?? configuredPort;
+    const wsPort = innerTransport.wsPort ?? configuredPort;
     const seeds = new SeedSearch(config.p2p.enabled ? config.p2p.seedPeers : [], {
       clock: systemClock,
       observer: diagnosed.module('peers'),

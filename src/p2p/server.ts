@@ -18,7 +18,7 @@ import { ipv4Of } from './frame-validation.ts';
 import { ReceivePause } from './receive-pause.ts';
 import { attachServer, type ServerEvents, type ServerSocket } from './socket-cluster.ts';
 import { UnsolicitedBytesBudget, type SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
-import { type LineControl, UnfinishedMessages } from './unfinished-messages.ts';
+import { type ConnectionControl, UnfinishedMessages } from './unfinished-messages.ts';
 import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
 
 type Refusal = Extract<QueryVerdict, { accepted: false }>;
@@ -79,22 +79,22 @@ export interface Listener {
 }
 
 /** The state of an accepted WebSocket, from its first byte on. */
-interface Line {
+interface AcceptedConnection {
   readonly ip: string;
   readonly filter: FrameFilter;
   link: Link | undefined;
   welcome: (() => void) | undefined;
 }
 
-type LinkedLine = Line & { link: Link };
+type LinkedConnection = AcceptedConnection & { link: Link };
 
 /**
  * @throws ProtocolError `PORT_IN_USE` with port and host if the port is in use; `LISTEN_FAILED` for any other reason
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limiter = new PreHandshakeLimiter(options);
-  const lines = new Lines(options, limiter);
-  // The HTTP server does not listen on a port. `screen` hands it the connections that asked for a WebSocket.
+  const connections = new AcceptedConnections(options, limiter);
+  // The HTTP server does not listen on a port. `passUpgrade` passes it the connections that asked for a WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
   });
@@ -105,7 +105,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     path: options.dialect.path,
     handshakeTimeoutMs: options.handshakeTimeoutMs,
     pongTimeoutMs: options.pongTimeoutMs,
-    on: lines,
+    on: connections,
   });
   const server = createServer({ allowHalfOpen: true, noDelay: true });
   const sockets = new Set<Socket>();
@@ -116,7 +116,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       sockets.delete(socket);
       limiter.leave(socket);
     });
-    if (limiter.enter(socket, ipOf(socket))) screen(socket, http, limiter, options);
+    if (limiter.enter(socket, ipOf(socket))) passUpgrade(socket, http, limiter, options);
   });
   await bound(server, options.host, options.wsPort);
   const address = server.address();
@@ -133,10 +133,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /**
- * Hands a connection to the HTTP server when the connection has asked for a WebSocket and the limiter allows its
+ * Passes a connection to the HTTP server when the connection has asked for a WebSocket and the limiter allows its
  * handshake.
  */
-function screen(socket: Socket, http: HttpServer, limiter: PreHandshakeLimiter, options: ListenOptions): void {
+function passUpgrade(socket: Socket, http: HttpServer, limiter: PreHandshakeLimiter, options: ListenOptions): void {
   screenUpgrade(socket, {
     path: options.dialect.path,
     clock: options.clock,
@@ -156,10 +156,10 @@ function screen(socket: Socket, http: HttpServer, limiter: PreHandshakeLimiter, 
 }
 
 /** Manages the accepted WebSockets from their upgrade on: their frame filters, handshakes and links. */
-class Lines implements ServerEvents {
+class AcceptedConnections implements ServerEvents {
   readonly #options: ListenOptions;
   readonly #limiter: PreHandshakeLimiter;
-  readonly #lines = new WeakMap<WebSocket, Line>();
+  readonly #connections = new WeakMap<WebSocket, AcceptedConnection>();
   readonly #unfinished: UnfinishedMessages<WebSocket>;
 
   constructor(options: ListenOptions, limiter: PreHandshakeLimiter) {
@@ -176,13 +176,13 @@ class Lines implements ServerEvents {
   /** Installs the frame filter before the first frame arrives. */
   upgraded(webSocket: WebSocket, { socket }: IncomingMessage): void {
     const { clock } = this.#options;
-    const line = this.#lineOver(webSocket, ipOf(socket));
-    this.#lines.set(webSocket, line);
+    const connection = this.#connectionOver(webSocket, ipOf(socket));
+    this.#connections.set(webSocket, connection);
     const pause = new ReceivePause(webSocket, clock);
     const cut = (): void => {
-      cutLine(line, webSocket);
+      cutConnection(connection, webSocket);
     };
-    const control: LineControl = {
+    const control: ConnectionControl = {
       hold: () => {
         pause.hold();
       },
@@ -190,8 +190,8 @@ class Lines implements ServerEvents {
         pause.release();
       },
       giveUp: () => {
-        if (line.link === undefined) cut();
-        else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
+        if (connection.link === undefined) cut();
+        else connection.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
     // A prepended listener counts the bytes before the WebSocket's own listener emits the messages that end with these
@@ -205,7 +205,7 @@ class Lines implements ServerEvents {
     });
     webSocket.on('message', (data) => {
       this.#unfinished.ended(webSocket);
-      pause.waitFor(line.filter.count(arrivalOf(data)));
+      pause.waitFor(connection.filter.count(arrivalOf(data)));
     });
     // Nodes never send WebSocket pings or pongs. The reference also closes the connection of a peer that sends one.
     webSocket.on('ping', cut);
@@ -213,79 +213,79 @@ class Lines implements ServerEvents {
   }
 
   created(socket: ServerSocket): void {
-    const line = this.#linked(socket);
-    if (!this.#admits(line)) this.#refuse(line, { accepted: false, close: CLOSE.forbidden });
+    const connection = this.#linked(socket);
+    if (!this.#admits(connection)) this.#refuse(connection, { accepted: false, close: CLOSE.forbidden });
   }
 
   frame(socket: ServerSocket, text: unknown): unknown {
-    return this.#lines.get(socket.socket)?.filter.admit(text) ?? null;
+    return this.#connections.get(socket.socket)?.filter.admit(text) ?? null;
   }
 
   handshake(socket: ServerSocket): boolean {
     const { dialect, nonce, on } = this.#options;
-    const line = this.#linked(socket);
-    if (line.link.ended !== undefined) return false;
-    if (!this.#admits(line)) {
-      this.#refuse(line, { accepted: false, close: CLOSE.forbidden });
+    const connection = this.#linked(socket);
+    if (connection.link.ended !== undefined) return false;
+    if (!this.#admits(connection)) {
+      this.#refuse(connection, { accepted: false, close: CLOSE.forbidden });
       return false;
     }
     const url = socket.request.url ?? '';
     const start = url.indexOf('?');
     const query = new URLSearchParams(start < 0 ? '' : url.slice(start + 1));
-    const verdict = dialect.readQuery(query, line.ip, nonce);
+    const verdict = dialect.readQuery(query, connection.ip, nonce);
     if (!verdict.accepted) {
-      this.#refuse(line, verdict);
+      this.#refuse(connection, verdict);
       return false;
     }
-    line.welcome = on.accept(line.link, verdict.info);
-    if (line.welcome !== undefined) this.#limiter.leave(socket.request.socket);
-    return line.welcome !== undefined;
+    connection.welcome = on.accept(connection.link, verdict.info);
+    if (connection.welcome !== undefined) this.#limiter.leave(socket.request.socket);
+    return connection.welcome !== undefined;
   }
 
   opened(socket: ServerSocket): void {
-    this.#lines.get(socket.socket)?.welcome?.();
+    this.#connections.get(socket.socket)?.welcome?.();
   }
 
-  #lineOver(webSocket: WebSocket, ip: string): Line {
+  #connectionOver(webSocket: WebSocket, ip: string): AcceptedConnection {
     const { clock, shared, dialect, on } = this.#options;
     const flow: FrameFilterEvents = {
       overused: (detail) => {
-        on.overused(line.link, ip, detail);
+        on.overused(connection.link, ip, detail);
       },
       flooded: (detail) => {
-        cutLine(line, webSocket);
-        on.flooded(line.link, ip, detail);
+        cutConnection(connection, webSocket);
+        on.flooded(connection.link, ip, detail);
       },
       overflowed: (detail) => {
-        if (line.link === undefined) cutLine(line, webSocket);
-        else line.link.close(CLOSE.overflow);
+        if (connection.link === undefined) cutConnection(connection, webSocket);
+        else connection.link.close(CLOSE.overflow);
         on.overflowed(ip, detail);
       },
     };
     const filter = new FrameFilter('acceptor', dialect, clock, flow, new UnsolicitedBytesBudget(shared));
-    const line: Line = { ip, filter, link: undefined, welcome: undefined };
-    return line;
+    const connection: AcceptedConnection = { ip, filter, link: undefined, welcome: undefined };
+    return connection;
   }
 
-  #linked(socket: ServerSocket): LinkedLine {
-    const line = this.#lines.get(socket.socket);
-    if (line === undefined) throw new Error('a WebSocket without its filter');
-    line.link ??= new Link(socket, socket.socket, line.filter);
-    return line as LinkedLine;
+  #linked(socket: ServerSocket): LinkedConnection {
+    const connection = this.#connections.get(socket.socket);
+    if (connection === undefined) throw new Error('a WebSocket without its filter');
+    connection.link ??= new Link(socket, socket.socket, connection.filter);
+    return connection as LinkedConnection;
   }
 
-  #admits({ ip }: Line): boolean {
+  #admits({ ip }: AcceptedConnection): boolean {
     return ip !== '' && this.#options.on.admits(ip);
   }
 
-  #refuse(line: LinkedLine, { body, close }: Refusal): void {
-    line.link.close(close, body);
-    this.#options.on.refused(line.ip, close);
+  #refuse(connection: LinkedConnection, { body, close }: Refusal): void {
+    connection.link.close(close, body);
+    this.#options.on.refused(connection.ip, close);
   }
 }
 
 /** Destroys a connection without sending a close frame. */
-function cutLine({ filter }: Line, webSocket: WebSocket): void {
+function cutConnection({ filter }: AcceptedConnection, webSocket: WebSocket): void {
   filter.close();
   webSocket.removeAllListeners('message');
   webSocket.terminate();

@@ -57,11 +57,11 @@ const TURN_LOOKS_MAX = 8;
  * addition to the free bytes. The first is the chunk that ends a message, because it may contain the uncounted
  * beginning of another message. The second is the chunk that arrives before the connection pauses.
  */
-export function unfinishedBytesMax(lines: number): number {
-  return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + lines * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
+export function unfinishedBytesMax(connections: number): number {
+  return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + connections * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
 }
 
-export interface LineControl {
+export interface ConnectionControl {
   /** Pauses reading from the connection. */
   hold(): void;
   release(): void;
@@ -82,14 +82,14 @@ interface Begun {
   hasLostTurn: boolean;
   /** Bytes of this connection that count towards `HELD_BYTES_MAX`. */
   heldBytes: number;
-  readonly control: LineControl;
+  readonly control: ConnectionControl;
 }
 
-/** @typeParam L identifies a connection */
-export class UnfinishedMessages<L> {
+/** @typeParam C identifies a connection */
+export class UnfinishedMessages<C> {
   readonly #clock: Pick<Clock, 'after'>;
   /** Unfinished messages in the order in which they began. */
-  readonly #begun = new Map<L, Begun>();
+  readonly #begun = new Map<C, Begun>();
   #turns = 0;
   #waiting = 0;
   #heldBytes = 0;
@@ -100,24 +100,24 @@ export class UnfinishedMessages<L> {
   }
 
   /** Counts bytes that arrived on a connection. */
-  arrived(line: L, bytes: number, control: LineControl): void {
-    let begun = this.#begun.get(line);
+  arrived(connection: C, bytes: number, control: ConnectionControl): void {
+    let begun = this.#begun.get(connection);
     if (begun === undefined) {
       begun = newlyBegun(control);
-      this.#begun.set(line, begun);
+      this.#begun.set(connection, begun);
     }
     begun.bytes += Math.max(bytes, PIECE_BYTES_MIN);
     begun.turnBytes += bytes;
     begun.lookBytes += bytes;
-    if (begun.bytes > MESSAGE_BYTES_MAX) this.#giveUp(line, begun);
-    else if (begun.state === 'small' && begun.bytes > BYTES_FREE) this.#line(begun);
+    if (begun.bytes > MESSAGE_BYTES_MAX) this.#giveUp(connection, begun);
+    else if (begun.state === 'small' && begun.bytes > BYTES_FREE) this.#beginOrWait(begun);
   }
 
   /** Forgets the unfinished message of a connection, because the message is complete or the connection has closed. */
-  ended(line: L): void {
-    const begun = this.#begun.get(line);
+  ended(connection: C): void {
+    const begun = this.#begun.get(connection);
     if (begun === undefined) return;
-    this.#begun.delete(line);
+    this.#begun.delete(connection);
     if (begun.state === 'waiting') {
       this.#leaveQueue(begun);
       begun.control.release();
@@ -128,7 +128,7 @@ export class UnfinishedMessages<L> {
     if (this.#waiting === 0) this.#rest();
   }
 
-  #line(begun: Begun): void {
+  #beginOrWait(begun: Begun): void {
     if (this.#turns < TURNS_MAX) this.#begin(begun);
     else this.#wait(begun);
   }
@@ -186,21 +186,21 @@ export class UnfinishedMessages<L> {
     const losing = slow.length === 0 && long !== undefined ? [long] : slow;
     // The number of waiting connections is read before the loop, because each connection that loses its turn joins the
     // waiting connections.
-    for (const [line, begun] of losing.slice(0, this.#waiting)) this.#loseTurn(line, begun);
+    for (const [connection, begun] of losing.slice(0, this.#waiting)) this.#loseTurn(connection, begun);
     if (this.#waiting > 0) this.#timer ??= this.#clock.after(LOOK_MS, () => this.#look());
   }
 
-  #loseTurn(line: L, begun: Begun): void {
+  #loseTurn(connection: C, begun: Begun): void {
     if (begun.hasLostTurn || this.#heldBytes + begun.bytes > HELD_BYTES_MAX) {
-      this.#giveUp(line, begun);
+      this.#giveUp(connection, begun);
       return;
     }
     begun.hasLostTurn = true;
     begun.heldBytes = begun.bytes;
     this.#heldBytes += begun.bytes;
     // Moves the connection to the end, behind connections that lost a turn earlier.
-    this.#begun.delete(line);
-    this.#begun.set(line, begun);
+    this.#begun.delete(connection);
+    this.#begun.set(connection, begun);
     this.#turns -= 1;
     this.#wait(begun);
     this.#next();
@@ -213,13 +213,13 @@ export class UnfinishedMessages<L> {
     for (const begun of this.#begun.values()) if (begun.slowLooks === 0) begun.turnBytes = begun.turnLooks = 0;
   }
 
-  #giveUp(line: L, { control }: Begun): void {
-    this.ended(line);
+  #giveUp(connection: C, { control }: Begun): void {
+    this.ended(connection);
     control.giveUp();
   }
 }
 
-function newlyBegun(control: LineControl): Begun {
+function newlyBegun(control: ConnectionControl): Begun {
   const counts = { bytes: 0, turnBytes: 0, turnLooks: 0, lookBytes: 0, slowLooks: 0, heldBytes: 0 };
   return { ...counts, state: 'small', hasLostTurn: false, control };
 }

@@ -98,8 +98,8 @@ const PAUSE_MS_MAX = 5_000;
  * heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy
  * answers. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
  */
-export function readAtOnceBytesMax(lines: number): number {
-  const small = SMALL_OF_ALL_PEERS.capacity + lines * SMALL_RESERVE.capacity;
+export function readAtOnceBytesMax(connections: number): number {
+  const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;
   const heavy = HEAVY_OF_ALL_PEERS.capacity + HEAVY_RESERVE + FRAME_BYTES_MAX;
   return small + heavy + HEAVY_ANSWERS_OF_ALL_PEERS.capacity + FRAME_BYTES_MAX;
 }

@@ -55,7 +55,8 @@ export interface SigningJournal {
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate since this
-   *   process last read the delegate's watermark
+   *   process last read the delegate's watermark; `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as
+   *   described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**

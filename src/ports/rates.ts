@@ -138,8 +138,15 @@ const PROBES: Sending = { burst: 1, everyMs: 20_000 };
 /** Rate of announcements of this node's own tip. If the tip changes faster, only the newest tip is announced. */
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };
 
-type Words = readonly [name2: string | undefined, name3: string | undefined];
-type Row = readonly [kind: RateKind, words: Words, own: Sending | Both, reference: Sending | undefined, relayed?: true];
+/** The names of a message or call in the frames of generation 2 and of generation 3. */
+type WireNames = readonly [name2: string | undefined, name3: string | undefined];
+type Row = readonly [
+  kind: RateKind,
+  names: WireNames,
+  own: Sending | Both,
+  reference: Sending | undefined,
+  relayed?: true,
+];
 interface Both {
   readonly 2: Sending;
   readonly 3: Sending;
@@ -169,9 +176,9 @@ const ROWS: readonly Row[] = [
 ];
 
 /** The rates of both generations for all messages and calls that the node counts. */
-export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, words, own, reference, relayed]) =>
+export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, names, own, reference, relayed]) =>
   ([2, 3] as const).flatMap((generation) => {
-    const name = words[generation - 2];
+    const name = names[generation - 2];
     const sending = 'everyMs' in own ? own : own[generation];
     return name === undefined ? [] : [{ kind, generation, name, own: sending, reference, isRelayed: relayed === true }];
   }),

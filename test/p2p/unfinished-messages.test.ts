@@ -7,22 +7,27 @@ import { VirtualTime } from '../sim/virtual-clock.ts';
 const MB = 1_000_000;
 const CHUNK = 65_536;
 
-function lines() {
+function unfinishedMessages() {
   const time = new VirtualTime(0);
   const messages = new UnfinishedMessages<string>(time.clock());
   const givenUp: string[] = [];
   const held = new Set<string>();
-  const arrived = (line: string, bytes: number): void => {
-    messages.arrived(line, bytes, {
-      hold: () => void held.add(line),
-      release: () => void held.delete(line),
-      giveUp: () => void givenUp.push(line),
+  const arrived = (connection: string, bytes: number): void => {
+    messages.arrived(connection, bytes, {
+      hold: () => void held.add(connection),
+      release: () => void held.delete(connection),
+      giveUp: () => void givenUp.push(connection),
     });
   };
-  /** Advances the time. The lines in `sending` receive `bytes` in each second, and all other lines receive nothing. */
+  /**
+   * Advances the time. The connections in `sending` receive `bytes` in each second, and all other connections receive
+   * nothing.
+   */
   const pass = async (seconds: number, sending: readonly string[] = [], bytes = 1): Promise<void> => {
     for (let second = 0; second < seconds; second += 1) {
-      for (const line of sending) if (!held.has(line) && !givenUp.includes(line)) arrived(line, bytes);
+      for (const connection of sending) {
+        if (!held.has(connection) && !givenUp.includes(connection)) arrived(connection, bytes);
+      }
       await time.runUntil(time.nowMs + 1_000);
     }
   };
@@ -33,25 +38,25 @@ const named = (count: number, name: string): string[] =>
   Array.from({ length: count }, (_, index) => `${name} ${index}`);
 
 test('three-megabyte blocks that all connections bring at once are completed, with few of them in memory', (t) => {
-  const { messages, givenUp, held, arrived } = lines();
-  const left = new Map(named(100, 'line').map((line) => [line, FRAME_BYTES_MAX]));
+  const { messages, givenUp, held, arrived } = unfinishedMessages();
+  const left = new Map(named(100, 'connection').map((connection) => [connection, FRAME_BYTES_MAX]));
   const inMemory = new Map<string, number>();
   let most = 0;
   for (let round = 0; left.size > 0 && round < 5_000; round += 1) {
-    for (const [line, bytes] of left) {
-      if (held.has(line)) continue;
+    for (const [connection, bytes] of left) {
+      if (held.has(connection)) continue;
       const chunk = Math.min(CHUNK, bytes);
-      arrived(line, chunk);
-      left.set(line, bytes - chunk);
-      inMemory.set(line, (inMemory.get(line) ?? 0) + chunk);
+      arrived(connection, chunk);
+      left.set(connection, bytes - chunk);
+      inMemory.set(connection, (inMemory.get(connection) ?? 0) + chunk);
       most = Math.max(
         most,
         [...inMemory.values()].reduce((sum, each) => sum + each, 0),
       );
       if (bytes > chunk) continue;
-      messages.ended(line);
-      left.delete(line);
-      inMemory.delete(line);
+      messages.ended(connection);
+      left.delete(connection);
+      inMemory.delete(connection);
     }
   }
   t.is(left.size, 0);
@@ -62,9 +67,9 @@ test('three-megabyte blocks that all connections bring at once are completed, wi
 });
 
 test('a stalled connection keeps its turn while nobody waits; otherwise it is held, and later closed', async (t) => {
-  const { messages, givenUp, held, arrived, pass } = lines();
+  const { messages, givenUp, held, arrived, pass } = unfinishedMessages();
   const still = named(TURNS_MAX, 'still');
-  for (const line of still) arrived(line, 100_000);
+  for (const connection of still) arrived(connection, 100_000);
   await pass(60);
   t.deepEqual(givenUp, []);
   arrived('late', 100_000);
@@ -85,13 +90,13 @@ test('a stalled connection keeps its turn while nobody waits; otherwise it is he
 });
 
 test('when others wait too long, the slowest connection loses its turn, one at a time, and resumes', async (t) => {
-  const { messages, givenUp, held, arrived, pass } = lines();
+  const { messages, givenUp, held, arrived, pass } = unfinishedMessages();
   const slow = named(TURNS_MAX, 'slow');
-  for (const line of slow) arrived(line, 100_000);
+  for (const connection of slow) arrived(connection, 100_000);
   arrived('late 0', 100_000);
   arrived('late 1', 100_000);
   for (let second = 0; second < 8; second += 1) {
-    for (const line of slow) arrived(line, line === 'slow 5' ? 150_000 : 200_000);
+    for (const connection of slow) arrived(connection, connection === 'slow 5' ? 150_000 : 200_000);
     await pass(1);
   }
   t.is(held.size, 2, 'nobody loses a turn before');
@@ -104,19 +109,19 @@ test('when others wait too long, the slowest connection loses its turn, one at a
 });
 
 test('the held data of connections that lost their turn is limited: those without room are closed', async (t) => {
-  const { givenUp, held, arrived, pass } = lines();
-  for (const line of named(TURNS_MAX, 'large')) arrived(line, 3 * MB);
-  for (const line of named(TURNS_MAX, 'late')) arrived(line, 100_000);
+  const { givenUp, held, arrived, pass } = unfinishedMessages();
+  for (const connection of named(TURNS_MAX, 'large')) arrived(connection, 3 * MB);
+  for (const connection of named(TURNS_MAX, 'late')) arrived(connection, 100_000);
   await pass(4);
   t.is(givenUp.length, TURNS_MAX - 2);
-  t.is([...held].filter((line) => line.startsWith('large')).length, 2);
+  t.is([...held].filter((connection) => connection.startsWith('large')).length, 2);
 });
 
 test('eight connections that drip at any rate do not delay messages of three megabytes too long', async (t) => {
   for (const drip of [1, 15_000, 20_000, 60_000]) {
-    const { messages, held, arrived, pass } = lines();
+    const { messages, held, arrived, pass } = unfinishedMessages();
     const drips = named(TURNS_MAX, 'drip');
-    for (const line of drips) arrived(line, BYTES_FREE + 1);
+    for (const connection of drips) arrived(connection, BYTES_FREE + 1);
     for (let block = 0; block < 10; block += 1) {
       const name = `block ${block}`;
       arrived(name, CHUNK);
@@ -136,26 +141,27 @@ test('eight connections that drip at any rate do not delay messages of three meg
 });
 
 test('bytes that arrive with the end of the previous message, and during a wait, stay within the memory budget', async (t) => {
-  const { messages, held, givenUp, arrived, pass } = lines();
-  const all = named(164, 'line');
+  const { messages, held, givenUp, arrived, pass } = unfinishedMessages();
+  const all = named(164, 'connection');
   const inMemory = new Map<string, number>();
-  const bring = (line: string, bytes: number): void => {
-    inMemory.set(line, (inMemory.get(line) ?? 0) + bytes);
-    arrived(line, bytes);
+  const bring = (connection: string, bytes: number): void => {
+    inMemory.set(connection, (inMemory.get(connection) ?? 0) + bytes);
+    arrived(connection, bytes);
   };
   const sum = (): number =>
-    [...inMemory].reduce((total, [line, bytes]) => total + (givenUp.includes(line) ? 0 : bytes), 0);
-  for (const line of all) {
-    arrived(line, CHUNK);
-    messages.ended(line);
+    [...inMemory].reduce((total, [connection, bytes]) => total + (givenUp.includes(connection) ? 0 : bytes), 0);
+  for (const connection of all) {
+    arrived(connection, CHUNK);
+    messages.ended(connection);
     // The chunk that ended the last message also contained this much of the next message.
-    inMemory.set(line, CHUNK - 6);
-    bring(line, BYTES_FREE);
+    inMemory.set(connection, CHUNK - 6);
+    bring(connection, BYTES_FREE);
   }
-  for (const line of all) bring(line, CHUNK);
+  for (const connection of all) bring(connection, CHUNK);
   for (let round = 0; round < 60; round += 1) {
-    for (const line of all) {
-      if (!held.has(line) && !givenUp.includes(line) && (inMemory.get(line) ?? 0) < 3 * MB) bring(line, CHUNK);
+    for (const connection of all) {
+      const isReading = !held.has(connection) && !givenUp.includes(connection);
+      if (isReading && (inMemory.get(connection) ?? 0) < 3 * MB) bring(connection, CHUNK);
     }
     if (round % 2 === 0) await pass(1);
     t.true(sum() <= unfinishedBytesMax(all.length), `${sum()}`);
@@ -164,27 +170,27 @@ test('bytes that arrive with the end of the previous message, and during a wait,
 });
 
 test('small messages do not wait', (t) => {
-  const { held, arrived } = lines();
-  for (const line of named(TURNS_MAX, 'large')) arrived(line, 3 * MB);
-  for (const line of named(100, 'small')) arrived(line, BYTES_FREE);
+  const { held, arrived } = unfinishedMessages();
+  for (const connection of named(TURNS_MAX, 'large')) arrived(connection, 3 * MB);
+  for (const connection of named(100, 'small')) arrived(connection, BYTES_FREE);
   t.is(held.size, 0);
 });
 
 test('a message that ends while its connection waits leaves nothing behind', (t) => {
-  const { messages, held, givenUp, arrived } = lines();
-  for (const line of named(TURNS_MAX, 'large')) arrived(line, MB);
+  const { messages, held, givenUp, arrived } = unfinishedMessages();
+  for (const connection of named(TURNS_MAX, 'large')) arrived(connection, MB);
   arrived('late', MB);
   messages.ended('late');
   messages.ended('late');
   t.is(held.size, 0);
-  for (const line of named(TURNS_MAX, 'large')) messages.ended(line);
-  for (const line of named(TURNS_MAX, 'next')) arrived(line, MB);
+  for (const connection of named(TURNS_MAX, 'large')) messages.ended(connection);
+  for (const connection of named(TURNS_MAX, 'next')) arrived(connection, MB);
   t.is(held.size, 0);
   t.deepEqual(givenUp, []);
 });
 
 test('single bytes count with the memory that they take', (t) => {
-  const { givenUp, arrived } = lines();
-  for (let chunk = 0; chunk < 8_000; chunk += 1) arrived('line', 1);
-  t.deepEqual(givenUp, ['line']);
+  const { givenUp, arrived } = unfinishedMessages();
+  for (let chunk = 0; chunk < 8_000; chunk += 1) arrived('connection', 1);
+  t.deepEqual(givenUp, ['connection']);
 });

@@ -124,13 +124,13 @@ test('answers of each kind find their budget, in any order of arrival', (t) => {
 
 test('many peers that send small frames are paused like peers that send large frames; a quiet peer is not paused', (t) => {
   const shared = new SharedUnsolicitedBytesBudget();
-  const lines = Math.ceil((2 * ARRIVING_OF_ALL_PEERS.capacity) / ARRIVING_OF_PEER.capacity) + 1;
-  const loud = Array.from({ length: lines }, () => new UnsolicitedBytesBudget(shared));
+  const count = Math.ceil((2 * ARRIVING_OF_ALL_PEERS.capacity) / ARRIVING_OF_PEER.capacity) + 1;
+  const loud = Array.from({ length: count }, () => new UnsolicitedBytesBudget(shared));
   let waiting = 0;
   for (let round = 0; round * SMALL < ARRIVING_OF_PEER.capacity; round += 1) {
     waiting = loud.filter((peer) => peer.arrived(SMALL, 0, false) > 0).length;
   }
-  t.is(waiting, lines);
+  t.is(waiting, count);
   t.is(new UnsolicitedBytesBudget(shared).arrived(SMALL, 0, false), 0);
   const asked = new UnsolicitedBytesBudget(shared);
   asked.asked();
@@ -184,13 +184,13 @@ test('all frames of many peers that are read at once, with reserves and heavy an
 });
 
 /**
- * Simulates `lines` connections that send small frames as fast as the node reads them. Returns the seconds after which
+ * Simulates `count` connections that send small frames as fast as the node reads them. Returns the seconds after which
  * each connection is closed, and the effects on an honest connection.
  */
-function floodOf(lines: number, secondsMax: number) {
+function floodOf(count: number, secondsMax: number) {
   const shared = new SharedUnsolicitedBytesBudget();
   const frame = 100_000;
-  const flooding = Array.from({ length: lines }, () => ({ bytes: new UnsolicitedBytesBudget(shared), freeMs: 0 }));
+  const flooding = Array.from({ length: count }, () => ({ bytes: new UnsolicitedBytesBudget(shared), freeMs: 0 }));
   const honest = new UnsolicitedBytesBudget(shared);
   const closedSeconds: number[] = [];
   let honestWaited = 0;
@@ -219,9 +219,9 @@ function floodOf(lines: number, secondsMax: number) {
 }
 
 test('eight flooding connections are closed within a minute, like a single one, and an honest one is not', (t) => {
-  for (const lines of [1, 7, 8]) {
-    const { closedSeconds, honestWaited, honestBeyond } = floodOf(lines, 120);
-    t.is(closedSeconds.length, lines);
+  for (const count of [1, 7, 8]) {
+    const { closedSeconds, honestWaited, honestBeyond } = floodOf(count, 120);
+    t.is(closedSeconds.length, count);
     t.true(Math.max(...closedSeconds) <= 60, closedSeconds.join(', '));
     t.is(honestBeyond, 0);
     t.is(honestWaited, 0);

@@ -259,7 +259,7 @@ function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: strin
  * is only for a copy of a chain that continues under another network identifier (a forked devnet). Never use this
  * function on the store of a running network.
  */
-export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
+export function writeIdentity(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putIdentity(writer, params));
 }
 

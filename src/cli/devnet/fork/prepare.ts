@@ -20,7 +20,7 @@ import { storeOwner } from '../../../store/disk/environment.ts';
 import { makeFolder } from '../../../store/disk/folder.ts';
 import type { KeyValue } from '../../../store/tables/key-value.ts';
 import { openLmdb } from '../../../store/disk/lmdb.ts';
-import { chainStoreOver, refuseChangedState, writeMarks } from '../../../store/chain/open.ts';
+import { chainStoreOver, refuseChangedState, writeIdentity } from '../../../store/chain/open.ts';
 import { createQueries } from '../../../store/query/queries.ts';
 import type { ForkSource } from './source.ts';
 import { nodeOfDelegate } from './substitute-key.ts';
@@ -140,7 +140,7 @@ async function adopt(
     const funders = rich.flatMap(({ account: { publicKey, secondPublicKey, group } }) =>
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
-    writeMarks(keyValue, network.params);
+    writeIdentity(keyValue, network.params);
     // The addresses of peers are removed. With them, the nodes would dial peers of the original network and send blocks
     // of the fork to them.
     store.transact((writer) => {
