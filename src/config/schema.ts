@@ -174,18 +174,21 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     whitelistedPeers: list(
-      'Peers that the node never forgets or evicts, and that get no penalty for an invalid block or transaction. Fixed peers and seeds get no such penalty, either. Too many messages still cost penalty points.',
+      'Peers that the node never forgets, whose connections to the node it never closes to make room for other peers, and that get no penalty for an invalid block or transaction. Fixed peers and seeds get no such penalty, either. Too many messages still cost penalty points.',
       [],
       'IP:PORT',
       ipv4Port,
     ),
     blacklistedIps: list(
-      'Addresses to which the node never connects, and from which no peer may connect.',
+      'Addresses to which the node never connects, and from which no peer may connect, even if another option names them.',
       [],
       'IPv4 addresses',
       (entry) => (isIpv4(entry) ? entry : undefined),
     ),
-    advertiseAddress: flag('Whether the peers of this node may pass on its address to other nodes.', true),
+    advertiseAddress: flag(
+      'Whether the peers of this node may pass on its address to other nodes. In generation 2, this option has no effect.',
+      true,
+    ),
     outboundMax: integer(
       'Maximum number of connections that this node opens to peers. The node dials all fixed peers, even if there are more of them.',
       20,
@@ -234,10 +237,7 @@ export const OPTIONS = {
       2,
       0,
       3600,
-      {
-        unit: 's',
-        defaultText: '2, or half the block time (rounded down) if that is less',
-      },
+      { unit: 's', defaultText: '2, or half the block time (rounded down) if that is less' },
     ),
   },
   pool: {
@@ -301,7 +301,7 @@ export const OPTIONS = {
   },
   memory: {
     limitMb: integer(
-      'Limit of the node’s own memory. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
+      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
       2048,
       1280,
       1_000_000,
