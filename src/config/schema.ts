@@ -301,7 +301,7 @@ export const OPTIONS = {
   },
   memory: {
     limitMb: integer(
-      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
+      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value. The node does not start with a limit that is too small for its `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`.',
       2048,
       1280,
       1_000_000,
@@ -310,7 +310,7 @@ export const OPTIONS = {
   },
   watchdog: {
     blockedMaxS: integer(
-      'Time for which the event loop may be blocked, or for which garbage collection may take nearly all time. After this time, the node ends, so that a supervisor restarts it; 0 for no limit.',
+      'Time for which the event loop may be blocked, or for which garbage collection may take nearly all time. After this time, the node ends, so that a supervisor restarts it; 0 for no limit. This limit applies only after the start of the node.',
       30,
       0,
       3600,
