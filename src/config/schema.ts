@@ -321,7 +321,7 @@ export const OPTIONS = {
     level: choice('Lowest level of the log lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
     modules: list(
-      'Levels of single modules, which replace `level` for these modules.',
+      'Levels of single modules, which replace `level` for these modules and for the modules inside them (`p2p` also for `p2p/server`).',
       [],
       'MODULE=LEVEL such as p2p=debug',
       moduleLevel,
