@@ -496,7 +496,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the last hour or day of this node, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers. */
+  /** Shows the last hour or day of this node, at most since its start, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -566,7 +566,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists a queue of the pool. `count` is the size of the whole queue. */
+  /** Lists a queue of the pool. `count` is the size of the whole queue, whatever the filters. */
   'GET /node/transactions/{state}': {
     parameters: {
       state: 'pending' | 'ready' | 'received' | 'validated' | 'verified';
@@ -595,7 +595,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the verified transactions of the pool. `count` is the size of the whole queue. */
+  /** Lists the verified transactions of the pool. `count` is the size of the whole queue, whatever the filters. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;
@@ -1362,7 +1362,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the last hour or day of this node, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers. */
+  /** Shows the last hour or day of this node, at most since its start, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -1432,7 +1432,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists a queue of the pool. `count` is the size of the whole queue. */
+  /** Lists a queue of the pool. `count` is the size of the whole queue, whatever the filters. */
   'GET /node/transactions/{state}': {
     parameters: {
       state: 'pending' | 'ready' | 'received' | 'validated' | 'verified';
@@ -1461,7 +1461,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the verified transactions of the pool. `count` is the size of the whole queue. */
+  /** Lists the verified transactions of the pool. `count` is the size of the whole queue, whatever the filters. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;

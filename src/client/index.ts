@@ -87,13 +87,12 @@ class HttpClient {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }
     let after: string | null | undefined = '';
-    while (after !== null && after !== undefined) {
-      const { data, meta } = (await this.get(path, { limit: PAGE_ITEMS, ...parameters, after })) as {
-        readonly data: readonly unknown[];
-        readonly meta: { readonly next?: string | null };
-      };
+    while (after !== null) {
+      const { data, meta } = await this.#list(path, { limit: PAGE_ITEMS, ...parameters, after });
       yield* data;
-      after = meta.next;
+      after = meta?.next;
+      // Without this check, a list would end after its first page.
+      if (after === undefined) throw this.#invalid(`${path} without a cursor; has the node http.strictDialect?`);
     }
   }
 
@@ -125,8 +124,7 @@ class HttpClient {
     const { confirmations = 1, final = false, timeoutMs = WAIT_MS, pollMs = POLL_MS, signal } = options;
     for (const endMs = performance.now() + timeoutMs; ;) {
       signal?.throwIfAborted();
-      const { data } = (await this.get('/transactions', { id })) as { readonly data: readonly Confirmed[] };
-      const [found] = data;
+      const [found] = (await this.#list('/transactions', { id })).data as readonly Confirmed[];
       if (found !== undefined && found.confirmations >= confirmations) {
         const { height, blockId } = found;
         if (!final || (await this.#finalHeight()) >= height) return { height, blockId };
@@ -138,6 +136,13 @@ class HttpClient {
       }
       await pause(pollMs, signal);
     }
+  }
+
+  /** @throws ClientError also if the answer has no list */
+  async #list(path: string, parameters: Values): Promise<ListAnswer> {
+    const answer = (await this.get(path, parameters)) as Partial<ListAnswer> | null;
+    if (!Array.isArray(answer?.data)) throw this.#invalid(`${path} without a list`);
+    return { ...answer, data: answer.data };
   }
 
   async #finalHeight(): Promise<number> {
@@ -180,6 +185,10 @@ class HttpClient {
     throw new ClientError('REFUSED', `${response.status}: ${reasonOf(body)}`, response.status, body);
   }
 
+  #invalid(what: string): ClientError {
+    return new ClientError('INVALID_ANSWER', `${this.#base} answers ${what}`);
+  }
+
   /** Makes the error of a request without a complete and valid answer. */
   #failure(error: unknown, otherReason: string): ClientError {
     if (error instanceof SyntaxError)
@@ -215,6 +224,12 @@ interface Confirmed {
 
 function digits(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
+}
+
+/** Answer with a list; `next` is null on the last page. */
+interface ListAnswer {
+  readonly data: readonly unknown[];
+  readonly meta?: { readonly next?: string | null };
 }
 
 function isJson(response: Response): boolean {

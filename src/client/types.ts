@@ -117,18 +117,29 @@ export interface ClientOptions<G extends Generation> {
 }
 
 export interface Client<G extends Generation> {
+  /** Generation of the node, from the options of `createClient`. */
   readonly generation: G;
   /**
-   * Sends a request, and returns the body of the answer.
+   * Sends a GET request, and returns the body of the answer.
    *
    * @throws ClientError if the node refuses the request, does not answer in time, cannot be reached, or sends an
-   *   invalid answer; `post` and `put` throw ClientError for the same reasons
+   *   invalid answer
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
     ...args: Arguments<ParametersOf<G, 'GET', P>>
   ): Promise<AnswerOf<G, 'GET', P>>;
+  /**
+   * Sends `body` as JSON in a POST request, and returns the body of the answer.
+   *
+   * @throws ClientError like `get`
+   */
   post<P extends PathOf<G, 'POST'>>(path: P, body: BodyOf<G, 'POST', P>): Promise<AnswerOf<G, 'POST', P>>;
+  /**
+   * Sends `body` as JSON in a PUT request, and returns the body of the answer.
+   *
+   * @throws ClientError like `get`
+   */
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
    * Reads all items of a list, page by page. Items that are added or removed during the reading do not shift the pages.

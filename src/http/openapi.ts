@@ -222,7 +222,10 @@ function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json(invalidityOf(route), problem.INVALID_OR_UNREADABLE),
     403: json('The client has no access.', problem.REFUSED),
-    405: json('The path does not support the method. The header `Allow` lists the supported methods.', problem.SIMPLE),
+    405: json(
+      'The path does not support the method. The header `Allow` lists the supported methods, without HEAD and OPTIONS.',
+      problem.SIMPLE,
+    ),
     429: json('The client exceeded the rate limit.', problem.SIMPLE),
     500: json('The node failed.', problem.SIMPLE),
     503: json(unavailabilityOf(route), problem.UNAVAILABLE),

@@ -196,8 +196,9 @@ export interface PeerVerdict {
   /** Port of the peer; absent for a banned address without a known peer. */
   readonly wsPort?: number;
   /**
-   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`; if
-   * `untilMs` is absent, the peer is never dialled. `known`: the node knows the address, and may dial it.
+   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`. If
+   * `untilMs` is absent, the node does not dial the peer until the node restarts, or until a connection that the peer
+   * opened has ended. `known`: the node knows the address, and may dial it.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';

@@ -70,7 +70,10 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   return order;
 }
 
-/** Index of the frozen list that a round uses, if lists are used `offset` rounds after they were frozen. */
+/**
+ * Index of the frozen list that a round uses. List 1 is frozen after the genesis block, and each later list n after
+ * round n - 1. List n is used in round n + `offset`. Rounds before round 1 + `offset` also use list 1.
+ */
 export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
 }

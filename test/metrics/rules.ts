@@ -57,7 +57,8 @@ export const RULE_CASES: readonly RuleCase[] = [
   {
     alert: 'BloomeryFinalityStands',
     faulty: { bloomery_chain_finalized_height: '50x60', bloomery_chain_height: '100+6x60' },
-    sound: { bloomery_chain_finalized_height: '50+6x60', bloomery_chain_height: '100+6x60' },
+    // In generation 2, no block becomes final.
+    sound: { bloomery_chain_finalized_height: '0x60', bloomery_chain_height: '100+6x60' },
     atMinutes: 45,
   },
   {

@@ -39,7 +39,8 @@ function verdictText({ verdict, direction, since, until, code, reason }: PeerVer
       return `dropped at ${timeText(since)}, code ${code}${why}${next}`;
     }
     case 'waiting':
-      return `${until === undefined ? 'never dialled again' : `dialled again from ${timeText(until)}`}${why}`;
+      if (until === undefined) return `not dialled again until the node restarts${why}`;
+      return `dialled again from ${timeText(until)}${why}`;
     case 'dialling':
       return 'is being dialled';
     case 'known':

@@ -78,8 +78,8 @@ export class DialPlan {
   }
 
   /**
-   * Returns the Unix time in milliseconds from which the node may dial the address; infinite if it may never dial the
-   * address.
+   * Returns the Unix time in milliseconds from which the node may dial the address. The result is infinite for an own
+   * address, and after a dial that failed with a code of `FINAL_CODES`, unless the peer is a fixed peer.
    */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);

@@ -136,7 +136,7 @@ export class Dialler {
     return this.#plan.isDialling(peerId);
   }
 
-  /** Unix time in milliseconds from which the node may dial the address; infinite if it may never dial the address. */
+  /** Unix time in milliseconds from which the node may dial the address; infinite if no such time is set. */
   dueMs(peerId: PeerId): number {
     return this.#plan.dueMs(peerId);
   }

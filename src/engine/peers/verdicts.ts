@@ -28,7 +28,7 @@ export interface VerdictSources {
   rolesOf(peerId: PeerId): readonly PeerRole[];
   reputationOf(peerId: PeerId): number;
   isDialling(peerId: PeerId): boolean;
-  /** Unix time in milliseconds from which the node may dial the address; infinite if it may never dial the address. */
+  /** Unix time in milliseconds from which the node may dial the address; infinite if no such time is set. */
   dialDueMs(peerId: PeerId): number;
   /** The reason of the latest dial of an address that failed for a passing reason; undefined if there is none. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
@@ -92,7 +92,7 @@ function connectionState(
   if (isDialling(peerId)) return { verdict: 'dialling' };
   if (ban !== undefined) return banned(ban);
   const dueMs = dialDueMs(peerId);
-  // If an address is never dialled again, `dueMs` is infinite.
+  // If no time of the next dial is set, `dueMs` is infinite.
   const until = dueMs > nowMs && Number.isFinite(dueMs) ? { untilMs: dueMs } : {};
   if (drop !== undefined) {
     const { direction, atMs, code, reason } = drop;

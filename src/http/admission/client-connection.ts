@@ -389,8 +389,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Counts the bytes that the node holds for this connection: input, a request body, and an answer that the client has
-   * not read.
+   * Counts bytes for a stranger's connection: the input, twice (`INPUT_WEIGHT`), with the full size of an accepted body
+   * even before it arrives; and the answer that the client has not read.
    */
   #account(): void {
     if (this.isTrusted) return;

@@ -204,7 +204,7 @@ const HISTORY_ROUTE: Route = {
   method: 'GET',
   path: '/node/history',
   summary:
-    'Shows the last hour or day of this node, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers.',
+    'Shows the last hour or day of this node, at most since its start, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers.',
   parameters: [
     queryParameter('span', {
       type: 'string',

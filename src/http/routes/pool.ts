@@ -26,7 +26,10 @@ import { pooledShape, pooledView } from '../views/transaction.ts';
 
 const STATES: readonly PoolState[] = ['pending', 'ready', 'received', 'validated', 'verified'];
 const SORT_FIELDS = ['amount', 'fee', 'type', 'timestamp'] as const;
-const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
+const RECIPIENT_KEY = keyParameter(
+  'recipientPublicKey',
+  'Public key of the recipient. With this parameter, the node ignores `recipientId`.',
+);
 type SortField = (typeof SORT_FIELDS)[number];
 
 /**
@@ -61,13 +64,14 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
     {
       ...common,
       path: '/node/transactions/{state}',
-      summary: 'Lists a queue of the pool. `count` is the size of the whole queue.',
+      summary: 'Lists a queue of the pool. `count` is the size of the whole queue, whatever the filters.',
       parameters: [state, ...parameters],
     },
     {
       ...common,
       path: '/node/transactions',
-      summary: 'Lists the verified transactions of the pool. `count` is the size of the whole queue.',
+      summary:
+        'Lists the verified transactions of the pool. `count` is the size of the whole queue, whatever the filters.',
       parameters,
     },
   ];

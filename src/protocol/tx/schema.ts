@@ -58,8 +58,8 @@ export function createShapeCompiler(
   };
   let ajv: Ajv.Ajv | undefined;
   return {
-    // A schema is compiled at its first use. A process uses few of the types of both generations, and compiling a
-    // schema takes milliseconds.
+    // A schema is compiled at its first use, because compiling takes milliseconds, and a process uses only a few of the
+    // transaction types of the two generations.
     compile: (schema) => {
       let validate: ValidateFunction | undefined;
       return (value) => {

@@ -133,8 +133,9 @@ export interface ReadingOptions {
 }
 
 /**
- * Opens the environment for reading. Another process may use the folder at the same time. Unless `arePagesChecked` is
- * true, the function first checks the pages of the store, which takes several seconds for each million pages.
+ * Opens the environment for reading. Another process of the same container is allowed to write to the folder at the
+ * same time, unless this process sees the folder on a read-only medium. Unless `arePagesChecked` is true, the function
+ * first checks the pages of the store, which takes several seconds for each million pages.
  *
  * @param clock needed to find a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_DAMAGED`, `STORE_NOT_ALLOWED` or

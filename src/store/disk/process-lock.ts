@@ -50,13 +50,13 @@ const ownLockFiles = new Set<string>();
  * processes start at once, the lock may therefore refuse all processes, but never accepts two.
  *
  * @param directory an existing folder
- * @param name name of the lock. Lock files are named `<name>.<process number>.<its start>`; with a clock,
- *   `-in<namespace of process numbers>` follows
- * @param clock needed for a lock that other containers can reach; without a clock, a lock file of another container
- *   counts as long as its file exists
- * @throws ProtocolError `LOCKED` while a living process holds the lock; `data` has `directory`, `name`, the process
- *   number of the holder as `pid`, and the name of the holder as `owner`. A system error if the lock file cannot be
- *   written
+ * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. With a clock,
+ *   `-in<namespace of process numbers>` follows, if the system reports a namespace
+ * @param clock needed for a lock that other containers can reach. A lock file that was taken without a clock does not
+ *   protect against other containers, because they remove the file as stale
+ * @throws ProtocolError `LOCKED` while a living process holds the lock, and for a limited time after a holder of another
+ *   container was killed; `data` has `directory`, `name`, the process number of the holder as `pid`, and the name of
+ *   the holder as `owner`. A system error if the lock file cannot be written
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;

@@ -70,7 +70,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /extended/,
     matches: /^HEAD .*: \d+ here.*, 405 there/,
     reference: 'A real node refuses HEAD with status 405.',
-    here: 'This node answers HEAD like GET, without the body. With `strictDialect`, this node refuses HEAD.',
+    here: 'This node answers HEAD like GET, without the body, except on `/events`. With `strictDialect`, this node refuses HEAD on all paths of real nodes below `/api` except `/api/spec`.',
     reason: 'Load balancers and health checks use HEAD.',
   },
   {
@@ -87,7 +87,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /(?=.*[?&]recipientId=)[?&](id|senderId|senderPublicKey|type)=/i,
     matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.data\[\]/i,
     reference: 'If a pool list has the filter `recipientId`, a real node of generation 3 ignores all other filters.',
-    here: 'This node applies all filters of a pool list together.',
+    here: 'This node applies all filters of a pool list together. However, with `recipientPublicKey`, this node ignores `recipientId`.',
     reason: 'If a node ignores a filter, the client gets a wrong answer.',
   },
   {
@@ -196,7 +196,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store. If an unsigned amount is not a number, the real node exits when its pool gets another transaction of the same sender.',
     here: 'This node refuses a transaction that would make a block invalid, and a transaction with an unsigned amount that is not a whole number of beddows from 0 to 200 million LSK. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
     reason:
-      'No block can contain a string that the database cannot store. No honest client sends an unsigned amount outside this range ([decision 13](../decisions/0013-what-nobody-signed.md)). The pool holds 5,000 transactions, so the node limits the size of each transaction.',
+      'No block can contain a string that the database cannot store. No honest client sends an unsigned amount outside this range ([decision 13](../decisions/0013-what-nobody-signed.md)). By default, the pool holds up to 5,000 transactions, so the node limits the size of each transaction.',
   },
   {
     target: SUBMISSIONS,
