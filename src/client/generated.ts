@@ -354,7 +354,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists registered applications. If a request has both filters, the list contains each application that matches at least one filter. */
+  /** Lists registered applications. If a request has both `transactionId` and `name`, the list contains each application that matches at least one of them. */
   'GET /dapps': {
     parameters: {
       transactionId?: string | undefined;
@@ -431,7 +431,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. With a time span, the fees and rewards are the payments of the rounds that ended in the span. */
+  /** Shows the earnings of a delegate. With a time span, the answer covers the payments and the forged blocks of the rounds that ended in the span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -623,7 +623,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peers that the node knows. The node itself is not in the list. */
+  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, peers that do not want to be listed are missing, too. */
   'GET /peers': {
     parameters: {
       ip?: string | undefined;
@@ -1220,7 +1220,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists registered applications. If a request has both filters, the list contains each application that matches at least one filter. */
+  /** Lists registered applications. If a request has both `transactionId` and `name`, the list contains each application that matches at least one of them. */
   'GET /dapps': {
     parameters: {
       transactionId?: string | undefined;
@@ -1297,7 +1297,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. With a time span, the fees and rewards cover only the blocks that the delegate forged in the span. */
+  /** Shows the earnings of a delegate. With a time span, the answer covers only the blocks that the delegate forged in the span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -1489,7 +1489,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peers that the node knows. The node itself is not in the list. */
+  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, peers that do not want to be listed are missing, too. */
   'GET /peers': {
     parameters: {
       ip?: string | undefined;

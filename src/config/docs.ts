@@ -16,7 +16,7 @@ const INTRODUCTION = `# Configuration
 
 The value of an option comes from the first of these sources that sets the option:
 
-1. a flag of \`bloomery start\`
+1. a flag of \`bloomery start\` (only some options have a flag)
 2. an environment variable
 3. the JSON5 file of \`--config\`
 4. the folder of the network (only ports, seeds, and the delegates of \`forgers.json\`)

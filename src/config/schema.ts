@@ -69,7 +69,7 @@ export const OPTIONS = {
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access if `accessPublic` is false.',
+      'Addresses that have access if `accessPublic` is false. The limits treat the addresses of an IPv4 block wider than /8, or of an IPv6 block wider than /32, as if they were not in this list.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -78,7 +78,7 @@ export const OPTIONS = {
       defaultText: '127.0.0.1; 0.0.0.0 if `accessPublic` or `accessWhitelist` admits other machines',
     }),
     forgingWhitelist: list(
-      'Addresses that may view the forging status, and switch forging on and off.',
+      'Addresses that may view the forging status, and switch forging on and off. These addresses also need access.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -87,11 +87,14 @@ export const OPTIONS = {
       'Whether the header X-Forwarded-For contains the address of the client. Set `trustProxy` only behind your own proxy.',
       false,
     ),
-    corsOrigin: text('Origin from which browsers may send requests.', '*', 'an origin or *', (value) =>
-      /^\S{1,200}$/.test(value),
+    corsOrigin: text(
+      'Origin from which browsers may send requests; `*` for every origin. If this option names an origin, its pages may also use the routes for forging, diagnostics and passphrases.',
+      '*',
+      'an origin or *',
+      (value) => /^\S{1,200}$/.test(value),
     ),
     connectionsMax: integer(
-      'Maximum number of open connections. A tenth of this number is reserved for this machine and `accessWhitelist`.',
+      'Maximum number of open connections. A tenth of this number is reserved for this machine (127.0.0.1 and ::1) and for `accessWhitelist`.',
       5000,
       100,
       100_000,
@@ -103,7 +106,7 @@ export const OPTIONS = {
       100_000,
     ),
     rateLimitMax: integer(
-      'Maximum number of requests from each address in a window of `rateLimitWindowMs`; with 0, `rateLimitStrangersMax` limits other machines, and this machine has no limit.',
+      'Maximum number of requests from each address in a window of `rateLimitWindowMs`; with 0, `rateLimitStrangersMax` limits other machines, and this machine has no limit. A request with a body counts once for each full or partial 16 kB of the body.',
       0,
       0,
       1_000_000_000,
@@ -124,13 +127,13 @@ export const OPTIONS = {
       1_000_000_000,
     ),
     dashboard: flag(
-      'Whether clients with access get the dashboard at `/` and the interactive reference at `/api/docs`.',
+      'Whether clients with access get the dashboard at `/` and the interactive reference at `/api/docs`; if false, `/api/docs` is a page without scripts.',
       true,
     ),
     metrics: flag('Whether clients with access get metrics for Prometheus at `/metrics`.', true),
     readOnly: flag('Whether the node refuses every method except GET.', false),
     strictDialect: flag(
-      'Whether requests and answers below `/api` have only the parameters and members that a lisk-sdk node of the network’s generation has.',
+      'Whether requests and answers below `/api` have only the parameters and members that a lisk-sdk node of the network’s generation has. The events of `/api/events` do not change.',
       false,
     ),
     legacySignatures: flag(
@@ -138,7 +141,7 @@ export const OPTIONS = {
       true,
     ),
     legacySignaturesWhitelist: list(
-      'Addresses that may send passphrases to register second signatures. `accessPublic` does not add addresses to this list.',
+      'Addresses that may send passphrases to register second signatures. These addresses also need access. `accessPublic` does not add addresses to this list.',
       ['127.0.0.0/8', '::1'],
       ADDRESSES,
       ipOrBlock,
@@ -171,25 +174,28 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     whitelistedPeers: list(
-      'Peers that the node never forgets or evicts, and that get no penalty for an invalid block or transaction. Fixed peers and seeds get no such penalty, either. Too many messages still cost penalty points.',
+      'Peers that the node never forgets, whose connections to the node it never closes to make room for other peers, and that get no penalty for an invalid block or transaction. Fixed peers and seeds get no such penalty, either. Too many messages still cost penalty points.',
       [],
       'IP:PORT',
       ipv4Port,
     ),
     blacklistedIps: list(
-      'Addresses to which the node never connects, and from which no peer may connect.',
+      'Addresses to which the node never connects, and from which no peer may connect, even if another option names them.',
       [],
       'IPv4 addresses',
       (entry) => (isIpv4(entry) ? entry : undefined),
     ),
-    advertiseAddress: flag('Whether the peers of this node may pass on its address to other nodes.', true),
+    advertiseAddress: flag(
+      'Whether the peers of this node may pass on its address to other nodes. In generation 2, this option has no effect.',
+      true,
+    ),
     outboundMax: integer(
       'Maximum number of connections that this node opens to peers. The node dials all fixed peers, even if there are more of them.',
       20,
       0,
       1000,
     ),
-    inboundMax: integer('Maximum number of connections that this node accepts from peers.', 100, 0, 10_000),
+    inboundMax: integer('Maximum number of open connections that peers have opened to this node.', 100, 0, 10_000),
   },
   forging: {
     enabled: flag('Whether this node may forge; if false, no delegate can be enabled.', true),
@@ -220,7 +226,7 @@ export const OPTIONS = {
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. It is also sufficient if this share of the dialled and configured peers has the tip.',
+      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. It is also sufficient if, of the connected peers that the node dialled or that the configuration names, this share has the tip.',
       0,
       0,
       100,
@@ -231,10 +237,7 @@ export const OPTIONS = {
       2,
       0,
       3600,
-      {
-        unit: 's',
-        defaultText: '2, or half the block time if that is less',
-      },
+      { unit: 's', defaultText: '2, or half the block time (rounded down) if that is less' },
     ),
   },
   pool: {
@@ -271,7 +274,7 @@ export const OPTIONS = {
       () => true,
     ),
     command: list(
-      'Program with its arguments. For each event, the node runs the program without a shell, and writes the event as JSON to the standard input of the program.',
+      'Program with its arguments. For each event of `events`, the node runs the program without a shell, and writes the event as JSON to the standard input of the program.',
       [],
       'strings',
       (entry) => entry,
@@ -291,14 +294,14 @@ export const OPTIONS = {
       64,
     ),
     backend: choice(
-      'Implementation of Ed25519 signatures: `sodium` is a native library, `noble` is JavaScript. `auto` selects the fastest implementation that loads.',
+      'Implementation of Ed25519 signatures: `sodium` is a native library, `noble` is JavaScript. `auto` and `sodium` select the native library if it loads, and otherwise `noble`.',
       ['auto', 'sodium', 'noble'],
       'auto',
     ),
   },
   memory: {
     limitMb: integer(
-      'Limit of the node’s own memory. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
+      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value. The node does not start with a limit that is too small for its `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`.',
       2048,
       1280,
       1_000_000,
@@ -307,7 +310,7 @@ export const OPTIONS = {
   },
   watchdog: {
     blockedMaxS: integer(
-      'Time for which the event loop may be blocked, or for which garbage collection may take nearly all time. After this time, the node ends, so that a supervisor restarts it; 0 for no limit.',
+      'Time for which the event loop may be blocked, or for which garbage collection may take nearly all time. After this time, the node ends, so that a supervisor restarts it; 0 for no limit. This limit applies only after the start of the node.',
       30,
       0,
       3600,
@@ -318,7 +321,7 @@ export const OPTIONS = {
     level: choice('Lowest level of the log lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
     modules: list(
-      'Levels of single modules, which replace `level` for these modules.',
+      'Levels of single modules, which replace `level` for these modules and for the modules inside them (`p2p` also for `p2p/server`).',
       [],
       'MODULE=LEVEL such as p2p=debug',
       moduleLevel,

@@ -27,7 +27,7 @@ export function dappsRoute(dialect: HttpDialect): Route {
     method: 'GET',
     path: '/dapps',
     summary:
-      'Lists registered applications. If a request has both filters, the list contains each application that matches at least one filter.',
+      'Lists registered applications. If a request has both `transactionId` and `name`, the list contains each application that matches at least one of them.',
     parameters: [
       idParameter('transactionId', 'Id of the registration.'),
       queryParameter('name', {

@@ -43,7 +43,8 @@ function listRoute(dialect: HttpDialect): Route {
         type: 'string',
         minLength: 1,
         maxLength: 20,
-        description: 'Part of the name; `%` stands for any text, `_` for exactly one character.',
+        description:
+          'Part of the name; `%` stands for any text, `_` for exactly one character; `\\` makes the next character literal.',
       }),
       ...afterParameters(dialect),
       sortParameter(sortFields(dialect), dialect.generation === 2 ? 'rank:asc' : 'voteWeight:desc'),

@@ -12,7 +12,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
     method: 'GET',
     path: '/events',
     summary:
-      'Streams events as they happen. Events of the chain have ids. A client that sends the id of its last event gets each later event of the chain once, also after a restart of the node.',
+      'Streams events as they happen. Events of the chain have ids. A client that sends the id of its last event gets each later event of the chain once, also after a restart of the node. If the node no longer has some of these events, it sends `log/gap` instead.',
     parameters: [
       queryParameter('types', {
         type: 'string',
@@ -23,7 +23,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       addressParameter(
         'address',
         2,
-        'Only blocks that this account forged, and transactions that this account sent or received. Events that concern no single account are sent, too.',
+        'Only blocks that this account forged, and transactions that this account sent or received. Events that concern no single account and the event `forging/change` are sent, too.',
       ),
       publicKeyParameter(
         'delegate',
@@ -34,7 +34,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         enum: ['any', 'final'],
         default: 'any',
         description:
-          '`final` sends the events of blocks and their transactions only when the blocks become final, and sends no reverts.',
+          '`final` sends the events of blocks, of their transactions and of rounds only when the blocks become final, and sends no reverts. In generation 2, no block becomes final, so the node sends none of these events.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',

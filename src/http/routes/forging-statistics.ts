@@ -15,8 +15,8 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     path: '/delegates/{address}/forging_statistics',
     summary:
       dialect.generation === 2
-        ? 'Shows the earnings of a delegate. With a time span, the fees and rewards are the payments of the rounds that ended in the span.'
-        : 'Shows the earnings of a delegate. With a time span, the fees and rewards cover only the blocks that the delegate forged in the span.',
+        ? 'Shows the earnings of a delegate. With a time span, the answer covers the payments and the forged blocks of the rounds that ended in the span.'
+        : 'Shows the earnings of a delegate. With a time span, the answer covers only the blocks that the delegate forged in the span.',
     parameters: [
       addressInPath(
         dialect.generation === 2

@@ -68,7 +68,9 @@ function registrationRoute(dialect: HttpDialect): Route {
     body: { name: 'registration', schema: BODY, judgedByHandler: true },
     contentType: 'application/json',
     answers: { 200: { anyOf: [objectOf({ success: FLAG, transaction: registrationShape(dialect) }), REFUSED] } },
-    errors: { 403: `The address of the client is not in \`http.legacySignaturesWhitelist\`, ${OR_NOT_ITSELF}` },
+    errors: {
+      403: `The client has no access, or the address of the client is not in \`http.legacySignaturesWhitelist\`, ${OR_NOT_ITSELF}`,
+    },
     access: 'secrets',
     respond: async (api, request) => {
       const result = await register(api, request.body, request.client);

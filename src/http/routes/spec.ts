@@ -34,7 +34,11 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
       {
         name: 'plain',
         in: 'query',
-        schema: { type: 'boolean', description: '`true` for a plain page without scripts.' },
+        schema: {
+          type: 'boolean',
+          description:
+            '`true` for a plain page without scripts. While `http.dashboard` is off, the page is always plain.',
+        },
       },
     ],
     contentType: 'text/html; charset=utf-8',

@@ -56,7 +56,8 @@ function listRoute(dialect: HttpDialect): Route {
         format: 'additionalData',
         minLength: 1,
         maxLength: 64,
-        description: 'Data of a transfer; `%` stands for any number of bytes, `_` for exactly one byte.',
+        description:
+          'Data of a transfer; `%` stands for any number of bytes, `_` for exactly one byte; `\\` makes the next character literal.',
       }),
       ...afterParameters(dialect),
     ],

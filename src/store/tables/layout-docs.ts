@@ -17,7 +17,7 @@ and from \`src/ports/notes.ts\`.
 
 | Role of a table | Content |
 | --- | --- |
-| \`state\` | consensus state: the result of applying all blocks. The digest (\`bloomery status --digest\`) and the checksum of the state cover these tables, and undo records store their overwritten values. |
+| \`state\` | consensus state: the result of applying all blocks. The digest (\`bloomery status --digest\`) and the checksum of the state cover these tables. The undo record of a block stores the values of these tables that the block overwrote. |
 | \`chain\` | blocks as they were signed |
 | \`index\` | indexes, which can be rebuilt from \`state\` and \`chain\` |
 | \`local\` | data of this node only |
@@ -35,8 +35,9 @@ export function layoutMarkdown(): string {
       ['Number', 'Table', 'Role', 'Parts of the key after the number', 'Value'],
       names.map((name) => {
         const { number, role, parts, value, isCounted } = TABLES[name];
-        const key = parts.map((part) => `\`${part}\``).join(' ');
-        return [String(number), `\`${name}\``, role, key, isCounted ? 'none; counted' : value];
+        const key = parts.length === 0 ? 'none' : parts.map((part) => `\`${part}\``).join(' ');
+        const content = value === '' ? 'none' : value;
+        return [String(number), `\`${name}\``, role, key, isCounted ? 'none; counted' : content];
       }),
     ),
     `Table numbers of earlier layouts, which must not be used again: ${RETIRED_TABLES.join(', ')}.`,
