@@ -78,7 +78,12 @@ export class NodeRetry {
   }
 }
 
-/** Returns the error for a connection that ended while its answer was read. */
+/**
+ * Returns the error for an event stream that must be opened again: the connection ended or was silent, the node changed
+ * its branch, or a part of a block is missing.
+ *
+ * @param cause default: the node ended the answer
+ */
 export function connectionLost(base: string, cause?: unknown): ProtocolError {
   const why = cause === undefined ? 'the node ended the answer' : messageOf(cause);
   return new ProtocolError('NODE_UNREACHABLE', { url: base }, `the connection to ${base} was lost (${why})`, { cause });

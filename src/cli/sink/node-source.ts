@@ -89,7 +89,9 @@ export async function openNodeSource(
             if (block.height !== next) {
               // In the middle of a stream, another height means that the node changed its branch, so the stream is
               // opened again. At the start of a stream, another height is a malformed answer.
-              throw isFirst ? malformed(`block ${block.height} instead of block ${next}`) : connectionLost(node.base);
+              throw isFirst
+                ? malformed(`block ${block.height} instead of block ${next}`)
+                : connectionLost(node.base, new Error('the node changed its branch'));
             }
             isFirst = false;
             yield block;

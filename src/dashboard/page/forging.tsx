@@ -12,8 +12,8 @@ import { useAsked, useIsCurrent, useLive, useNow, useRound, useSlotStart } from 
 import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
- * Maximum number of delegates for which the view sends single requests: one request for each delegate that is not among
- * the first 101, and one request for the earnings of each delegate.
+ * Maximum number of requests of each of two kinds: one request for each delegate that is not among the first 101 of the
+ * list of delegates, and one request for the earnings of each delegate.
  */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;

@@ -4,7 +4,7 @@ import type { NodeApi } from '../../ports/node-api.ts';
 import type { ForgingStatistics } from '../../ports/queries.ts';
 import type { Account } from '../../protocol/state.ts';
 import type { HttpDialect } from '../dialect.ts';
-import { addressInPath, integerParameter } from '../parameters.ts';
+import { addressInPath, integerParameter, TOO_MANY_QUERIES } from '../parameters.ts';
 import { invalidRequest } from '../problems.ts';
 import type { CheckedRequest, Route } from '../route.ts';
 import { AMOUNT, INTEGER, objectOf, TEXT } from '../views/shapes.ts';
@@ -37,7 +37,7 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
         count: { ...TEXT, description: 'Number of forged blocks.' },
       }),
     },
-    errors: {},
+    errors: { 503: TOO_MANY_QUERIES },
     handle: async (api, request) => {
       const fromMs = request.number('fromTimestamp') || undefined;
       const toMs = request.number('toTimestamp') || undefined;

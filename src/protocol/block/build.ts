@@ -31,8 +31,8 @@ export type PlacedHeader = Pick<
 >;
 
 /**
- * For each code with which `applyBlock` refuses a block, the error code of `buildBlock`; `FORGE_REFUSED` for all other
- * codes.
+ * Error codes of `buildBlock` for some of the codes with which `applyBlock` refuses a block. For any other code,
+ * `buildBlock` throws `FORGE_REFUSED`.
  */
 const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',

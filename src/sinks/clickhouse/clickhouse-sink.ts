@@ -26,7 +26,7 @@ import {
 import type { ClickHouseServer } from './server.ts';
 import { createFirstTables, migrate, refuseOtherChain } from './migrate.ts';
 
-/** Milliseconds between two checks whether the server has finished its background work. */
+/** Milliseconds between two checks whether a mutation has ended, or whether the replicas have all rows. */
 const POLL_MS = 100;
 
 interface PlaceRow {

@@ -151,7 +151,7 @@ export interface RangeGap {
  * Finds the first gap or repetition in a list of parts.
  *
  * @param parts ascending by first height
- * @param below height below the first part
+ * @param below last height before the parts: the first part must begin at `below + 1`
  * @returns undefined if the parts have all heights from `below + 1` to their end exactly once
  */
 export function firstRangeGap(parts: readonly Part[], below: number): RangeGap | undefined {

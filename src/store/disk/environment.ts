@@ -60,7 +60,7 @@ const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
  * Maximum number of pages that the check before opening for reading covers besides the pages of the state: the pages of
- * 16 GB. If the operating system has the file in memory, the check of this number takes about 20 s. A command that
+ * 16 GB. If the operating system has the file in memory, checking so many pages takes about 20 s. A command that
  * reads all these pages from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
@@ -377,8 +377,7 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 }
 
 /**
- * Checks pages before the library reads them, because the library ends the process with a signal if it reads a damaged
- * page. All pages of the state are checked first, because the node reads the whole state at its start.
+ * Checks pages before the library reads them, because the library does not detect a damaged page (see `page-check.ts`). All pages of the state are checked first, because the node reads the whole state at its start.
  *
  * @param pagesMax maximum number of pages to check after the pages of the state, beginning with the first key of the
  *   store

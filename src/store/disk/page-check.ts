@@ -1,7 +1,7 @@
 /**
  * Checks the trees of an LMDB file page by page, without the library. An LMDB file has a tree of entries and a tree of
- * free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page, or loops
- * forever. Each page must be at the position that its parent names and be of the expected kind. In the tree of entries,
+ * free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page, loops
+ * forever, or answers all further calls with `MDB_BAD_TXN`. Each page must be at the position that its parent names and be of the expected kind. In the tree of entries,
  * the keys of a page must be in order, and lie within the bounds that its parent gives. The content of values is not
  * checked.
  */
