@@ -19,8 +19,8 @@ export interface EnvelopeAnswer {
   /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
   /**
-   * The block that the answer shows. If the chain changed while the handler ran, this is the older block. Undefined
-   * before the node has a chain.
+   * The block that the answer shows. If the chain changed while the handler ran, this is the older block, except if the
+   * data name a higher block. Undefined before the node has a chain.
    */
   readonly position: ReadPosition | undefined;
   /** Undefined for an answer that may change while the chain stays the same. */
@@ -62,9 +62,10 @@ export function askHandler(
   request: CheckedRequest,
   { position, etag }: Version,
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
-  const answerOf = ({ meta, data }: Reply): EnvelopeAnswer => ({
+  const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    position,
+    // A client that has seen a height in the data would otherwise ask another node for a lower height.
+    position: position !== undefined && position.height < height ? positionOf(api) : position,
     etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });
   const reply = route.handle(api, request);

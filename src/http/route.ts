@@ -123,6 +123,8 @@ interface Body {
 export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;
+  /** Height in the data, if the data come from the running node. The headers then name no lower block. */
+  readonly height?: number;
 }
 
 /** A request as received, before any check. */

@@ -51,7 +51,12 @@ function statusRoute(dialect: HttpDialect): Route {
     unknownParameters: 'ignored',
     answer: { meta: NO_META, data: statusShape(dialect) },
     errors: {},
-    handle: (api) => withLive(api.status(), (status) => ({ meta: {}, data: statusView(api, status, dialect) })),
+    handle: (api) =>
+      withLive(api.status(), (status) => ({
+        meta: {},
+        data: statusView(api, status, dialect),
+        height: status.height,
+      })),
   };
 }
 

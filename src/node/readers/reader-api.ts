@@ -98,7 +98,12 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     },
     // Clients can trigger this call at will, so it opens no new view unless the chain has changed.
     refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
-    status: () => read<NodeStatus>('status'),
+    async status() {
+      const status = await read<NodeStatus>('status');
+      // The node may have committed a block about which this reader has no message yet.
+      if (status.height > (view.chain.tip()?.height ?? 0)) move();
+      return status;
+    },
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),
     signersOf: (id, client) => read<GroupSigners | undefined>('signersOf', id, client),
     peers: () => read<readonly PeerEntry[]>('peers'),

@@ -180,6 +180,20 @@ test('a reader follows new blocks, answers from the new tip, and keeps an older 
   t.throws(() => before.store.tables.get(Buffer.from([1])), { code: 'STORE_CLOSED' });
 });
 
+test('the headers of a status name no lower block than its body, even before the reader knows the newest block', async (t) => {
+  const { other, chain, rules, params } = await setUpReaders(t);
+  t.is((await ask(`${other}/api/node/status`)).place[0], String(KEPT));
+  const block = blocks[KEPT];
+  if (block === undefined) throw new Error('the chain was made longer');
+  const nowS = slotStartS(10_000, params);
+  chain.transact((writer) =>
+    writer.append(block, (state) => rules.applyBlock(state, block, { nowS, verify: () => true })),
+  );
+  const { place, body } = await ask(`${other}/api/node/status`);
+  t.is(body.data.height, KEPT + 1);
+  t.deepEqual(place, [String(KEPT + 1), block.id, null]);
+});
+
 test('many equal requests share calls to the node, and more than the queue holds are refused', async (t) => {
   const { other, channel, asked } = await setUpReaders(t);
   asked.length = 0;
