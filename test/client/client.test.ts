@@ -174,14 +174,16 @@ test('an answer that breaks off, does not end, or is invalid JSON gives an error
 });
 
 test('a list that is not one, or has no cursor, gives an error of the client', async (t) => {
-  const answering = (body: unknown) =>
-    createClient('http://127.0.0.1:1', { fetch: async () => Response.json(body) });
+  const answering = (body: unknown) => createClient('http://127.0.0.1:1', { fetch: async () => Response.json(body) });
   const failure = async (work: Promise<unknown>): Promise<string> => {
     const error = await t.throwsAsync<ClientError>(work, { instanceOf: ClientError });
     return `${error?.code} ${error?.message}`;
   };
   for (const body of [{}, null, 'text', { data: {} }]) {
-    t.regex(await failure(answering(body).items('/blocks').next()), /^INVALID_ANSWER .* answers \/blocks without a list$/);
+    t.regex(
+      await failure(answering(body).items('/blocks').next()),
+      /^INVALID_ANSWER .* answers \/blocks without a list$/,
+    );
     t.regex(await failure(answering(body).waitFor('1')), /^INVALID_ANSWER .* answers \/transactions without a list$/);
   }
   const cut = answering({ meta: {}, data: [1] }).items('/blocks');

@@ -62,7 +62,11 @@ function AllCharts({ points, intervalS }: { points: readonly HistoryPoint[]; int
           numberIn={delayOf}
           kind="steps"
           intervalS={intervalS}
-          summary={delayed.length === 0 ? 'No new blocks' : `The slowest interval averages ${most(delayOf)} ms after the start of a slot`}
+          summary={
+            delayed.length === 0
+              ? 'No new blocks'
+              : `The slowest interval averages ${most(delayOf)} ms after the start of a slot`
+          }
         />
       </Titled>
       <Titled title="Transactions">
