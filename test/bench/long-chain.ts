@@ -29,7 +29,7 @@ import { TRANSFERS_PER_BLOCK } from './chains.ts';
  * Number of accounts that the genesis block funds. The number is large enough that an account seldom occurs twice in a
  * block, and small enough that the genesis block is made quickly.
  */
-const ACCOUNTS = 500;
+export const ACCOUNTS = 500;
 const BLOCKS_PER_COMMIT = 500;
 
 export interface LongChain {
@@ -44,6 +44,12 @@ export interface ChainPart {
   readonly height: number;
 }
 
+/**
+ * How often the addresses of a chain send and receive. `equal`: all addresses equally often. `skewed`: as in public
+ * networks, a few addresses have most of the transfers. The address of rank r has a share of about 1 / r.
+ */
+export type Activity = 'equal' | 'skewed';
+
 export interface LongChainOptions {
   /** The files for the chain in ascending order of height. The first file starts with the genesis block. */
   readonly parts: readonly ChainPart[];
@@ -54,15 +60,19 @@ export interface LongChainOptions {
    * block does not fund.
    */
   readonly addresses?: number;
+  /** How often the addresses send and receive; default: equally often. */
+  readonly activity?: Activity;
   /** Called for each block with the block's line in the file. */
   readonly onBlock?: (height: number, line: string) => void;
 }
 
 export async function writeLongChain(options: LongChainOptions): Promise<LongChain> {
-  const { parts, fullEvery, onBlock, addresses = ACCOUNTS } = options;
+  const { parts, fullEvery, onBlock, addresses = ACCOUNTS, activity = 'equal' } = options;
   const transfers = Math.ceil(((parts.at(-1)?.height ?? 0) * TRANSFERS_PER_BLOCK) / fullEvery);
-  const firstAmount = firstAmountFor(transfers / addresses);
-  const accountBalance = firstAmount * BigInt(Math.ceil((addresses / ACCOUNTS) * 1.1)) + 10_000n * LSK;
+  const draw = activity === 'equal' ? drawnEqually : drawnByRank;
+  const firstAmountOf = (account: number): bigint =>
+    firstAmountFor(transfers * (activity === 'equal' ? 1 / addresses : shareOf(account, addresses)));
+  const accountBalance = balanceFor(firstAmountOf, addresses);
   const network = makeNetwork({ accounts: ACCOUNTS, accountBalance });
   const { rules } = new ChainMaker(network);
   const { codec } = rules;
@@ -72,7 +82,7 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
     openGenesis(store, rules, network.genesis);
     // No index is read here, so the index entries are never written.
     store.deferIndexing();
-    const forger = new Forger(network, rules, addresses, firstAmount);
+    const forger = new Forger(network, rules, addresses, { draw, firstAmountOf });
     let transactions = 0;
     let at = 0;
     for (const { file, height } of parts) {
@@ -101,9 +111,25 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
   }
 }
 
-/** First amount that an address receives: enough for twice the average number of transfers per address. */
-function firstAmountFor(transfersPerAddress: number): bigint {
-  return (BigInt(Math.ceil(transfersPerAddress * 2 + 20)) * LSK) / 5n;
+/** First amount that an address receives: enough for twice the number of transfers that the address is to send. */
+function firstAmountFor(transfers: number): bigint {
+  return (BigInt(Math.ceil(transfers * 2 + 20)) * LSK) / 5n;
+}
+
+/** Balance with which each funded account can pay the first amounts of its share of the other addresses. */
+function balanceFor(firstAmountOf: (account: number) => bigint, addresses: number): bigint {
+  const paid = new Array<bigint>(ACCOUNTS).fill(0n);
+  for (let account = ACCOUNTS; account < addresses; account += 1) {
+    paid[account % ACCOUNTS] = (paid[account % ACCOUNTS] ?? 0n) + firstAmountOf(account);
+  }
+  const largest = paid.reduce((most, each) => (each > most ? each : most));
+  return largest + firstAmountOf(0) + 10_000n * LSK;
+}
+
+interface TransferPlan {
+  /** Returns the account of the `number`-th draw; equal numbers give equal accounts. */
+  readonly draw: (number: number, accounts: number) => number;
+  readonly firstAmountOf: (account: number) => bigint;
 }
 
 class Forger {
@@ -112,11 +138,11 @@ class Forger {
   readonly #keyPairs: ReadonlyMap<string, TestNetwork['funder']>;
   readonly #signed = new Map<string, SignedHeader>();
   readonly #accounts: readonly { readonly keyPair: KeyPair; readonly address: string }[];
-  readonly #firstAmount: bigint;
+  readonly #plan: TransferPlan;
   #transfers = 0;
 
-  constructor(network: TestNetwork, rules: ChainMaker['rules'], addresses: number, firstAmount: bigint) {
-    this.#firstAmount = firstAmount;
+  constructor(network: TestNetwork, rules: ChainMaker['rules'], addresses: number, plan: TransferPlan) {
+    this.#plan = plan;
     this.#network = network;
     this.#rules = rules;
     this.#keyPairs = new Map(network.delegates.map((keyPair) => [publicKeyOf(keyPair), keyPair]));
@@ -145,23 +171,43 @@ class Forger {
   #transfer(timestamp: number): Transaction {
     const number = this.#transfers;
     this.#transfers += 1;
+    const { draw, firstAmountOf } = this.#plan;
     const newcomer = this.#accounts[ACCOUNTS + number];
     const few = newcomer !== undefined || this.#accounts.length === ACCOUNTS;
-    const sender = this.#accounts[few ? number % ACCOUNTS : drawn(number * 2, this.#accounts.length)]!;
-    const next = few ? (number * 7 + 3) % ACCOUNTS : drawn(number * 2 + 1, this.#accounts.length);
+    const sender = this.#accounts[few ? number % ACCOUNTS : draw(number * 2, this.#accounts.length)]!;
+    const next = few ? (number * 7 + 3) % ACCOUNTS : draw(number * 2 + 1, this.#accounts.length);
     const recipient = newcomer ?? this.#accounts[next]!;
-    const amount = newcomer === undefined ? 1000n + BigInt(number) : this.#firstAmount;
+    const amount = newcomer === undefined ? 1000n + BigInt(number) : firstAmountOf(ACCOUNTS + number);
     const payload = { kind: 'transfer', amount, recipientId: recipient.address } as const;
     return makeTransaction(this.#network.params, sender.keyPair, payload, { timestamp });
   }
 }
 
 /**
- * Returns a pseudo-random number below a bound; equal inputs give equal numbers. If accounts were chosen in turn, an
- * account would occur again only after all other accounts.
+ * Returns a pseudo-random account; equal numbers give equal accounts. If accounts were chosen in turn, an account would
+ * occur again only after all other accounts.
  */
-function drawn(number: number, below: number): number {
+function drawnEqually(number: number, accounts: number): number {
+  return mixed(number) % accounts;
+}
+
+/**
+ * Returns a pseudo-random account. The last account has rank 1 and is drawn most often. The probability of rank r is the
+ * logarithm of (r + 1) / r, divided by the logarithm of the number of accounts plus 1.
+ */
+function drawnByRank(number: number, accounts: number): number {
+  const rank = Math.floor((accounts + 1) ** (mixed(number) / 2 ** 32));
+  return accounts - Math.min(rank, accounts);
+}
+
+/** Share of the draws of `drawnByRank` that an account has. */
+export function shareOf(account: number, accounts: number): number {
+  const rank = accounts - account;
+  return Math.log((rank + 1) / rank) / Math.log(accounts + 1);
+}
+
+function mixed(number: number): number {
   const once = Math.imul(number ^ (number >>> 16), 0x45d9f3b);
   const twice = Math.imul(once ^ (once >>> 16), 0x45d9f3b);
-  return ((twice ^ (twice >>> 16)) >>> 0) % below;
+  return (twice ^ (twice >>> 16)) >>> 0;
 }

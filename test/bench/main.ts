@@ -8,6 +8,7 @@ import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 import { benchBlocks } from './overview.ts';
 import { benchCycles, benchDevnet, benchForging, benchSubscribers, benchSlots } from './running.ts';
+import type { Activity } from './long-chain.ts';
 import { benchScale } from './scale.ts';
 import { benchProcesses } from './reader-rates.ts';
 import { benchFork, benchStart } from './starts.ts';
@@ -22,6 +23,7 @@ interface Flags {
   readonly seconds: number;
   readonly scale?: readonly number[] | true;
   readonly chain?: string;
+  readonly activity: Activity;
   readonly processes?: true;
   readonly subscribers?: true;
   readonly slots?: true;
@@ -62,6 +64,11 @@ const flags = new Command('bench')
     ).argParser(ascending),
   )
   .option('--chain <directory>', 'keep the chain files of --scale here, or take those that are here')
+  .addOption(
+    new Option('--activity <kind>', 'how often the accounts of --scale send: few of them mostly, or all equally')
+      .choices(['skewed', 'equal'])
+      .default('skewed'),
+  )
   .addOption(part('--processes', 'what a request costs one, two and three reading processes'))
   .addOption(part('--subscribers', 'forge beside event subscribers'))
   .addOption(part('--slots', 'how soon blocks come in their slots'))

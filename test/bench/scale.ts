@@ -11,7 +11,7 @@ import { NETWORK_NAME, writeNetworkFolder } from '../support/chain-folder.ts';
 import { addressOfPair, keyPairOf } from '../support/chain-maker.ts';
 import { runImport, type ImportRun } from './import-run.ts';
 import { load } from './load.ts';
-import { writeLongChain } from './long-chain.ts';
+import { ACCOUNTS, shareOf, writeLongChain, type Activity } from './long-chain.ts';
 import { pagesByDepth, type List, type PageTimes } from './pages.ts';
 import { memoryOfProcess, startServedNode, type Memory, type ServedNode } from './served-node.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
@@ -20,12 +20,13 @@ export interface ScaleOptions {
   /** Chain sizes in millions of transactions at which the measurements run, ascending. */
   readonly millions: readonly number[];
   readonly accounts: number;
+  readonly activity: Activity;
   /** Folder for the chain files. Files that exist already are used again. */
   readonly chain?: string;
 }
 
 /** The content of `chain.json`. The program writes `chain.json` beside the chain files when the files are complete. */
-type MadeChain = Pick<ScaleOptions, 'millions' | 'accounts'>;
+type MadeChain = Pick<ScaleOptions, 'millions' | 'accounts' | 'activity'>;
 
 interface Served {
   readonly firstAnswerMs: number;
@@ -55,9 +56,9 @@ export async function benchScale({ chain, ...wanted }: ScaleOptions): Promise<vo
       const file = statSync(join(dataDir, NETWORK_NAME, 'chain', 'data.mdb'));
       // Count allocated disk blocks, because the file may have holes.
       const bytesPerTransaction = (file.blocks * 512) / (million * 1_000_000);
-      const served = await serve(network, dataDir, listsOf(million, wanted.accounts), wanted.accounts);
+      const served = await serve(network, dataDir, listsOf(million, wanted), wanted.accounts);
       measured.push({ million, run, bytesPerTransaction, ...served });
-      print(measured, wanted.accounts);
+      print(measured, wanted);
     }
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
@@ -69,11 +70,12 @@ function partFile(directory: string, million: number): string {
   return join(directory, `${million}.ndjson`);
 }
 
-async function makeChain(directory: string, { millions, accounts }: MadeChain): Promise<void> {
+async function makeChain(directory: string, { millions, accounts, activity }: MadeChain): Promise<void> {
   const description = join(directory, 'chain.json');
   if (existsSync(description)) {
     const found = JSON.parse(readFileSync(description, 'utf8')) as MadeChain;
-    const isWanted = found.accounts === accounts && millions.every((million, at) => found.millions[at] === million);
+    const isSame = found.accounts === accounts && found.activity === activity;
+    const isWanted = isSame && millions.every((million, at) => found.millions[at] === million);
     if (!isWanted) throw new Error(`${description} is of another chain: ${JSON.stringify(found)}`);
     return;
   }
@@ -86,14 +88,16 @@ async function makeChain(directory: string, { millions, accounts }: MadeChain): 
     })),
     fullEvery: 1,
     addresses: accounts,
+    activity,
   });
   writeNetworkFolder(join(directory, 'network'), network);
-  writeFileSync(description, JSON.stringify({ accounts, millions }));
+  writeFileSync(description, JSON.stringify({ accounts, activity, millions }));
   console.log(`${figure(transactions)} transactions made in ${figure((performance.now() - startedMs) / 1000)} s`);
 }
 
-function listsOf(million: number, accounts: number): readonly List[] {
+function listsOf(million: number, { accounts, activity }: MadeChain): readonly List[] {
   const transactions = million * 1_000_000;
+  const busiest = addressOfPair(keyPairOf(`address ${accounts - ACCOUNTS - 1}`));
   const blocks = Math.round(transactions / TRANSFERS_PER_BLOCK);
   return [
     ...['amount', 'fee', 'timestamp', 'type'].map((sort) => ({
@@ -109,6 +113,11 @@ function listsOf(million: number, accounts: number): readonly List[] {
       total: blocks,
     })),
     { path: '/api/accounts?sort=balance', total: accounts },
+    ...(activity === 'equal' ? [] : ['senderId', 'recipientId', 'senderIdOrRecipientId']).map((filter) => ({
+      path: `/api/transactions?${filter}=${busiest}&sort=amount`,
+      // The number of transactions of this account is random, and is somewhat above this number.
+      total: Math.floor(transactions * shareOf(accounts - 1, accounts) * 0.9),
+    })),
   ];
 }
 
@@ -119,7 +128,7 @@ async function serve(network: string, dataDir: string, lists: readonly List[], a
   try {
     const opened = memoryOf(node);
     const addresses = Array.from({ length: 1_000 }, (_, index) => {
-      return addressOfPair(keyPairOf(`address ${(index * 7919) % Math.max(1, accounts - 500)}`));
+      return addressOfPair(keyPairOf(`address ${(index * 7919) % Math.max(1, accounts - ACCOUNTS)}`));
     });
     const targetOf = (request: number): string | undefined =>
       request > RANDOM_REQUESTS ? undefined : randomTarget(request, lists, addresses);
@@ -150,13 +159,13 @@ function randomTarget(request: number, lists: readonly List[], addresses: readon
   return `${path}:desc&offset=${drawn % (total - 10)}`;
 }
 
-function print(measured: readonly Measured[], accounts: number): void {
+function print(measured: readonly Measured[], { accounts, activity }: MadeChain): void {
   const [first] = measured;
   const row = (name: string, valueOf: (each: Measured) => number, digits = 0): string[] => {
     const base = first === undefined ? 1 : valueOf(first);
     return [name, ...measured.flatMap((each) => [figure(valueOf(each), digits), figure(valueOf(each) / base, 2)])];
   };
-  printTable(`A chain of full blocks among ${figure(accounts)} accounts`, [
+  printTable(`A chain of full blocks among ${figure(accounts)} accounts of ${activity} activity`, [
     ['', ...measured.flatMap(({ million }) => [`${million} million`, 'ratio'])],
     row('import of this part, transactions/s', ({ run }) => run.transactions / run.seconds),
     row('processor time per block, ms', ({ run }) => (run.cpuSeconds * 1000) / run.blocks, 2),
