@@ -111,9 +111,12 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
   }
 }
 
-/** First amount that an address receives: enough for twice the number of transfers that the address is to send. */
+/**
+ * First amount that an address receives, in beddows. The amount pays the fees of the transfers that the address sends,
+ * 0.1 LSK each. The address receives about as much as it sends; the square root allows for the difference.
+ */
 function firstAmountFor(transfers: number): bigint {
-  return (BigInt(Math.ceil(transfers * 2 + 20)) * LSK) / 5n;
+  return (BigInt(Math.ceil(transfers + 25 * Math.sqrt(transfers) + 80)) * LSK) / 10n;
 }
 
 /** Balance with which each funded account can pay the first amounts of its share of the other addresses. */
