@@ -8,8 +8,7 @@
 
 import { assert } from '../../primitives/errors.ts';
 import type { Direction, PageRequest } from '../../ports/queries.ts';
-import { afterPrefix, prefixRange, type KeyValueReader } from '../tables/key-value.ts';
-import { indexPage } from './pages.ts';
+import { afterPrefix, prefixRange, type KeyRange, type KeyValueReader } from '../tables/key-value.ts';
 
 /** Finds the end of the value that begins at `at` in a key. The tie-break begins at this position. */
 export type ValueEnd = (key: Buffer, at: number) => number;
@@ -57,14 +56,8 @@ export class OrderedKeys {
   }
 
   /** The key tails of a page. In counted tables, the cost does not depend on the depth of the page. */
-  page(direction: Direction, page: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
-    const [only] = this.#parts;
-    if (this.#parts.length === 1 && only !== undefined) {
-      const at = only.prefix.length;
-      const keys = indexPage(this.#keys, only, (key) => this.#valueEnd(key, at), direction, page);
-      return keys.map((key) => key.subarray(at));
-    }
-    return direction === 'asc' ? this.#upFrom(page.offset, page.limit) : this.#down(page);
+  page(direction: Direction, { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
+    return direction === 'asc' ? this.#upFrom(offset, limit) : this.#downFrom(offset, limit);
   }
 
   /**
@@ -73,7 +66,7 @@ export class OrderedKeys {
    */
   offsetAfter(tail: Buffer, direction: Direction): number {
     if (direction === 'asc') return this.#through(tail);
-    const value = tail.subarray(0, this.#valueEnd(tail, 0));
+    const value = this.#valueOf(tail);
     return this.total - this.#through(value) + this.#through(tail) - this.#below(value);
   }
 
@@ -92,35 +85,93 @@ export class OrderedKeys {
     return this.#twice === undefined ? all : all - count(this.#twice);
   }
 
-  /** Reads groups of equal values from the highest value down. Within a group of equal values, the key tails ascend. */
-  #down({ limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
-    const { total } = this;
+  /**
+   * The key tails in descending order of their values, from a position on. Key tails with equal values are a group.
+   * Within a group, the key tails ascend.
+   */
+  #downFrom(position: number, limit: number): readonly Buffer[] {
     const page: Buffer[] = [];
-    let left = total - offset;
-    while (page.length < limit && left > 0) {
-      const top = this.#at(left - 1);
-      const value = top.subarray(0, this.#valueEnd(top, 0));
-      const groupFrom = this.#below(value);
-      const skipped = page.length === 0 ? this.#through(value) - left : 0;
-      const size = left + skipped - groupFrom;
-      page.push(...this.#upFrom(groupFrom + skipped, Math.min(limit - page.length, size - skipped)));
-      left = groupFrom;
+    let above: Buffer | undefined;
+    if (position > 0) {
+      // The page may begin within a group. The rest of this group is read first.
+      const left = this.total - position;
+      if (left <= 0) return [];
+      above = this.#valueOf(this.#at(left - 1));
+      const groupFrom = this.#below(above);
+      const skipped = this.#through(above) - left;
+      page.push(...this.#upFrom(groupFrom + skipped, Math.min(limit, left - groupFrom)));
+    }
+    while (page.length < limit) {
+      const tails = this.#highestBelow(above, limit - page.length);
+      const lowest = tails.at(-1);
+      if (lowest === undefined) break;
+      // The lowest group may have more key tails than were read, and a page contains its first key tails.
+      above = this.#valueOf(lowest);
+      page.push(...this.#groupsAbove(above, tails));
+      page.push(...this.#firstOfGroup(above, limit - page.length));
     }
     return page;
   }
 
+  /** The highest key tails with a value below `value`, or of all key tails, in descending order. */
+  #highestBelow(value: Buffer | undefined, limit: number): readonly Buffer[] {
+    return this.#merged('desc', limit, ({ prefix, gte, lt }) => {
+      const end = value === undefined ? lt : lower(Buffer.concat([prefix, value]), lt);
+      return { gte, lt: end };
+    });
+  }
+
+  /** @param tails descending; the result leaves out the group of `value`, and the key tails of each group ascend */
+  #groupsAbove(value: Buffer, tails: readonly Buffer[]): readonly Buffer[] {
+    const groups: { readonly value: Buffer; readonly tails: Buffer[] }[] = [];
+    for (const tail of tails) {
+      const own = this.#valueOf(tail);
+      const group = groups.at(-1);
+      if (group?.value.equals(own) === true) group.tails.unshift(tail);
+      else groups.push({ value: own, tails: [tail] });
+    }
+    return groups.flatMap((group) => (group.value.equals(value) ? [] : group.tails));
+  }
+
+  /** The first key tails with a value, in ascending order. */
+  #firstOfGroup(value: Buffer, limit: number): readonly Buffer[] {
+    return this.#merged('asc', limit, ({ prefix, gte, lt }) => {
+      const group = prefixRange(Buffer.concat([prefix, value]));
+      return { gte: higher(group.gte, gte), lt: lower(group.lt, lt) };
+    });
+  }
+
   /** The key tails in ascending order, from a position on. */
   #upFrom(position: number, limit: number): readonly Buffer[] {
-    const from = position === 0 ? undefined : position < this.total ? this.#at(position) : null;
-    if (from === null) return [];
-    const heads = this.#parts.flatMap((part) => {
-      const at = from === undefined ? part.gte : Buffer.concat([part.prefix, from]);
-      const gte = Buffer.compare(at, part.gte) > 0 ? at : part.gte;
-      if (Buffer.compare(gte, part.lt) >= 0) return [];
-      return Array.from(this.#keys.keys({ gte, lt: part.lt, limit }), (key) => key.subarray(part.prefix.length));
+    const [only, ...others] = this.#parts;
+    if (only !== undefined && others.length === 0) {
+      const keys = this.#keysOf({ gte: only.gte, lt: only.lt, offset: position, limit });
+      return Array.from(keys, (key) => key.subarray(only.prefix.length));
+    }
+    if (position >= this.total) return [];
+    const from = position === 0 ? undefined : this.#at(position);
+    return this.#merged('asc', limit, ({ prefix, gte, lt }) => {
+      return { gte: from === undefined ? gte : higher(Buffer.concat([prefix, from]), gte), lt };
     });
-    const sorted = heads.sort((a, b) => Buffer.compare(a, b));
+  }
+
+  /** Reads a range of each index, and returns the first key tails of all ranges. */
+  #merged(direction: Direction, limit: number, rangeOf: (part: Part) => Range): readonly Buffer[] {
+    const tails = this.#parts.flatMap((part) => {
+      const keys = this.#keysOf({ ...rangeOf(part), reverse: direction === 'desc', limit });
+      return Array.from(keys, (key) => key.subarray(part.prefix.length));
+    });
+    if (this.#parts.length === 1) return tails;
+    const sorted = tails.sort(direction === 'asc' ? compareBytes : (a, b) => compareBytes(b, a));
     return sorted.filter((tail, index) => sorted[index - 1]?.equals(tail) !== true).slice(0, limit);
+  }
+
+  #keysOf(range: KeyRange): Iterable<Buffer> {
+    return Buffer.compare(range.gte, range.lt) < 0 ? this.#keys.keys(range) : [];
+  }
+
+  #valueOf(tail: Buffer): Buffer {
+    return tail.subarray(0, this.#valueEnd(tail, 0));
   }
 
   /**
@@ -128,6 +179,12 @@ export class OrderedKeys {
    * index with the largest range.
    */
   #at(position: number): Buffer {
+    const [only, ...others] = this.#parts;
+    if (only !== undefined && others.length === 0) {
+      const [key] = this.#keys.keys({ gte: only.gte, lt: only.lt, offset: position, limit: 1 });
+      assert(key !== undefined, 'each position below the total has a key');
+      return key.subarray(only.prefix.length);
+    }
     const windows = this.#parts.map((part) => ({ part, low: 0, high: sizeOf(this.#keys, part) }));
     for (;;) {
       const widest = windows.reduce((a, b) => (b.high - b.low > a.high - a.low ? b : a));
@@ -152,10 +209,22 @@ export class OrderedKeys {
   }
 }
 
-interface Part {
+type Range = Pick<KeyRange, 'gte' | 'lt'>;
+
+interface Part extends Range {
   readonly prefix: Buffer;
-  readonly gte: Uint8Array;
-  readonly lt: Uint8Array;
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  return Buffer.compare(a, b);
+}
+
+function lower(a: Uint8Array, b: Uint8Array): Uint8Array {
+  return compareBytes(a, b) < 0 ? a : b;
+}
+
+function higher(a: Uint8Array, b: Uint8Array): Uint8Array {
+  return compareBytes(a, b) > 0 ? a : b;
 }
 
 function partOf(prefix: Buffer, { from, to }: ValueBounds): Part {

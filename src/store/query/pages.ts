@@ -1,7 +1,6 @@
-/** Returns pages of lists in memory and of indexes on the disk. */
+/** Returns pages of sorted lists in memory. */
 
 import type { Cursor, Direction, Page, PageRequest } from '../../ports/queries.ts';
-import { prefixRange, type KeyRange, type KeyValueReader } from '../tables/key-value.ts';
 
 export type Compare<T> = (a: T, b: T) => number;
 
@@ -89,38 +88,4 @@ export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | u
 /** Compares texts by their UTF-8 bytes. Recordings of real nodes of both generations have this order. */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
-/**
- * A page of index keys. A key has a value and then a tie-break. The tie-break ascends in both directions. A descending
- * page is therefore read in groups of keys with equal values. In a counted table, the cost does not depend on the depth
- * of the page.
- *
- * @param valueEnd finds the end of the value in a key, where its tie-break begins
- */
-export function indexPage(
-  keys: KeyValueReader,
-  range: Pick<KeyRange, 'gte' | 'lt'>,
-  valueEnd: (key: Buffer) => number,
-  direction: Direction,
-  { limit, offset }: PageRequest,
-): readonly Buffer[] {
-  if (Buffer.compare(range.gte, range.lt) >= 0) return [];
-  if (direction === 'asc') return Array.from(keys.keys({ ...range, limit, offset }));
-  const page: Buffer[] = [];
-  let [top] = keys.keys({ ...range, reverse: true, offset, limit: 1 });
-  // Number of keys of the first group that come before the page. All groups before the first group of the page are
-  // skipped without reading their keys.
-  let skip = 0;
-  if (top !== undefined && offset > 0) {
-    const group = prefixRange(top.subarray(0, valueEnd(top)));
-    skip = offset - keys.count({ gte: group.lt, lt: range.lt });
-  }
-  while (top !== undefined && page.length < limit) {
-    const group = prefixRange(top.subarray(0, valueEnd(top)));
-    page.push(...keys.keys({ ...group, offset: skip, limit: limit - page.length }));
-    skip = 0;
-    [top] = keys.keys({ gte: range.gte, lt: group.gte, reverse: true, limit: 1 });
-  }
-  return page;
 }

@@ -6,7 +6,6 @@ import { fc } from '../../support/fast-check.ts';
 import { afterPrefix, type KeyValue, type KeyValueReader } from '../../../src/store/tables/key-value.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
-import { indexPage } from '../../../src/store/query/pages.ts';
 import { BACKENDS, temporaryFolder, type Backend } from '../backends.ts';
 
 async function withKeys(backend: Backend, work: (keys: KeyValue) => void | Promise<void>): Promise<void> {
@@ -96,40 +95,6 @@ for (const backend of BACKENDS) {
       ),
       { numRuns: backend === 'memory' ? 200 : 30 },
     );
-  });
-
-  test(`${backend}: pages of an index with groups of any size equal those of a sorted list`, async (t) => {
-    const groups = [1, 300, 2, 255, 256, 257, 1, 1, 700];
-    const all = groups.flatMap((size, at) => Array.from({ length: size }, (_, tie) => [at, tie] as const));
-    await withKeys(backend, (keys) => {
-      const keyOf = ([at, tie]: readonly [number, number]): Buffer => Buffer.from([9, at, tie >> 8, tie & 255]);
-      keys.transact((writer) => {
-        for (const one of all) writer.put(keyOf(one), Buffer.alloc(0));
-      });
-      const ascending = all.map(keyOf);
-      const descending = groups
-        .map((_, at) => all.filter(([group]) => group === at).map(keyOf))
-        .reverse()
-        .flat();
-      const whole = { gte: Buffer.from([9]), lt: Buffer.from([10]) };
-      for (const offset of [0, 1, 255, 256, 699, 700, 701, 955, 1212, 1213, 1700, all.length - 1, all.length, 9999]) {
-        for (const limit of [1, 10, 300, 2000]) {
-          const page = { limit, offset };
-          t.deepEqual(
-            indexPage(keys, whole, () => 2, 'desc', page),
-            descending.slice(offset, offset + limit),
-          );
-          t.deepEqual(
-            indexPage(keys, whole, () => 2, 'asc', page),
-            ascending.slice(offset, offset + limit),
-          );
-        }
-      }
-      t.deepEqual(
-        indexPage(keys, { gte: whole.lt, lt: whole.gte }, () => 2, 'desc', { limit: 1, offset: 0 }),
-        [],
-      );
-    });
   });
 }
 
