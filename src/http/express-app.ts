@@ -273,7 +273,8 @@ function mediaTypeOf(header: string | undefined): string | undefined {
 }
 
 function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): RequestHandler {
-  const allowed = routes.map(({ method }) => method);
+  const takesHead = routeFor('HEAD', routes, isStrict) !== undefined;
+  const allowed = routes.flatMap(({ method }) => (method === 'GET' && takesHead ? ['GET', 'HEAD'] : [method]));
   return (request, response, next) => {
     if (request.method === 'OPTIONS' || routeFor(request.method, routes, isStrict) !== undefined) return next();
     response.setHeader('Allow', allowed.join(', '));
@@ -322,7 +323,8 @@ function answerError(options: HttpOptions, dialect: HttpDialect, contentType: st
   return (error: unknown, request, response, next: NextFunction) => {
     if (response.headersSent) return next(error);
     const problem = problemOf(error, dialect.generation);
-    if (problem?.status === 503) response.setHeader('Retry-After', RETRY_AFTER_S);
+    const isTemporary = problem?.status === 503 || problem?.status === 429;
+    if (isTemporary) response.setHeader('Retry-After', RETRY_AFTER_S);
     if (problem !== undefined) return void send(response, problem.status, problem.body, contentType);
     const ofReading = problemOfReading(error, request);
     const { status, body } = ofReading ?? failure(error, request, options);

@@ -222,6 +222,7 @@ test('a client whose signatures used up its budget gets 429, by its address', as
     ] as const) {
       const answer = await ask(path, withBody(body));
       t.is(answer.status, 429, path);
+      t.is(answer.headers.get('retry-after'), '5');
       t.deepEqual(answer.body, { message });
     }
     const answer = await ask('/api/node/transactions/1/signers');
