@@ -445,7 +445,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the status of the node: height, sync, consensus. */
+  /** Shows the status of the node, for example height, sync and consensus. */
   'GET /node/status': {
     parameters: Record<never, never>;
     answer: {
@@ -517,7 +517,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the latest diagnostics, newest first: refused blocks, dropped peers, missed slots, each with its reason. */
+  /** Lists the latest diagnostics, newest first, each with its reason: for example refused blocks, dropped peers and missed slots. */
   'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
     answer: {
@@ -526,7 +526,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the events of each slot: whether the node forged, refused or reverted a block, or paused forging, with the reason. */
+  /** Shows the events that the node recorded for each requested slot, with their reasons, for example a forged, refused or reverted block, or a pause of forging. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -535,7 +535,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists each peer address with its state, the reason if the peer was dropped, and the end of a ban. */
+  /** Lists the peer addresses that the node knows, each with its state, the reason if the peer was dropped, and the end of a ban. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -548,7 +548,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of the multisignature group of a waiting transaction. Shows which members have signed, and how many signatures the transaction needs. */
+  /** Lists the members of the multisignature group whose signatures a transaction in the pool needs. Shows which members have signed, and how many signatures the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -595,7 +595,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the verified transactions of the pool. `count` is the size of the whole queue, whatever the filters. */
+  /** Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, whatever the filters. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;
@@ -1311,7 +1311,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the status of the node: height, sync, consensus. */
+  /** Shows the status of the node, for example height, sync and consensus. */
   'GET /node/status': {
     parameters: Record<never, never>;
     answer: {
@@ -1383,7 +1383,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the latest diagnostics, newest first: refused blocks, dropped peers, missed slots, each with its reason. */
+  /** Lists the latest diagnostics, newest first, each with its reason: for example refused blocks, dropped peers and missed slots. */
   'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
     answer: {
@@ -1392,7 +1392,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the events of each slot: whether the node forged, refused or reverted a block, or paused forging, with the reason. */
+  /** Shows the events that the node recorded for each requested slot, with their reasons, for example a forged, refused or reverted block, or a pause of forging. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -1401,7 +1401,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists each peer address with its state, the reason if the peer was dropped, and the end of a ban. */
+  /** Lists the peer addresses that the node knows, each with its state, the reason if the peer was dropped, and the end of a ban. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -1414,7 +1414,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of the multisignature group of a waiting transaction. Shows which members have signed, and how many signatures the transaction needs. */
+  /** Lists the members of the multisignature group whose signatures a transaction in the pool needs. Shows which members have signed, and how many signatures the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1461,7 +1461,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the verified transactions of the pool. `count` is the size of the whole queue, whatever the filters. */
+  /** Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, whatever the filters. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;

@@ -213,21 +213,26 @@ function invalidityOf({ body, unknownParameters }: Route): string {
 
 /** Returns the description of the 503 that every route has. Only GET routes have the parameter `minHeight`. */
 function unavailabilityOf({ method }: Route): string {
-  const reason = method === 'GET' ? 'busy or stopping, or its height is below `minHeight`' : 'busy or stopping';
-  return `The node is ${reason}. The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
+  const height = method === 'GET' ? ', or has not reached the height `minHeight` in time' : '';
+  return `The node is busy or stopping${height}. The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
+}
+
+/** Completes the description of the 403. With `http.readOnly`, the node refuses every method except GET. */
+function accessRefusalOf(description: string, { method }: Route): string {
+  return method === 'GET' ? description : `${description} Or: \`http.readOnly\` is true.`;
 }
 
 /** Returns the refusals that every route has, and the refusals that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json(invalidityOf(route), problem.INVALID_OR_UNREADABLE),
-    403: json('The client has no access.', problem.REFUSED),
+    403: json(accessRefusalOf('The client has no access.', route), problem.REFUSED),
     405: json(
       'The path does not support the method. The header `Allow` lists the supported methods, without HEAD and OPTIONS.',
       problem.SIMPLE,
     ),
-    429: json('The client exceeded the rate limit.', problem.SIMPLE),
-    500: json('The node failed.', problem.SIMPLE),
+    429: json('The client, or all untrusted clients together, exceeded the rate limit.', problem.SIMPLE),
+    500: json('An internal error of the node prevented the answer.', problem.SIMPLE),
     503: json(unavailabilityOf(route), problem.UNAVAILABLE),
   };
   if (route.body !== undefined) {
@@ -238,7 +243,7 @@ function refusalsOf(route: Route): Record<string, ResponseObject> {
     if (status === '503') refusals[status] = json(`${description} Or: ${unavailabilityOf(route)}`, problem.UNAVAILABLE);
     else {
       const schema = status === '409' ? problem.REJECTED : status === '403' ? problem.REFUSED : problem.SIMPLE;
-      refusals[status] = json(description, schema);
+      refusals[status] = json(status === '403' ? accessRefusalOf(description, route) : description, schema);
     }
   }
   return refusals;

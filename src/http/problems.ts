@@ -143,7 +143,8 @@ export const NOT_KEPT =
   'The node did not accept the request, because the node could not write to its disk. Send the request again.';
 
 /** Description of the 429 on routes whose requests may cost signature checks. */
-export const CHECKS_EXCEEDED = 'The client exceeded the rate limit or the limit on signature checks.';
+export const CHECKS_EXCEEDED =
+  'The client, or all untrusted clients together, exceeded the rate limit or the limit on signature checks.';
 
 /** Second part of the description of the 403 on routes with an access rule: refusals by `guardRoutes`. */
 export const OR_NOT_ITSELF =

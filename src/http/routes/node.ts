@@ -46,7 +46,7 @@ function statusRoute(dialect: HttpDialect): Route {
   return {
     method: 'GET',
     path: '/node/status',
-    summary: 'Shows the status of the node: height, sync, consensus.',
+    summary: 'Shows the status of the node, for example height, sync and consensus.',
     parameters: [],
     unknownParameters: 'ignored',
     answer: { meta: NO_META, data: statusShape(dialect) },
@@ -85,8 +85,8 @@ function forgingShape(dialect: HttpDialect): Schema {
   return listOf(extendedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
 }
 
-const NOT_LISTED = `The address of the client is not in \`http.forgingWhitelist\`, ${OR_NOT_ITSELF}`;
-const NOT_HERE = `The client is not on this machine, ${OR_NOT_ITSELF}`;
+const NOT_LISTED = `The client has no access, or its address is not in \`http.forgingWhitelist\`, ${OR_NOT_ITSELF}`;
+const NOT_HERE = `The client has no access, or is not on the machine of the node, ${OR_NOT_ITSELF}`;
 
 function forgingRoute(dialect: HttpDialect): Route {
   const forgingFilter: Parameter = queryParameter('forging', {
@@ -234,7 +234,7 @@ const DIAGNOSTICS_ROUTE: Route = {
   method: 'GET',
   path: '/node/diagnostics',
   summary:
-    'Lists the latest diagnostics, newest first: refused blocks, dropped peers, missed slots, each with its reason.',
+    'Lists the latest diagnostics, newest first, each with its reason: for example refused blocks, dropped peers and missed slots.',
   parameters: [
     queryParameter('limit', {
       type: 'integer',
@@ -262,7 +262,7 @@ const SLOTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/slots',
   summary:
-    'Shows the events of each slot: whether the node forged, refused or reverted a block, or paused forging, with the reason.',
+    'Shows the events that the node recorded for each requested slot, with their reasons, for example a forged, refused or reverted block, or a pause of forging.',
   parameters: [
     queryParameter('from', {
       type: 'integer',
@@ -294,7 +294,7 @@ const SLOTS_ROUTE: Route = {
 const PEER_VERDICTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/peers',
-  summary: 'Lists each peer address with its state, the reason if the peer was dropped, and the end of a ban.',
+  summary: 'Lists the peer addresses that the node knows, each with its state, the reason if the peer was dropped, and the end of a ban.',
   parameters: [
     queryParameter('verdict', { type: 'string', enum: VERDICTS, description: 'Only addresses with this state.' }),
     ...pageParameters(1000),

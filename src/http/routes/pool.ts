@@ -71,7 +71,7 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
       ...common,
       path: '/node/transactions',
       summary:
-        'Lists the verified transactions of the pool. `count` is the size of the whole queue, whatever the filters.',
+        'Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, whatever the filters.',
       parameters,
     },
   ];
@@ -82,7 +82,7 @@ const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
   summary:
-    'Lists the members of the multisignature group of a waiting transaction. Shows which members have signed, and how many signatures the transaction needs.',
+    'Lists the members of the multisignature group whose signatures a transaction in the pool needs. Shows which members have signed, and how many signatures the transaction needs.',
   parameters: [
     {
       name: 'id',

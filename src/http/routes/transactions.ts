@@ -40,7 +40,7 @@ function listRoute(dialect: HttpDialect): Route {
       addressParameter('recipientId', 1, 'Address of the recipient.'),
       ...(dialect.generation === 2 ? [RECIPIENT_KEY] : extendedOnly(dialect, [RECIPIENT_KEY])),
       addressParameter('senderId', 1, 'Address of the sender.'),
-      keyParameter('senderPublicKey', 'Public key of the sender.'),
+      keyParameter('senderPublicKey', 'Public key of the sender; letter case does not matter.'),
       addressParameter('senderIdOrRecipientId', 1, 'Address of an account that is the sender, the recipient or both.'),
       integerParameter('type', 0, 'Number of the transaction type.'),
       int32Parameter('height', 1, 'Height of the block that contains the transaction.'),
@@ -100,7 +100,7 @@ function queryOf(request: CheckedRequest, filters: FilterReader): TransactionQue
   };
 }
 
-const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
+const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient; letter case does not matter. The filter finds nothing if no account of the chain has this key.');
 
 function submitRoute(dialect: HttpDialect): Route {
   return {

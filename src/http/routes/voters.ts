@@ -27,7 +27,7 @@ export function voterRoutes(dialect: HttpDialect): readonly Route[] {
 }
 
 const IDENTITY: readonly Parameter[] = [
-  usernameParameter('Complete name of the delegate.'),
+  usernameParameter('Complete delegate name of the account.'),
   addressParameter('address', 2, 'Address of the account.'),
   publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
   publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
