@@ -53,7 +53,7 @@ export const OPTIONS = {
       0,
       0,
       64,
-      { defaultText: '1; 0 on a machine with one processor core or less than 1 GB of memory' },
+      { defaultText: '1; 0 on a machine or in a container with one processor core or less than 1 GB of memory' },
     ),
     port: integer('Port of the HTTP interface; 0 for any free port.', 4000, 0, 65_535, {
       defaultText: "the network's",
@@ -137,7 +137,7 @@ export const OPTIONS = {
       false,
     ),
     legacySignatures: flag(
-      'Whether a client may send a passphrase to register a second signature (`PUT /api/signatures`).',
+      'Whether the paths exist with which a client registers a second signature by passphrase (`PUT /api/signatures`), and reads the fee of the registration (`GET /api/signatures/fee`).',
       true,
     ),
     legacySignaturesWhitelist: list(
@@ -174,7 +174,7 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     whitelistedPeers: list(
-      'Peers that the node never forgets, whose connections to the node it never closes to make room for other peers, and that get no penalty for an invalid block or transaction. Fixed peers and seeds get no such penalty, either. Too many messages still cost penalty points.',
+      'Peers that the node never forgets, whose connections to the node it never closes to make room for other peers, and that get no penalty for an invalid block or transaction. Fixed peers and seeds get no such penalty, either. Too many messages, a malformed list of peers, and too large info of a peer about itself still cost penalty points.',
       [],
       'IP:PORT',
       ipv4Port,
@@ -226,7 +226,7 @@ export const OPTIONS = {
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. It is also sufficient if, of the connected peers that the node dialled or that the configuration names, this share has the tip.',
+      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. The node also forges if this share of a part of the peers has the tip: of the connected peers that the node dialled or that the configuration names.',
       0,
       0,
       100,
@@ -250,7 +250,7 @@ export const OPTIONS = {
     // The name `broadcastIntervalMs` is from Lisk Core. At this interval, the node verifies waiting transactions again,
     // and broadcasts nothing.
     broadcastIntervalMs: integer(
-      'Time between two checks of the transactions that wait in the pool. The node also checks each new transaction on arrival.',
+      'Time between two checks of the transactions that wait in the pool. The node also checks most new transactions on arrival.',
       5000,
       100,
       60_000,
@@ -301,7 +301,7 @@ export const OPTIONS = {
   },
   memory: {
     limitMb: integer(
-      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value. The node does not start with a limit that is too small for its `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`.',
+      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it. Without a garbage collection, the node ends if the memory exceeds the limit by a quarter, or exceeds the limit while the main thread does not respond; docs/guides/operate.md explains the value. The node does not start with a limit that is too small for its `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`.',
       2048,
       1280,
       1_000_000,
