@@ -63,7 +63,7 @@ export interface EventOptions<K extends PropertyKey> {
   readonly types?: readonly K[];
   /**
    * Address of an account. The stream has only those blocks that this account forged, and those transactions that this
-   * account sent or received. Events that concern no single account are sent, too.
+   * account sent or received. Events that concern no single account and the event `forging/change` are sent, too.
    */
   readonly address?: string;
   /**
@@ -72,8 +72,8 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly delegate?: string;
   /**
-   * `final` sends blocks and their transactions only when the blocks become final, and sends no reverts. Default:
-   * `any`.
+   * `final` sends the events of blocks, of their transactions and of rounds only when the blocks become final, and
+   * sends no reverts. In generation 2, the node then sends none of these events. Default: `any`.
    */
   readonly finality?: 'any' | 'final';
   /**
@@ -154,8 +154,9 @@ export interface Client<G extends Generation> {
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
-   * `lastEventId` to continue after this event. After a lost connection, the client connects again and continues after
-   * the last event with an id. Events without an id that occur in between are lost.
+   * `lastEventId` to continue after this event. After a lost connection or an answer with a status from 500 on, the
+   * client opens the stream again and continues after the last event with an id. Events without an id that occur in
+   * between are lost. Before the first id, events with an id are lost, too, unless `fromHeight` is given.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */

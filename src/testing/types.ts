@@ -119,9 +119,9 @@ export interface TestDevnet {
   /** Present time of the chain's clock. */
   now(): Date;
   /**
-   * Mines the next slots (default: 1 slot, at most 10,000): in each slot, the delegate of the slot forges a block.
-   * Without a partition, all nodes have the blocks when the promise resolves. In a partition, only the nodes in the
-   * group of the forging node get the block.
+   * Mines the next slots (default: 1 slot, at most 10,000): in each slot, the delegate of the slot forges a block. If
+   * this delegate cannot forge, the slot stays empty (`emptySlots`). Without a partition, all nodes have the blocks
+   * when the promise resolves. In a partition, only the nodes in the group of the forging node get the block.
    *
    * @throws RangeError for an invalid number of slots
    */
