@@ -43,9 +43,9 @@ test('docs/http/coverage.md names an existing test for each path, parameter and 
   const lines = [
     '# Tests of each path, parameter and error',
     '',
-    'This page names a test for each path, parameter and error that clients of lisk-sdk nodes know. `test/http/coverage.test.ts`',
-    'generates the page. The test fails if a path, parameter or error is not declared, or if a named test does not exist. The',
-    '[pages of the resources](README.md) list further paths, parameters and errors.',
+    'This page names a test for each path, parameter and error that clients of lisk-sdk nodes or of older Lisk nodes know.',
+    '`test/http/coverage.test.ts` generates the page. The test fails if a path, parameter or error is not declared, or if a',
+    'named test does not exist. The [pages of the resources](README.md) list all paths, parameters and errors.',
     '',
     '| Path | Parameters and statuses | Test |',
     '| --- | --- | --- |',
