@@ -34,7 +34,10 @@ export function blockRoutes(dialect: HttpDialect): readonly Route[] {
         integerParameter('fromTimestamp', 0, 'Earliest timestamp, in seconds since the epoch of the network.'),
         integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
         ...pageParameters(100),
-        publicKeyParameter('generatorPublicKey', 'Public key of the delegate that forged the block; letter case does not matter.'),
+        publicKeyParameter(
+          'generatorPublicKey',
+          'Public key of the delegate that forged the block; letter case does not matter.',
+        ),
         ...afterParameters(dialect),
         sortParameter(['height', 'totalAmount', 'totalFee', 'timestamp'], 'height:desc'),
       ],

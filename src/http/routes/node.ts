@@ -294,7 +294,8 @@ const SLOTS_ROUTE: Route = {
 const PEER_VERDICTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/peers',
-  summary: 'Lists the peer addresses that the node knows, each with its state, the reason if the peer was dropped, and the end of a ban.',
+  summary:
+    'Lists the peer addresses that the node knows, each with its state, the reason if the peer was dropped, and the end of a ban.',
   parameters: [
     queryParameter('verdict', { type: 'string', enum: VERDICTS, description: 'Only addresses with this state.' }),
     ...pageParameters(1000),

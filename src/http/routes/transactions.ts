@@ -100,7 +100,10 @@ function queryOf(request: CheckedRequest, filters: FilterReader): TransactionQue
   };
 }
 
-const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient; letter case does not matter. The filter finds nothing if no account of the chain has this key.');
+const RECIPIENT_KEY = keyParameter(
+  'recipientPublicKey',
+  'Public key of the recipient; letter case does not matter. The filter finds nothing if no account of the chain has this key.',
+);
 
 function submitRoute(dialect: HttpDialect): Route {
   return {
