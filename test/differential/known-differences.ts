@@ -63,7 +63,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reference:
       'The pool of the reference accepts unknown members of an asset up to the size of a message. The pool of the reference also accepts any value of an unknown member `amount`.',
-    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. If `amount` is an unknown member, the pool of this node accepts only values from 0 to 200 million LSK. Blocks may exceed both limits.',
+    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. If `amount` is an unknown member, the pool of this node accepts only whole numbers of beddows from 0 to 200 million LSK. Blocks may exceed both limits.',
     reason:
       'By default, up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction and an amount above the supply have no honest use: an unknown member `amount` only changes vote weights and totals.',
   },
