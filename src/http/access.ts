@@ -37,7 +37,7 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 
 /**
  * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, that
- * the method is allowed, and, unless all addresses have access, that the address is listed.
+ * the method is allowed, and, unless all addresses have access, that all addresses of the request are listed.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
@@ -58,9 +58,10 @@ const DISABLED = refused('API access disabled', 'API is not enabled in this node
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
 
 /**
- * Returns the addresses from which a request comes. If proxies are trusted and the request has the header
- * `X-Forwarded-For`, these are the addresses in the header. The client itself may have written the first of them.
- * Otherwise, the only address is the address of the connection, which is empty after the connection has closed.
+ * Returns the addresses from which a request comes. If proxies are trusted and the header `X-Forwarded-For` of the
+ * request is not empty, these are the addresses in the header. The client itself may have written the first of these
+ * addresses. Otherwise, the only address is the address of the connection: an empty text after the connection has
+ * closed.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined;
@@ -114,8 +115,8 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
   /**
-   * True when the caller itself made the request: the request comes through no untrusted proxy and from no page of
-   * another site, and names no foreign host.
+   * True when the caller itself made the request: the request comes through no untrusted proxy, from no page of another
+   * site (except the origin in `http.corsOrigin`), and names no foreign host.
    */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
@@ -191,8 +192,8 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
  * True for a request without a readable host name, or with a host name that is not known to be this node's. In DNS
  * rebinding, an attacker points a page's host name to the node's address after the page was loaded. The browser then
  * regards the node as the site of the page. A proxy on this machine may also pass on a foreign name. An IP address
- * cannot be rebound. If a request from this machine names an IP address that is not of this machine, the request was
- * sent to a proxy. Such a request counts as foreign, unless proxies are trusted.
+ * cannot be rebound. If a request from a loopback address names an IP address that is not a loopback address, the
+ * request was sent to a proxy on this machine. The function is true for such a request, unless proxies are trusted.
  */
 function isUnderForeignName(
   { headers, socket }: Request,

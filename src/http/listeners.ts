@@ -31,7 +31,7 @@ export interface Listeners {
  * after a second. A burst of strangers must not delay the operator by a second.
  */
 const BACKLOG = 4_096;
-/** Maximum duration of a drain: twice the time after which node:http closes an idle connection. */
+/** Maximum duration of a drain: twice the time after which node:http closes an idle connection by default. */
 const DRAIN_MS_MAX = 10_000;
 /** Time for running answers when the listeners close, in milliseconds. */
 const CLOSE_GRACE_MS = 500;

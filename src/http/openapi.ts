@@ -88,8 +88,8 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
 }
 
 /**
- * Describes the clients that a route with a special access rule serves. Such a route never serves pages of other sites
- * or clients behind proxies that are not trusted.
+ * Describes the clients that a route with a special access rule serves. Such a route serves neither clients behind
+ * proxies that are not trusted nor pages of other sites, except pages from the origin in `http.corsOrigin`.
  */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
   forging: 'Serves only clients whose addresses are in `http.forgingWhitelist`.',

@@ -98,7 +98,7 @@ export interface HttpLimits {
   readonly strangerMax: number;
   /**
    * Maximum number of requests in a window for all strangers together; 0 for no limit. Clients on this machine and
-   * clients that `access` lists are not strangers.
+   * clients that `access` lists (except in very wide networks) are not strangers.
    */
   readonly strangersTotalMax: number;
   /** Requests in a window that are answered without delay; 0 for no delays. */

@@ -108,8 +108,8 @@ export function internalError(): Problem {
 }
 
 /**
- * HTTP statuses of thrown rejections, by code. `problemOf` also knows the code `CURSOR_INVALID`. Any other code is a
- * failure of the node, which is a 500.
+ * HTTP statuses of thrown rejections, by code. `problemOf` also knows the code `CURSOR_INVALID`, and a
+ * `TransactionRejected` with any code is a refusal. Any other code is a failure of the node, which is a 500.
  */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
@@ -158,7 +158,8 @@ type Refusal = Extract<SubmitResult, { accepted: false }>;
 /**
  * Makes the answer to a refused transaction: 429 if the client has used up its time for signature checks, 503 if the
  * node could not store the transaction, otherwise 409. In the 409 of generation 2, `message` is the text of a failure
- * that concerns the whole transaction (unknown type, full pool). `errors` of a 409 has at least one element.
+ * that concerns the whole transaction (unknown type, full pool, or a refusal without `errors`). `errors` of a 409 has
+ * at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);

@@ -25,7 +25,7 @@ export interface RequestChecks {
    * Checks that the client has access, that its rate is within the limit, and that the head of the request is valid.
    *
    * @param expectation meaning of the header `Expect`, if the request has it
-   * @returns undefined when the request was refused and answered
+   * @returns undefined when the request was refused and answered; rejects like `SharedLimits.take`
    */
   admitClient(
     request: IncomingMessage,
@@ -119,7 +119,7 @@ const WITHOUT_BODY = { takesBody: false };
 
 /**
  * Returns the method of a request. A client that cannot send a method may send a POST with that method in a header. If
- * there are several such headers, the first one counts.
+ * there are several such headers, the first one counts. A method that node:http does not know has no effect.
  */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
   const override = headers['x-http-method-override'];

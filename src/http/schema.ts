@@ -49,7 +49,8 @@ export interface SchemaError {
 
 /**
  * Returns all errors in a value. Errors of the type come first, then missing properties (last in the list first),
- * enumeration, format, lengths and bounds. Errors in members follow, beginning with the last member.
+ * properties that are not allowed, enumeration, format, lengths and bounds. Errors in members follow, beginning with
+ * the last member.
  */
 export function schemaErrorsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly SchemaError[] {
   const errors: SchemaError[] = [];

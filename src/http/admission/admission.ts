@@ -35,8 +35,8 @@ const SUSPENDED_MS = 2 * SWEEP_MS;
 
 /**
  * Times in milliseconds for which a stranger's new connection waits for another connection to close. After each time,
- * this process asks the counting process again. A process closes an idle connection within a few milliseconds, unless
- * it is busy.
+ * this process asks the counting process again. A process that is not busy closes an idle connection within a few
+ * milliseconds.
  */
 const ROOM_WAITS_MS = [20, 100];
 
@@ -48,7 +48,7 @@ export interface AdmissionOptions {
   readonly workShare?: WorkShare | undefined;
   /** Limits shared by several processes; undefined for a single process. */
   readonly shared?: SharedLimits | undefined;
-  /** True for clients that may use the reserved connections: this machine, and addresses that the operator listed. */
+  /** True for clients that may use the reserved connections. `createTrust` decides which clients these are. */
   isTrusted(address: string): boolean;
 }
 
@@ -66,7 +66,7 @@ export class Admission implements ConnectionHost {
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /**
    * Answers to refused connections, by the reason. A connection that is refused for another reason is closed without an
-   * answer.
+   * answer, as is any refused connection that uses TLS or that arrives while many tasks of strangers wait.
    */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;

@@ -21,8 +21,8 @@ const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
 /**
- * The eight groups of an address, without leading zeros. A zone (`%eth0`) stays in the last group, which the key does
- * not use.
+ * The groups of an address, without leading zeros: eight, or seven if the last one is an IPv4 address. A zone (`%eth0`)
+ * stays in the last group, which the key does not use.
  */
 function groupsOf(address: string): readonly string[] {
   const [before = '', after] = address.toLowerCase().split('::');
@@ -39,7 +39,10 @@ function plain(group: string): string {
   return group.replace(/^0+(?=.)/, '');
 }
 
-/** True for a connection from this machine itself. Other addresses of 127.0.0.0/8 have the limits of strangers. */
+/**
+ * True for 127.0.0.1 and ::1, from which this machine connects to itself. Other addresses of 127.0.0.0/8 have the
+ * limits of strangers.
+ */
 export function isThisMachine(address: string): boolean {
   return address === '127.0.0.1' || address === '::1' || address === '::ffff:127.0.0.1';
 }

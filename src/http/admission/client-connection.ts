@@ -37,11 +37,11 @@ export interface ConnectionHost {
   readonly headersTimeoutMs: number;
   /** True when the node has time and memory to read the input that a client sends after its last answer. */
   mayLinger(connection: ClientConnection): boolean;
-  /** Counts a refusal. After too many refusals, all connections of the address are closed. */
+  /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
   refused(connection: ClientConnection, reason: RefusalReason): void;
-  /** Shuts the address out for behaviour that no correct client shows. */
+  /** Counts a refusal for behaviour that no correct client shows, and shuts the address out if it is not trusted. */
   refuseAndShutOut(connection: ClientConnection, reason: RefusalReason): void;
-  /** Reports and counts an error that occurred while the node handled the input of a client. */
+  /** Counts an error that occurred while the node handled the input of a client. Logs at most one error a minute. */
   failed(connection: ClientConnection, error: unknown): void;
 }
 

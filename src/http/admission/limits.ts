@@ -19,9 +19,9 @@ export interface AdmissionLimits {
 }
 
 /**
- * Maximum size of all buffers of HTTP connections together: for example 128 bodies of the largest size, because input
- * counts twice (`INPUT_WEIGHT`). All honest clients together need less. The maximum is a small share of a node's
- * memory.
+ * Maximum size of all buffers of the HTTP connections of strangers together, in bytes: for example 128 bodies of the
+ * largest size, because input counts twice (`INPUT_WEIGHT`). All honest clients together need less. The maximum is a
+ * small share of a node's memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 

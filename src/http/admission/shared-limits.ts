@@ -48,7 +48,7 @@ export interface SharedLimits {
    */
   replay(key: string): Promise<boolean>;
   replayEnded(key: string): void;
-  /** Records refusals of an address. Too many refusals shut the address out in all processes. */
+  /** Records a refusal of an address. Too many refusals shut the address out in all processes. */
   refused(key: string): void;
   /** Shuts an address out in all processes, because this process has shut it out. */
   shutOut(key: string): void;

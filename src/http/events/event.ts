@@ -27,7 +27,7 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Computes the content of the event. This method is called only if a subscriber wants the event. */
+  /** Computes the content of the event. For an event of the log, it is called only if a subscriber wants the event. */
   data(): unknown;
   /** Accounts that the event concerns; undefined when the event concerns no particular account. */
   readonly addresses?: readonly string[];
@@ -37,17 +37,18 @@ export interface NodeEvent {
 
 /**
  * Place of an event in the stream: the number of a record in the chain's log, and the index among the events of that
- * record.
+ * record. While the stream sends older blocks from the chain, the place also has the height of the block.
  */
 export interface EventPlace {
   readonly sequence: number;
-  /** Tag of the record (`tagOf`); undefined when the record, or the id that the client sent, has none. */
+  /** Tag of the record (`tagOf`); undefined if it is unknown, for example when the client sent an id without a tag. */
   readonly tag?: number | undefined;
   /**
    * The height of a block in the chain as it was after the record `sequence`. Present while the stream sends blocks
    * from a height that the client requested.
    */
   readonly height?: number;
+  /** Index among the events of the record or, with `height`, of the block; -1 before the first event. */
   readonly index: number;
 }
 
@@ -56,8 +57,9 @@ const TAG_UNIT = 1_000_000_000;
 const TAG_MAX = 999_999;
 
 /**
- * Returns a number from 1 to `TAG_MAX` that identifies the chain after a record. The id of the block also identifies
- * all earlier blocks. The tag shows whether a record of the same number is in another log.
+ * Returns the tag of a record: a number from 1 to `TAG_MAX`, computed from the kind and the block id of the record. The
+ * id of a block depends on all earlier blocks. Logs of different chains therefore almost always have different tags at
+ * the same number.
  */
 export function tagOf({ kind, blockId }: ChainRecord): number {
   return 1 + (crc32(`${kind} ${blockId}`) % TAG_MAX);

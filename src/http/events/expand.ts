@@ -1,6 +1,7 @@
 /**
- * Makes events from the records of the chain's log. The same records always give the same events in the same order, so
- * the place of an event is its id. The content of an event is computed when the first subscriber wants it.
+ * Makes events from the records of the chain's log. With one `Finality`, the same records always give the same events
+ * in the same order, so the place of an event is its id. The content of an event is computed when the first subscriber
+ * wants it.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -94,8 +95,8 @@ function transactionEvent(
 }
 
 /**
- * Returns the parties of a transaction. The accounts are the sender and the recipient. The delegates are the sender and
- * the delegates that the transaction votes for.
+ * Returns the parties of a transaction. The accounts are the sender and, if there is one, the recipient. The delegates
+ * are the sender and the delegates whose votes the transaction adds or removes.
  */
 export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'addresses' | 'delegates'>> {
   const { payload, senderId, senderPublicKey } = transaction;

@@ -97,8 +97,8 @@ export class LogFeed<S extends FedSubscriber> {
     const { sequence, tag } = subscriber.place;
     const past = new ChainAsOf(this.#api, sequence);
     const last = lastPastHeight(past, subscriber.filter.finality);
-    // At the subscriber's place in the log, the chain had no block at this height. The log has the events of each later
-    // block at this height.
+    // At the subscriber's place in the log, the chain had no block at this height (with `final`, no final block). The
+    // log has the events of each later block at this height.
     if (height > last) return this.#beginLog(subscriber);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);

@@ -21,11 +21,12 @@ export interface StoredEvent {
 }
 
 /**
- * Yields the stored events that the query selects, in the order of the log.
+ * Yields the stored events that the query selects, in the order of the log. Without `after` and `fromHeight`, there are
+ * none.
  *
  * @param query query text of `GET /events`, without `?`
- * @throws Problem for parameters that the route refuses, and for a `fromHeight` that the chain has not reached;
- *   `refusalOf` returns the reason of the Problem
+ * @throws Problem for parameters that the route refuses, and for a `fromHeight` above the height that follows the last
+ *   block (with `final`, the last final block); `refusalOf` returns the reason of the Problem
  */
 export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent> {
   const dialect = { generation: api.params.generation, strict: false };

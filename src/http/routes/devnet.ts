@@ -1,6 +1,7 @@
 /**
- * The controls of a devnet, for the dashboard. Only nodes that a supervisor of a devnet started have these routes. The
- * routes serve this machine only, and no page of another site.
+ * The controls of a devnet, for the dashboard. Only nodes that a supervisor of a devnet started have these routes, in
+ * the extended dialect. The routes serve this machine only, and no page of another site except those from
+ * `http.corsOrigin`.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';

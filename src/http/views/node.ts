@@ -114,8 +114,7 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // `activeDelegates` is present only if the number differs from the number of Lisk. Otherwise the answer has only the
-  // members that clients of Lisk know.
+  // Real nodes do not send `activeDelegates`, so the member is present only if the number differs from that of Lisk.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {

@@ -8,7 +8,7 @@ export const SIMPLE: Schema = objectOf({ message: TEXT });
 /** Answer while the node cannot answer; `reason` is a code for programs. */
 export const UNAVAILABLE: Schema = objectOf({ message: TEXT, reason: TEXT }, ['reason']);
 
-/** Refusal by an access rule; `errors` has the reason. */
+/** Refusal by an access rule; `errors`, if present, has the reason. */
 export const REFUSED: Schema = objectOf({ message: TEXT, errors: listOf(TEXT) }, ['errors']);
 
 /** Refusal of a body that could not be read. */

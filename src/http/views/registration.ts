@@ -7,8 +7,8 @@ import * as shape from './shapes.ts';
 
 /**
  * Shows the registration with two asset members: the member of generation 3, and the member that the oldest clients
- * expect. A registration has no recipient and no requester, so the members for the recipient and the requester are
- * empty texts. Old nodes sent null, and the strict dialect also sends null.
+ * expect in both generations. A registration has no recipient and no requester. The members for them are empty texts in
+ * the extended dialect, and null in the strict dialect, because old nodes sent null.
  */
 export function registrationView(
   transaction: Transaction,

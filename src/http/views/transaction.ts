@@ -122,8 +122,8 @@ const COMMON: Readonly<Record<string, Schema>> = {
 };
 
 /**
- * Members that a transaction of generation 3 has only in its asset. The extended dialect also shows them beside the
- * asset.
+ * Members beside the asset in generation 2. A transaction of generation 3 has the amount and the address of the
+ * recipient in its asset, so real nodes do not send these members beside it, but the extended dialect does.
  */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,
