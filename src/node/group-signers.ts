@@ -49,7 +49,7 @@ export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<Gr
 /**
  * Creates the search for signers. If a client has used up its budget, its request is refused, and the search keeps its
  * results for the next request. Each pair of member and signature is tried only once for all clients, until the
- * transaction gets another signature or its group changes.
+ * transaction gets another signature, its group changes, or the search leaves the cache.
  *
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up

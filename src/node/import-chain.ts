@@ -58,7 +58,7 @@ export interface ImportOptions {
 /** Lines that one thread reads together. */
 interface ReadJob {
   readonly numbers: readonly number[];
-  /** For each line its block, or the line itself when no valid block was read from it. */
+  /** For each line its block, or the line itself when no valid block was read from it or it holds block 1. */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
 
@@ -103,7 +103,7 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
  *
  * @returns true when the import was stopped before the last line
  * @throws ProtocolError `CHAIN_FILE_UNREADABLE`, also for an empty file: the program that wrote the file probably
- *   failed
+ *   failed; errors of the run, for example `IMPORT_REFUSED`
  */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   let isEmpty = true;

@@ -114,7 +114,8 @@ export interface RunningNode {
   /** Port for peers; 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
-   * Stops forging, then all other parts. Resolves when all data are on the disk.
+   * Closes the parts in the reverse order of their start, forging before HTTP, the journals and the chain store.
+   * Resolves when all data are on the disk.
    *
    * @throws AggregateError with the errors, after all parts are closed
    */
@@ -133,8 +134,8 @@ const MEGABYTE = 1_000_000;
 /**
  * Starts a node.
  *
- * @throws ProtocolError that names the cause: a port in use, a foreign or locked data directory, a passphrase that
- *   cannot be decrypted. After an error, nothing stays open
+ * @throws ProtocolError that names the cause, for example a port in use, a foreign or locked data directory, or a
+ *   passphrase that cannot be decrypted. After an error, nothing stays open
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer, metrics, control } = options;

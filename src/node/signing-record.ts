@@ -64,8 +64,8 @@ export function idOfRecord(record: SigningRecord): string {
 }
 
 /**
- * True when a journal may sign for all delegates of a record, and knows at least as much as the record about each
- * delegate.
+ * True when a journal makes a record unnecessary: no delegate of the record has moved to another node, and the journal
+ * has a signed header of each delegate that is not older than the header in the record.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {

@@ -36,8 +36,8 @@ const DATA_FILE = 'data.mdb';
 export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 
 /**
- * Reads the chain in a data folder as a source. Each function of the source rejects with the errors of
- * `readChainStore`.
+ * Reads the chain in a data folder as a source. Each function of the source rejects with the errors of `readChainStore`
+ * and, after a copy of the chain was restored, of `openLmdbReader`.
  *
  * @throws ProtocolError like `openLmdbReader`
  */

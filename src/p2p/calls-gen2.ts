@@ -120,7 +120,10 @@ function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
   return answered(blocks);
 }
 
-/** Reads a peer list, and skips unusable entries. An answer without a list counts as a refusal, not as an offence. */
+/**
+ * Reads a peer list, and skips unusable entries. A list that is too long is an offence, but an answer without a list
+ * counts as a refusal.
+ */
 function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
   if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is not a list' };

@@ -110,7 +110,7 @@ export interface Failure {
   readonly message: string;
   /** Name of the error in the message to the peer. */
   readonly name?: string;
-  /** Code of the `ProtocolError` that caused the failure. */
+  /** Code of the `ProtocolError` that caused the failure, or a code of the dialect. */
   readonly code?: string;
 }
 

@@ -38,7 +38,10 @@ export interface AskingPeer {
 export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
-  /** Number of recent requests, and number of recent requests that this node answered without a failure. */
+  /**
+   * Number of recent requests, and number of recent requests that this node answered without a failure. A request that
+   * this node refuses before it looks for the answer does not count.
+   */
   #requests = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
 

@@ -324,7 +324,7 @@ class SocketTransport implements ListeningTransport {
   /**
    * If the maximum number of inbound connections is reached, disconnects one of them to make room for another peer.
    *
-   * @returns false if the engine evicts no peer
+   * @returns false if no connection became free
    */
   #makeRoom(): boolean {
     const inbound = [...this.#peers.values()].filter((connection) => connection.direction === 'inbound');

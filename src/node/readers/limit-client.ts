@@ -2,7 +2,8 @@
  * A reader's connection to the limits that all readers share. The node counts the requests, connections and replays of
  * events of all readers. The reader sends its limit checks to the node in batches. Each batch waits for the answers to
  * the batch before it, so that a flood of requests takes only a small part of the node's time. A limit check without an
- * answer fails after `LIMIT_ANSWER_MS_MAX`. After such a failure, new limit checks fail at once until the node answers.
+ * answer fails after `LIMIT_ANSWER_MS_MAX`. If the failed limit check was sent, new limit checks fail at once until the
+ * node answers.
  *
  * The key of a client (`clientKey`) is its IPv4 address, or the /64 network of its IPv6 address.
  */
@@ -39,7 +40,7 @@ export class LimitClient implements SharedLimits {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #waiting = new Set<Waiting>();
   #asked: readonly Waiting[] | undefined;
-  /** True when a limit check was not answered in time and the node has not answered since. */
+  /** True when a limit check was sent but not answered in time, and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
   /** Number of closed connections since the last message, by key of the client. */

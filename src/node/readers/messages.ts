@@ -149,7 +149,7 @@ export type ToReader =
   /** The reader must close an idle connection of the client with this key. */
   | { readonly kind: 'makeRoom'; readonly key: string }
   | { readonly kind: 'ping' }
-  /** Confirms that the node has received the last report. The reader sends no further report before this message. */
+  /** Confirms the last `report` of the reader. The reader sends no further `report` before this message. */
   | { readonly kind: 'reportTaken' }
   /**
    * Another reader has ended. The reader that gets this message frees the entry of the ended reader in the reader table

@@ -310,7 +310,7 @@ export function createReaderPool({
     reader.process.kill('SIGKILL');
   };
 
-  /** Ends a replaced reader that has recovered. */
+  /** Asks a replaced reader that answers pings to finish its open requests and end. Kills it if it takes too long. */
   const drainOne = (reader: Reader): void => {
     if (!reader.process.connected) return;
     reader.isReady = false;

@@ -43,8 +43,8 @@ const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
 /** Share of the memory limit above which the watchdog asks for a garbage collection. V8 itself would start it later. */
 const COLLECT_SHARE = 0.8;
 /**
- * Shortest time in milliseconds between two garbage collections that the watchdog requests. The time is long, because
- * collecting a large heap takes half a second.
+ * Shortest time in milliseconds between two garbage collections that the watchdog requests while the memory is not
+ * above the limit. The time is long, because collecting a large heap takes half a second.
  */
 const COLLECT_INTERVAL_MS = 120_000;
 /**

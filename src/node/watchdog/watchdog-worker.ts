@@ -23,7 +23,7 @@ const SIGNAL = 'SIGALRM';
 const MESSAGE_MS_MAX = 500;
 /**
  * Time in milliseconds that the main thread has for ending the process with the exit code. Afterwards, the thread of
- * the watchdog sends the signal.
+ * the watchdog sends `SIGNAL`, and after the same time again SIGKILL.
  */
 const EXIT_MS_MAX = 3000;
 const STANDARD_ERROR = 2;
