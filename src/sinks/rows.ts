@@ -108,8 +108,8 @@ export function signatureRows(
 }
 
 /**
- * The recipient that a transaction names; empty for other transactions. A transfer into an application names the
- * application, not an address, so its recipient is empty, too.
+ * The recipient of a transfer, or of a transfer out of an application; empty for other transactions. A transfer into an
+ * application names the application, not an address. A vote of generation 2 names its sender, who gets nothing.
  */
 function paidAddressOf(payload: Payload): string {
   return payload.kind === 'transfer' || payload.kind === 'outTransfer' ? payload.recipientId : '';

@@ -72,7 +72,8 @@ export interface Sink {
    * position of the sink. After an error, this process does not hold the sink.
    *
    * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the sink was created with another identity, `SINK_VERSION` for
-   *   tables of a version that this program cannot write or migrate, `SINK_IN_USE` while another process has the sink
+   *   tables of a version that this program cannot write or migrate, `SINK_IN_USE` while another process has the sink,
+   *   and errors of the database or folder
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
   /**

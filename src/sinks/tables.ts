@@ -52,7 +52,7 @@ const SINK_TABLES = {
     timestamp: 'i32',
     sender: 'text',
     sender_key: 'text',
-    /** Empty when the transaction has no recipient. */
+    /** Recipient of a transfer, or of a transfer out of an application; otherwise empty. */
     recipient: 'text',
     amount: 'i64',
     fee: 'i64',

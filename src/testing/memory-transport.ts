@@ -35,8 +35,8 @@ export class MemoryNetwork {
   readonly clock: Clock;
   readonly #members = new Map<PeerId, MemoryTransport>();
   /**
-   * Callbacks of dials to nodes that do not listen yet. Their number is limited, because a node has at most one open
-   * dial to each other node.
+   * Callbacks of dials to nodes that do not listen yet. A callback stays here until the node listens, even if the wait
+   * of its dial is over.
    */
   readonly #awaited = new Map<PeerId, readonly (() => void)[]>();
   #groups: ReadonlyMap<PeerId, number> = new Map();

@@ -159,8 +159,8 @@ export async function shardsOf(server: ClickHouseServer, cluster: string): Promi
 }
 
 /**
- * Ids of the attempts of this sink that have no marker. The sink calls the function before it begins an attempt of its
- * own.
+ * Ids of the attempts of this sink that have no marker. Must be called before this process begins an attempt, because
+ * an attempt that has not ended has no marker, either.
  *
  * @param cluster undefined for tables on one server, where the markers of ranges contain no ids
  */

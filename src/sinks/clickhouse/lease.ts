@@ -52,7 +52,7 @@ export class ClickHouseLease {
    * and then looks for other holders again. If several processes start at once, all of them may fail, but never two of
    * them succeed. `take` also waits until the inserts and deletions of an earlier holder have ended on the server.
    *
-   * @throws ProtocolError `SINK_IN_USE`
+   * @throws ProtocolError `SINK_IN_USE`; `SINK_LEASE_LOST` if the lease ends during the wait
    */
   async take(): Promise<void> {
     await this.#refuseOthers();
