@@ -47,7 +47,7 @@ export function descriptionOf({ type, amount, recipientId, asset }: Described): 
 
 /**
  * Maximum number of votes of a transaction that a list shows by name. If a transaction has more votes, the list shows
- * only their numbers.
+ * only how many votes are added and how many are removed.
  */
 const VOTES_SHOWN = 2;
 

@@ -81,8 +81,8 @@ export function DelegateLink({ publicKey, address }: { publicKey: string; addres
 
 /**
  * Shows an amount in a column. Decimal points are aligned, so that readers can compare the amounts. The head of the
- * column shows the unit. On a phone, tables have no heads, so each amount shows the unit, and all amounts of the column
- * have the same number of decimals.
+ * column shows the unit. On a phone, each amount shows the unit, because tables with `onPhone` columns have no visible
+ * heads there. In these tables, all amounts of a column have the same number of decimals on a phone.
  *
  * @param props.among all amounts of the column, as decimal digits in beddows
  */

@@ -253,7 +253,7 @@ const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
 /**
  * Requests the blocks, missed slots and earnings of delegates, and returns them by public key. Values are undefined if
- * `ASKED_MAX` prevented their request; earnings also if their request failed.
+ * `ASKED_MAX` prevented their request, or if no delegate has the key; earnings also if their request failed.
  */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);

@@ -95,10 +95,10 @@ export type RequestState<Data> =
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 
 /**
- * Asks the node, and asks again when `version` changes. Until the new answer arrives, the earlier answer to the same
- * request is shown.
+ * Asks the node, and asks again when `path` or `version` changes. Until the new answer arrives, the earlier answer to
+ * the same path is shown.
  *
- * @param path path without the prefix `/api`, as for `ask`
+ * @param path path without the prefix `/api`, as for `ask`; with an empty path, no request is sent
  */
 export function useAnswer<Data>(path: string, version: string | number = ''): RequestState<Data> {
   return useAsked(() => ask<Data>(path), path, version);

@@ -87,9 +87,9 @@ export function Pool() {
 }
 
 /**
- * True if the list requests the signers of a group transaction. Each needs a request, so the list requests only the
- * signers of the first `SIGNERS_ASKED_MAX` transactions. The view of a single transaction shows the signers of further
- * transactions.
+ * True if the list requests the signers of a group transaction. Each group transaction needs a request, so the list
+ * requests only the signers of the first `SIGNERS_ASKED_MAX` group transactions. The view of a single transaction shows
+ * the signers of any group transaction.
  */
 function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
   const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);

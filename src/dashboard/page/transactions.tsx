@@ -30,7 +30,7 @@ import {
 
 /**
  * @param props.address account whose transactions are listed; if given, amounts that the account sent have a minus
- *   sign, and amounts that it received a plus sign
+ *   sign, and amounts that it received a plus sign; an amount that it sent to itself has no sign
  * @param props.isOfBlock true if all transactions are in one block; the table then has no column for the block
  */
 export function TransactionTable({
