@@ -134,8 +134,8 @@ function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHa
 }
 
 /**
- * Calls `work` with a socket that counts as readable. When a client has ended its side of the connection, the package
- * on-finished, which the body parsers use, takes each request of the connection for a request whose body was read.
+ * Calls `work` with a socket that counts as readable. The body parsers use the package on-finished. When a client has
+ * ended its side of the connection, this package takes each request for a request whose body was already read.
  */
 function whileReadable(socket: Socket, work: () => void): void {
   Object.defineProperty(socket, 'readable', { value: true, configurable: true });

@@ -1,8 +1,8 @@
 /**
- * Answers the most frequent requests in one function, without Express: a GET of a route in the envelope, without
- * parameters in the path, by a client with access, that results in a 200 or a 304. The answers are equal to those of
- * the slow path through the application. Any other request (for example one with another method, a body or another
- * encoding, or one that is refused) takes the slow path, which checks the request again.
+ * Answers the most frequent requests in one function, without Express. Such a request is a GET of a route in the
+ * envelope, without parameters in the path. The client has access, and the answer is a 200 or a 304. The answers are
+ * equal to those of the slow path through the application. Any other request takes the slow path, which checks the
+ * request again. Examples are a request with another method, a body or another encoding, and a request that is refused.
  *
  * A request looks in two caches before a handler runs:
  *

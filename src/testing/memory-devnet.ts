@@ -308,8 +308,8 @@ export class MemoryDevnet implements TestDevnet {
 
   /**
    * Passes on a transaction that the node `at` accepted. In the mining mode `instant`, the timekeeper gets it. In the
-   * other modes, all other nodes of the same group get it at once, because the next slot may belong to a delegate of any
-   * node.
+   * other modes, all other nodes of the same group get it at once, because the next slot may belong to a delegate of
+   * any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {

@@ -65,8 +65,8 @@ export class Admission implements ConnectionHost {
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /**
-   * Answers to refused connections, by the reason. A connection that is refused for another reason is closed without an
-   * answer, as is any refused connection that uses TLS or that arrives while many tasks of strangers wait.
+   * Answers to refused connections, by the reason. Three kinds of refused connections are closed without an answer:
+   * those that are refused for another reason, those with TLS, and those that arrive while many tasks of strangers wait.
    */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;

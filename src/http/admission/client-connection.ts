@@ -389,8 +389,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Counts bytes for a stranger's connection: the input, twice (`INPUT_WEIGHT`), with the full size of an accepted body
-   * even before it arrives; and the answer that the client has not read.
+   * Counts bytes for a stranger's connection: the answer that the client has not read, and twice (`INPUT_WEIGHT`) the
+   * input. The full size of an accepted body counts as input even before the body arrives.
    */
   #account(): void {
     if (this.isTrusted) return;

@@ -44,7 +44,7 @@ export interface EventHub {
    * Serves a subscriber until it disconnects or the hub closes.
    *
    * @param after last event that the subscriber has; undefined to start with the next event
-   * @returns false when there are too many subscribers, or too many subscribers that receive old events (replays), or
+   * @returns false when there are too many subscribers or too many replays (subscribers that receive old events), and
    *   when the hub or the connection closes before the replay is counted; rejects like `SharedLimits.replay`
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;

@@ -122,8 +122,9 @@ const COMMON: Readonly<Record<string, Schema>> = {
 };
 
 /**
- * Members beside the asset in generation 2. A transaction of generation 3 has the amount and the address of the
- * recipient in its asset, so real nodes do not send these members beside it, but the extended dialect does.
+ * Members that generation 2 sends beside the asset. In generation 3, the amount and the address of the recipient are
+ * members of the asset. The strict dialect of generation 3 therefore omits these members, and the extended dialect
+ * sends them beside the asset, too.
  */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,
