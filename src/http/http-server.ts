@@ -159,8 +159,8 @@ export function createHttpServer(
         }),
       (error: unknown) => {
         if (response.destroyed) return;
-        // The process that counts requests for all processes did not answer in time, or too many questions to it wait.
-        // Therefore this process does not know whether the client may send this request.
+        // The process that counts requests for all processes did not answer in time, or too many limit checks wait for
+        // it. Therefore this process does not know whether the client may send this request.
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );

@@ -65,9 +65,10 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 export const READING_TIMEOUT_MS = 60_000;
 
 /**
- * Maximum time in milliseconds for which a connection stays open after its last answer. Input that is still arriving is
- * read and discarded, so that it does not reset the connection before the answer is read. After `LINGER_BYTES_MAX`
- * bytes, reading stops, and the client can use the remaining time to read the answer.
+ * Maximum time in milliseconds for which a connection stays open after its last answer. The node reads and discards
+ * input that still arrives. Otherwise the system would reset the connection because of unread input, perhaps before the
+ * client has read the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading, and the client can use the
+ * remaining time to read the answer.
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;

@@ -159,7 +159,7 @@ export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
 
 /**
  * Makes the answer to a request say that the connection ends, unless the body of the request was read before the
- * answer. Otherwise a client could send its next request while the connection ends, and would lose it.
+ * answer. Otherwise a client could send its next request while the connection ends, and would lose this request.
  */
 export function closeUnlessBodyIsRead(request: IncomingMessage, response: ServerResponse): void {
   if (!bringsBody(request)) return;

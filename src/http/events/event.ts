@@ -27,7 +27,7 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Computes the content of the event. For an event of the log, it is called only if a subscriber wants the event. */
+  /** Computes the content of the event. For an event of the log, only called if a subscriber wants the event. */
   data(): unknown;
   /** Accounts that the event concerns; undefined when the event concerns no particular account. */
   readonly addresses?: readonly string[];
