@@ -53,7 +53,11 @@ export function recordOf(
   return { networkIdentifier, exportedAtS, isCopy, delegates };
 }
 
-/** Ends signing for all delegates of a record, in the journal that the record was made from. */
+/**
+ * Ends signing for all delegates of a record, in the journal that the record was made from.
+ *
+ * @throws ProtocolError like the writes of the journal
+ */
 export function moveRecord(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): void {
   for (const { publicKey } of delegates) journal.move(publicKey, exportedAtS);
 }
@@ -128,7 +132,7 @@ export function checkNetwork(
  * known.
  *
  * @param nowS chain time in whole seconds
- * @throws ProtocolError like `checkNetwork`
+ * @throws ProtocolError like `checkNetwork` and the writes of the journal
  */
 export function takeOver(
   journal: JournalFile,

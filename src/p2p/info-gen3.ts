@@ -1,4 +1,4 @@
-/** Reads the information that a node of generation 3 sends about itself or about its peers. */
+/** Reads infos of peers in the form of generation 3. */
 
 import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';

@@ -47,14 +47,14 @@ export interface TransportOptions {
 interface TransportTimeouts {
   /**
    * Timeout for opening an outbound connection. The answer to its handshake has a second timeout of the same length.
-   * Default 2 000, as in the reference.
+   * Default 2,000, as in the reference.
    */
   readonly dialMs: number;
-  /** Timeout of a request. Default 10 000. */
+  /** Timeout of a request. Default 10,000. */
   readonly requestMs: number;
-  /** Time in which an inbound connection must finish its handshake. Default 10 000, as in the reference. */
+  /** Time in which an inbound connection must finish its handshake. Default 10,000, as in the reference. */
   readonly handshakeMs: number;
-  /** Time in which an inbound peer must answer a heartbeat. Default 20 000, as in the reference. */
+  /** Time in which an inbound peer must answer a heartbeat. Default 20,000, as in the reference. */
   readonly pongMs: number;
   /** Maximum time for which closing the transport waits for the peers to close their connections. Default 500. */
   readonly leaveMs: number;

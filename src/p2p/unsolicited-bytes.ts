@@ -55,7 +55,7 @@ const HEAVY_RESERVE = HEAVIEST;
 const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
  * Budget for heavy answers to requests of the kind `other`, of all peers together. This budget is needed because any
- * peer can make our node send a request to the peer every five seconds.
+ * peer can make our node send a request to this peer every five seconds.
  */
 export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**

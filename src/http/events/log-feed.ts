@@ -11,7 +11,7 @@ import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event
 import { eventsOf, pastEvents } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 
-/** Number of records that one subscriber gets before the next subscriber is served. */
+/** Maximum number of records that one subscriber gets before the next subscriber is served. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
  * Number of records that are cached with their texts, because most subscribers want the same records. A subscriber that

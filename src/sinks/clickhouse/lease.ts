@@ -176,8 +176,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * Kills the running inserts of an earlier holder, and waits for their end. Also waits for the end of its deletions.
-   * Otherwise these inserts and deletions could still change rows while this process writes.
+   * Kills the running inserts of an earlier holder, and waits for the end of its inserts and deletions. Otherwise these
+   * inserts and deletions could still change rows while this process writes.
    */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;
