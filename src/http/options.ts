@@ -49,7 +49,7 @@ export interface HttpOptions {
   readonly dashboardDirectory?: string;
   /** Folder of the interactive API documentation at `/docs`; without it, `/docs` shows the plain page. */
   readonly apiDocsDirectory?: string;
-  /** Controls of a devnet for the dashboard; absent on every other network. */
+  /** Controls of a devnet for the dashboard; absent if no supervisor of a devnet started the node. */
   readonly devnet?: DevnetControls;
   readonly observer: Observer;
   /**
@@ -101,9 +101,9 @@ export interface HttpLimits {
    * clients that `access` lists (except in very wide networks) are not strangers.
    */
   readonly strangersTotalMax: number;
-  /** Requests in a window that are answered without delay; 0 for no delays. */
+  /** Number of requests of a client address in a window that are answered without delay; 0 for no delays. */
   readonly delayAfter: number;
-  /** Delay for each request beyond `delayAfter`, in milliseconds. */
+  /** Time in milliseconds by which each request beyond `delayAfter` is delayed longer than the request before it. */
   readonly delayMs: number;
   /** Length of a window, in milliseconds. */
   readonly windowMs: number;

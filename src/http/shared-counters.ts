@@ -73,7 +73,7 @@ export class SharedCounters {
   /**
    * Begins a replay.
    *
-   * @returns false when the limit is reached
+   * @returns false when the limit of the address or of all addresses is reached
    */
   replay(holder: number, key: string): boolean {
     if (!this.#replays.begin(key)) return false;

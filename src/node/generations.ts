@@ -31,7 +31,7 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
       rivalsAtOurHeight: true,
       blocksPerAnswerMax: 33,
       // On the wire, each transaction repeats the members of its block. Therefore this limit on the bytes of the blocks
-      // is a third of the maximum frame size.
+      // is about a third of the maximum frame size.
       blocksAnswerBytesMax: 1_000_000,
       sharedPerAnswerMax: 100,
     },

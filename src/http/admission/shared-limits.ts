@@ -43,7 +43,7 @@ export interface SharedLimits {
   /**
    * Counts a replay of old events for an address until `replayEnded` is called.
    *
-   * @returns false when the limit is reached
+   * @returns false when the limit of the address or of all addresses is reached
    * @throws ProtocolError like `take`
    */
   replay(key: string): Promise<boolean>;

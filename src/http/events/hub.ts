@@ -68,7 +68,7 @@ export interface EventHubOptions {
   /** Interval of the checks for changes of peers and forging, and for subscribers that take no data. */
   readonly lookMs: number;
   readonly observer: Observer;
-  /** Counts replays; default: for this process alone. */
+  /** Counter of replays; default: a counter for this process alone. */
   readonly replays?: LiveReplays | undefined;
   /** Scheduler for subscribers that are not trusted. */
   readonly scheduler: Pick<FairScheduler, 'take' | 'spend'>;

@@ -18,7 +18,7 @@ export class Replays {
   readonly #byKey = new Map<string, number>();
   #count = 0;
 
-  /** @returns false when the limit is reached */
+  /** @returns false when the limit of the address or of all addresses is reached */
   begin(key: string): boolean {
     const own = this.#byKey.get(key) ?? 0;
     if (own >= REPLAYS_PER_ADDRESS_MAX || this.#count >= REPLAYS_MAX) return false;
