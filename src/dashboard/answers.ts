@@ -1,6 +1,6 @@
 /**
  * The members of the HTTP interface's answers that the dashboard reads. Nodes of both generations send all of these
- * members, unless a comment states otherwise.
+ * members, unless a comment states otherwise. An optional member is absent if it does not apply or is unknown.
  */
 
 export interface Status {
