@@ -27,8 +27,8 @@ import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
  */
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
- * Budget for small frames of one peer: in each second, four times the size of 25 transactions of 4 kB. The burst covers
- * the frames that arrive after a connection was blocked for a while.
+ * Budget for small frames of one peer: 400 kB in each second, for example four messages with 25 transactions of 4 kB
+ * each. The burst covers the frames that arrive after a connection was blocked for a while.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
 /**

@@ -6,8 +6,8 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Shows the registration with two asset members: the member of generation 3, and the member that the oldest clients
- * expect in both generations. A registration has no recipient and no requester. The members for them are empty texts in
+ * Shows the registration with the asset member that the oldest clients expect and, in generation 3, also with the asset
+ * member of this generation. A registration has no recipient and no requester. The members for them are empty texts in
  * the extended dialect, and null in the strict dialect, because old nodes sent null.
  */
 export function registrationView(
