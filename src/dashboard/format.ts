@@ -42,7 +42,7 @@ export function countText(count: number): string {
   return count.toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
-/** `1 block`, `1 204 blocks`. */
+/** Examples: `1 block`, `1 204 blocks`. */
 export function countOf(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
 }
@@ -112,12 +112,12 @@ const UNITS: readonly (readonly [number, string])[] = [
   [60, 'min'],
 ];
 
-/** `2026-11-21 12:30:05`, UTC. */
+/** Example: `2026-11-21 12:30:05`. The time is in UTC. */
 export function dateText(momentMs: number): string {
   return new Date(momentMs).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** `12:30:05`, UTC. */
+/** Example: `12:30:05`. The time is in UTC. */
 export function timeText(momentMs: number): string {
   return dateText(momentMs).slice(11);
 }
