@@ -234,7 +234,7 @@ export function neededBytes(config: Pick<Config, 'http' | 'pool' | 'verifier'>):
 }
 
 /**
- * @throws ProtocolError `CONFIG_INVALID` for a memory limit below the configured budgets
+ * @throws ProtocolError `CONFIG_INVALID` for a memory limit below the bytes that `neededBytes` returns
  */
 export function checkMemoryLimit(config: Pick<Config, 'http' | 'memory' | 'pool' | 'verifier'>): void {
   const leastMb = Math.ceil(neededBytes(config) / MB);

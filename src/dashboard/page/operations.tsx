@@ -23,7 +23,7 @@ const OPERATION_MS_MAX = 18_000;
 /**
  * Requests an operation of the devnet, and returns the result.
  *
- * @throws AskFailed with the refusal
+ * @throws AskFailed like `sendRequest`
  */
 export async function operate<Result>(operation: string, parameters: object = {}): Promise<Result> {
   return (await sendRequest<Result>('POST', `devnet/${operation}`, parameters, OPERATION_MS_MAX)).data;

@@ -73,7 +73,7 @@ export class NodeRpcClient {
     return promise;
   }
 
-  /** @throws ProtocolError `NODE_BUSY` when too many writes wait, or the error of the node */
+  /** @throws ProtocolError `NODE_BUSY` when too many writes are not answered yet, or the error of the node */
   async write(method: Write, ...args: readonly unknown[]): Promise<unknown> {
     if (this.#writes.size >= WRITES_AT_ONCE) throw busy();
     const id = (this.#lastId += 1);
