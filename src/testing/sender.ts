@@ -4,8 +4,8 @@ import type { TestAccount } from './types.ts';
 
 /**
  * @param anyPassphrase whether to accept a text that is neither a name nor a BIP-39 passphrase as a passphrase
- * @throws TypeError if the sender is neither an account nor a text; an error if `anyPassphrase` is false and the text is
- *   neither a name nor a BIP-39 passphrase. A misspelt name would otherwise be the passphrase of an empty account
+ * @throws TypeError if the sender is neither an account nor a text; an error if `anyPassphrase` is false and the text
+ *   is neither a name nor a BIP-39 passphrase. A misspelt name would otherwise be the passphrase of an empty account
  */
 export async function passphraseOf(
   from: TestAccount | string,
