@@ -24,7 +24,7 @@ export function addInitCommand(program: Command): void {
     .option('--iterations <count>', 'rounds of PBKDF2 for that password', integerFrom(1, 10_000_000), 1_000_000)
     .option('--unit [file]', 'write a systemd unit (default file: bloomery.service in the folder for data)')
     .option('--no-unit', 'write no systemd unit')
-    .option('--yes', 'ask nothing: flags and defaults decide')
+    .option('--yes', 'ask for nothing except a password that is not given')
     .option(
       '--json',
       'print {"network","dataDirectory","config","unit","publicKey","address","passphraseFile","start"}',
