@@ -42,6 +42,8 @@ export class NodeRpcClient {
   readonly #reads = new Map<string, Waiting>();
   /** Reads that were sent and not answered yet. */
   #asked: readonly Waiting[] = [];
+  /** True if a sent read got no answer in time, and no answer has come since. */
+  #isSilent = false;
   #isPausing = false;
   readonly #writes = new Map<number, (outcome: Outcome) => void>();
   #lastId = 0;
@@ -55,9 +57,10 @@ export class NodeRpcClient {
    * Asks the node. The answer shows the state of the node at a moment after this call.
    *
    * @throws ProtocolError `NODE_BUSY` when too many reads wait, `NODE_SILENT` when no answer comes in time, or the
-   *   error of the node
+   *   error of the node. After a `NODE_SILENT`, further reads fail at once until the node answers again.
    */
   async read(method: Read, ...args: readonly unknown[]): Promise<unknown> {
+    if (this.#isSilent) throw silent();
     const name = JSON.stringify([method, args]);
     const known = this.#reads.get(name);
     if (known !== undefined) return known.answer;
@@ -65,6 +68,7 @@ export class NodeRpcClient {
     const { promise, settle } = settled();
     const timer = this.#clock.after(READ_ANSWER_MS_MAX, () => {
       if (this.#reads.get(name) === waiting) this.#reads.delete(name);
+      if (this.#asked.includes(waiting)) this.#isSilent = true;
       settle(failedOutcome(silent()));
     });
     const waiting: Waiting = { call: { method, args }, answer: promise, settle, timer };
@@ -86,6 +90,7 @@ export class NodeRpcClient {
   answered(outcomes: readonly Outcome[]): void {
     const asked = this.#asked;
     this.#asked = [];
+    this.#isSilent = false;
     for (const [at, { settle, timer }] of asked.entries()) {
       timer.cancel();
       settle(outcomes[at] ?? { value: undefined });
