@@ -76,7 +76,10 @@ export interface Exceptions {
     { readonly rewardsFactor: number; readonly feesFactor: number; readonly feesBonus: bigint }
   >;
   readonly ignoreDelegateListCacheForRounds: ReadonlySet<number>;
-  /** Heights from which blocks may no longer contain an old transaction type; 0 if no block may contain the type. */
+  /**
+   * Heights from which blocks may no longer contain an old transaction type; 0 if no block may contain the type.
+   * Generation 2 ignores `disableV1Transactions`.
+   */
   readonly precedent: {
     readonly disableDappTransfer: number;
     readonly disableDappTransaction: number;

@@ -55,8 +55,8 @@ export interface Rules {
 
   /**
    * Finds the keys of all signatures except the primary signature: second keys and keys of group members. Only the
-   * state contains these keys. The search yields its signature checks in rounds, so that other threads can make the
-   * checks in advance. The result of the search is only a hint, and no decision depends on it.
+   * state contains these keys. The search yields signature checks in several steps, so that other threads can make the
+   * checks in advance. The search itself has no result, and no decision depends on it.
    *
    * @param state the state before the transaction, or the state at a nearby block
    * @returns undefined if the transaction has only its primary signature
@@ -80,7 +80,8 @@ export interface Rules {
   /**
    * Applies a batch of transactions in order to a copy of `state`, and limits the spending of each sender to its
    * balance before the batch. Returns a verdict for each transaction. Failing and pending transactions do not affect
-   * later transactions.
+   * later transactions. A transaction fails, too, if the chain already has it, or if the pool does not accept it
+   * (`poolFault`).
    */
   processTransactions(
     state: StateReader,
@@ -102,9 +103,9 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * Returns whether a transaction has enough signatures of members: `none` if the transaction needs no such signature,
-   * `pending` while signatures are missing, `ready` if the signatures are enough. A transaction needs members'
-   * signatures if its sender is a group, or if it registers a group.
+   * Returns whether a transaction has enough signatures of members: `none` if the transaction needs and has no such
+   * signature, `ready` if it has enough valid ones, `pending` while signatures are missing or one of them fits no
+   * member. A transaction needs members' signatures if its sender is a group, or if it registers a group.
    */
   multisignatureStatus(
     state: StateReader,
@@ -140,12 +141,12 @@ export interface Rules {
   screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
 
   /**
-   * Checks everything in a block that does not depend on its place in the chain: version, schema, signature, payload
-   * and transactions.
+   * Checks everything in a block that does not depend on the other blocks of its chain: version, signature, payload and
+   * transactions, whether a previous block is named, and in generation 2 the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
-   *   slot (generation 2), because lisk-sdk checks them at this point. A block with several faults is thus refused with
-   *   the message of lisk-sdk. In generation 2, a block whose only fault is the slot is not refused
+   *   slot (generation 2), because lisk-sdk checks them at this point. A block with several faults therefore gets the
+   *   message of lisk-sdk. In generation 2, a block whose only fault is the slot is not refused
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -161,9 +162,9 @@ export interface Rules {
   verifySlotOwner(state: StateReader, block: BlockHeader): void;
 
   /**
-   * Verifies a validated block against the state of its parent, and applies it. The checks cover position, slot,
-   * forger, reward, finality and transactions. Each transaction is checked alone and in sequence. The last block of a
-   * round also ends the round. The function does not store the block.
+   * Verifies a validated block against the state of its parent, and applies it. The checks cover position, slot, forger
+   * and transactions; in generation 3 also reward and finality. Each transaction is checked alone and in sequence. The
+   * last block of a round also ends the round. The function does not store the block.
    *
    * @param state state at the parent. If the function throws an error, the caller must discard this state, because some
    *   changes have been written to it
@@ -209,7 +210,8 @@ export interface Rules {
   /**
    * Builds and signs the next block.
    *
-   * @param request.previouslyForged the last header of this delegate in the journal; undefined if the journal has none
+   * @param request.previouslyForged the last header of this delegate in the journal, or the header that `handOver`
+   *   returned; undefined if there is none
    * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict
    *   `previouslyForged`
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or

@@ -61,7 +61,9 @@ export interface TransactionSigner {
    * of its sender.
    */
   faultsOf(transaction: Transaction): readonly string[];
-  /** Whether the second signature was made with the key `publicKey`. */
+  /**
+   * Whether the second signature was made with the key `publicKey`; false if the transaction has no second signature.
+   */
   isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
   /** The keys among `publicKeys` whose holders have signed as members of a group. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];

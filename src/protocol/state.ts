@@ -18,7 +18,8 @@ export interface Account {
   readonly address: Address;
   /**
    * The public key is set by the first outgoing transaction of the account, or when the account joins a group. Once
-   * set, the public key of an account never changes.
+   * set, the public key of an account never changes. Within a block, the key may have upper-case letters
+   * (`tx/apply.ts`); after the block, it is in lower case.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;

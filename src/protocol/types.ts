@@ -23,7 +23,9 @@ export interface JsonObject {
 }
 
 /**
- * The content of a transaction by kind. The kinds are the same in both generations, but type numbers and bytes differ.
+ * The content of a transaction by kind. Both generations have the same kinds, with different type numbers and bytes. A
+ * chain of generation 3 contains the last three kinds only in its history, with the type numbers and bytes of
+ * generation 2.
  */
 export type Payload =
   | { readonly kind: 'transfer'; readonly amount: bigint; readonly recipientId: Address; readonly data?: string }
@@ -38,7 +40,10 @@ export type Payload =
       readonly votes: readonly string[];
       /** The amount, in beddows. The amount is 0 except in transactions for which the network has an exception. */
       readonly amount: bigint;
-      /** Recipient of a vote of type 3 (generation 2); undefined for a vote of type 11 (generation 3). */
+      /**
+       * Recipient of a vote of type 3 (generation 2, and the history of generation 3); undefined for a vote of type 11
+       * (generation 3).
+       */
       readonly recipientId?: Address;
     }
   | {

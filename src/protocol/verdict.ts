@@ -28,8 +28,8 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit`: the key belongs to no member, or the transaction already has the signature; nothing was verified. `false`:
-   * the signature was not made with the named key.
+   * `unfit`: the sender is no group, the key belongs to no member, or the transaction already has the signature;
+   * nothing was verified. `false`: the signature was not made with the named key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -69,7 +69,10 @@ export function textOfTransactionError(error: TransactionError): string {
   return `Transaction: ${error.id} failed at ${error.dataPath}: ${error.message}${tail}`;
 }
 
-/** The error for a refused transaction. The error has all reasons of the refusal. */
+/**
+ * The error for a refused transaction. `errors` has all reasons of the refusal; if it is empty, only the message has
+ * the reason.
+ */
 export class TransactionRejected extends ProtocolError {
   readonly errors: readonly TransactionError[];
 
@@ -116,7 +119,10 @@ export type BlockRejectionCode =
   /** The block's version is unknown, or is not the version of its height. */
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
-  /** The block does not follow the tip, lacks a previous block, or names a previous block although it is block 1. */
+  /**
+   * The block does not follow the tip, lacks a previous block, or names a previous block although it is block 1. In
+   * generation 3, the code is also used for a later block that has the id of the genesis block.
+   */
   | 'BLOCK_PREVIOUS_INVALID'
   /** The block's slot is in the future, or is not after the slot of the block's parent. */
   | 'BLOCK_TIMESTAMP_INVALID'
@@ -138,7 +144,7 @@ export type BlockRejectionCode =
    * and then refuses the block.
    */
   | 'BLOCK_UNSTORABLE'
-  /** A transaction of the block is invalid, or is not valid in the state before the transaction. */
+  /** A transaction of the block is invalid, is already in the chain, or is not valid in the state before it. */
   | 'BLOCK_TRANSACTION_INVALID';
 
 export class BlockRejected extends ProtocolError {

@@ -53,9 +53,9 @@ interface BlockSlots {
 }
 
 /**
- * Compares the slot of a block with the slot of its parent and with the present slot.
+ * Checks that the slot of a block is after the slot of its parent, and not in the future.
  *
- * @returns undefined if the slot is after the slot of the parent and not in the future
+ * @returns undefined if the slot is correct; otherwise the three compared slots
  */
 export function slotFault(
   block: BlockHeader,
@@ -115,8 +115,8 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 
 /**
  * Verifies each transaction of a block alone against the state before the block. Then applies the transactions one
- * after another. Inert transactions are part of the block, but have no effect. The caller must call `refuseConfirmed`
- * first, because this function does not check whether the chain already has a transaction.
+ * after another. Inert transactions are part of the block, but are neither verified nor applied. The caller must call
+ * `refuseConfirmed` first, because this function does not check whether the chain already has a transaction.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first invalid transaction; or
  *   `BLOCK_UNSTORABLE` if lisk-sdk could not store the block

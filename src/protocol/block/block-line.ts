@@ -28,7 +28,7 @@ export interface ReadBlock {
 }
 
 /**
- * Reads the block of a line. Amounts in the line may also be numbers.
+ * Reads the block of a line. Amounts and totals in the line may also be numbers.
  *
  * @throws BlockRejected `BLOCK_MALFORMED` if the line is not JSON, or an error of the codec
  */
@@ -69,8 +69,8 @@ function jsonOf(line: string): unknown {
 }
 
 /**
- * The expression matches only names of members. Inside a JSON string, a backslash precedes each quotation mark, so the
- * expression matches nothing inside a string.
+ * Matches a member whose value is an amount written as a number. Inside a JSON string, a backslash precedes each
+ * quotation mark, so the expression matches nothing inside a string.
  */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
@@ -80,12 +80,12 @@ function withAmountsAsText(json: string): string {
 }
 
 /**
- * Members that HTTP answers add to a block or to a transaction. If nodes do not send one of these members, the
- * comparison ignores the member.
+ * Members that HTTP answers add to a block or to a transaction. The comparison ignores each of these members that nodes
+ * do not send at the same place.
  */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 
-/** A member of a document that differs from the block that was read from the document. */
+/** A member of the JSON that differs from the block that was read from the JSON. */
 interface Contradiction {
   /** Path of the member in the block. */
   readonly path: string;
@@ -93,8 +93,8 @@ interface Contradiction {
 }
 
 /**
- * Finds the first contradiction; undefined if nothing contradicts. The search is not recursive, because assets can be
- * nested deeper than the stack allows.
+ * Finds the first member of `given` that contradicts `known`; undefined if no member does. Members that are only in
+ * `known` are no contradiction. The search is not recursive, because assets can be nested deeper than the stack allows.
  */
 function contradiction(given: unknown, known: Json): Contradiction | undefined {
   const open: Pair[] = [{ given, known, path: '' }];
@@ -107,7 +107,7 @@ function contradiction(given: unknown, known: Json): Contradiction | undefined {
   return undefined;
 }
 
-/** A value of the document, and the value that was read from it. */
+/** A value of the JSON, and the value that was read from it. */
 interface Pair {
   readonly given: unknown;
   readonly known: Json | undefined;

@@ -1,4 +1,7 @@
-/** Builds the next block. Each generation first decides the header, then both generations use this code. */
+/**
+ * Builds the next block. Each generation decides the members in `PlacedHeader`. The rest of the code is the same for
+ * both generations.
+ */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
 import { idOf, sha256 } from '../../crypto/hash.ts';
@@ -46,7 +49,7 @@ const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
  * builder never signs a block that `applyBlock` would refuse.
  *
  * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or
- *   `FORGE_REFUSED` with the block's rejection as its cause
+ *   `FORGE_REFUSED`; the cause of each error is the rejection of the block
  */
 export function buildBlock(
   state: StateReader,

@@ -75,7 +75,7 @@ function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transact
 // again.
 const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
-/** Packs the transactions of a block. The length of each transaction precedes it. */
+/** Packs transactions in their order. The length of each transaction precedes it. */
 export function packTransactions(transactions: readonly Transaction[], codec: Codec): Buffer {
   return (
     packedForms.get(transactions) ?? packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)))
@@ -87,8 +87,8 @@ export function unpackTransactions(packed: Buffer, codec: Codec): Transaction[] 
 }
 
 /**
- * Unpacks the transaction at an index; undefined if the block has fewer transactions. The transaction does not refer to
- * the packed bytes.
+ * Unpacks the transaction at an index, counted from 0; undefined if `packed` has fewer transactions. The result does
+ * not refer to the packed bytes.
  */
 export function unpackTransaction(packed: Buffer, index: number, codec: Codec): Transaction | undefined {
   let left = index;

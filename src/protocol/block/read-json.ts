@@ -1,6 +1,6 @@
 /**
  * Reads members of a block from JSON. Both generations use these functions. A member of a wrong form causes the error
- * `BlockRejected` with the code `BLOCK_MALFORMED`.
+ * `BlockRejected`. Its code is `BLOCK_MALFORMED`, unless the comment of a function names another code.
  */
 
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
@@ -20,12 +20,14 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const TRANSACTIONS_MAX = 150;
 
 /**
- * Maximum number of transactions in a genesis block. A genesis block may fund thousands of accounts. A position in a
- * block is stored in 16 bits.
+ * Maximum number of transactions in a genesis block, which may fund thousands of accounts. The store has 16 bits for
+ * the position of a transaction in its block.
  */
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 
 /**
+ * Reads the transactions of a block. A missing list counts as empty.
+ *
  * @param transactionsMax maximum length of the list; a longer list is refused before any transaction is read
  * @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -50,7 +52,7 @@ export function readTransactions(
   });
 }
 
-/** Id of the previous block; undefined if the JSON states no id. */
+/** Id of the previous block; undefined if the member is missing or null. */
 export function readPreviousId(json: unknown, name: string): string | undefined {
   const id = member(json, name);
   if (id === undefined || id === null) return undefined;
@@ -61,7 +63,7 @@ export function readPreviousId(json: unknown, name: string): string | undefined 
 /**
  * Reads a member that is an unsigned 32-bit integer in the bytes of a block.
  *
- * @param missing the result for a missing member; without this value, a missing member is refused
+ * @param missing the result for a member that is missing or null; without this value, such a member is refused
  * @throws BlockRejected `BLOCK_MALFORMED`
  */
 export function readCount(json: unknown, name: string, missing?: number): number {

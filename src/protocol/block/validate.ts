@@ -1,6 +1,6 @@
 /**
- * Makes all checks of a block that do not depend on the block's place in the chain. A check throws an error, or returns
- * messages of lisk-sdk.
+ * Contains the checks of blocks that both generations share and that do not depend on the other blocks of the chain.
+ * `gen2/blocks.ts` and `gen3/blocks.ts` call these checks and make further ones.
  */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
@@ -45,15 +45,15 @@ export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): 
 }
 
 /**
- * Whether a header names a previous block exactly if its height requires one. Block 1 names no previous block. Every
- * later block names one. A later block must not have the id of the genesis block.
+ * True for block 1 if it names no previous block. True for a later block if it names a previous block and does not have
+ * the id of the genesis block.
  */
 export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
   if (header.previousBlockId === undefined) return header.height === 1;
   return header.height !== 1 && header.id !== params.genesisBlockId;
 }
 
-/** All faults of the payload, in the order in which lisk-sdk checks them. */
+/** All faults of the payload, as messages of lisk-sdk, in the order in which lisk-sdk checks them. */
 export function* payloadFaults(
   block: Block,
   params: Pick<ChainParams, 'transactionsPerBlockMax'>,

@@ -18,7 +18,7 @@ export function versionAt(height: number, own: number, params: Versions): number
   return Math.min(...excepted, own);
 }
 
-/** True if blocks of this version occur anywhere in the history of the network. */
+/** True if the version is `own` (the version of the generation), or if the exceptions of the network contain it. */
 export function isVersionKnown(version: number, own: number, params: Versions): boolean {
   return version === own || params.exceptions.blockVersions.has(version);
 }

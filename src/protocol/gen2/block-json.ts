@@ -29,9 +29,9 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0. A missing
- * `numberOfTransactions` is the length of the list. The height comes from the document, although no signature covers
- * it.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total, version or
+ * `payloadLength` is 0. A missing `numberOfTransactions` is the length of the list. The height comes from the document,
+ * although no signature covers it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -124,8 +124,9 @@ function readBlock(
 }
 
 /**
- * Reads the number of transactions. If the number is missing, the result is the length of the list. If the list is
- * missing, too, the result is 0. A number that is null does not count as missing.
+ * Reads the number of transactions. If the number is missing, the result is the length of the list; if the list is
+ * missing, too, the result is 0. A number that is null does not count as missing, and is refused. A missing number is
+ * also refused if `transactions` is present but no list.
  */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');
@@ -134,8 +135,8 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads a total. A JSON number may be too large to be exact. The result is then the sum over the transactions, if the
- * sum rounds to the number in the JSON.
+ * Reads the total amount or the total fee. A JSON number may be too large to be exact. The result is then the sum over
+ * the transactions, if the sum rounds to the number in the JSON.
  *
  * Release 2.3.8 writes and accepts a header with a sum of more than 64 bits. The release passes the block on, and then
  * fails to store it. The sender of a block with a sum of more than 64 bits may therefore be honest.

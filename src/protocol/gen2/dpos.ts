@@ -11,15 +11,15 @@ import { addVoteWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader, PublicKey } from '../types.ts';
 
 /**
- * Number of delegate lists that stay in the state. A round uses the list that was stored at the start of the round. No
- * code needs older lists.
+ * Number of delegate lists that stay in the state. The last block of a round stores the list of the next round. The
+ * state then has the lists of these two rounds. No code needs older lists.
  */
 const LISTS_KEPT = 2;
 
 /**
- * Adds the block to its generator's count, and ends the round if the block is the last of the round. The genesis block
- * also ends a round, but without earnings or missed blocks. The votes of the genesis block therefore take effect at
- * once.
+ * Adds the block to its generator's count of forged blocks. The last block of a round also ends the round. After the
+ * genesis block, the function updates the vote weights and stores the list of round 1, as at the end of a round, but
+ * without earnings and missed blocks. The votes of the genesis block therefore take effect at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
@@ -47,7 +47,7 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   freeze(state, round + 1, params);
 }
 
-/** The order of forgers at a height; undefined if the list of its round is unknown. */
+/** The order of forgers at a height; undefined if the delegate list of the round of this height is unknown. */
 export function forgingOrder(
   state: StateReader,
   height: number,
@@ -71,10 +71,10 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
 }
 
 /**
- * Adds the pending weights to the vote weights. The reference (lisk-sdk) converts each sum to a double, which rounds
- * sums above 2^53 beddows. The reference then writes the shortest decimal text of the double to its database. Above
- * 2^54 beddows, the integer in the decimal text can differ from the double. For example, the text of 2^54 + 8 is
- * 18014398509481990.
+ * Adds the pending weights to the vote weights. The reference (lisk-sdk) converts each pending weight to a double,
+ * which rounds weights above 2^53 beddows. The reference then writes the shortest decimal text of the double to its
+ * database. Above 2^54 beddows, the integer in the decimal text can differ from the double. For example, the text of
+ * 2^54 + 8 is 18014398509481990.
  */
 function addPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {

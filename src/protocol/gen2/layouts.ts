@@ -83,9 +83,9 @@ function encodeBasic(
 }
 
 /**
- * The number that encodes a recipient in the bytes; 0 if there is no recipient. Live networks have exceptions with an
- * address of more than 64 bits. An address of this size is padded with zeros to a multiple of eight bytes, and the
- * first eight bytes are used.
+ * The number that encodes a recipient in the bytes; 0 if there is no recipient, or if its text contains no integer.
+ * Live networks have exceptions with an address of more than 64 bits. An address of this size is padded with zeros to a
+ * multiple of eight bytes, and the first eight bytes are used.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -94,7 +94,10 @@ function recipientNumber(recipientId: Address | undefined): bigint {
   return number;
 }
 
-/** The text of a recipient, for the detail; undefined if the text can be computed from the bytes. */
+/**
+ * The text of a recipient, for the detail (`TransactionLayout.detail`); undefined if the text can be computed from the
+ * bytes.
+ */
 function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
   const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;
   return known ? undefined : Buffer.from(recipientId ?? '', 'utf8');
@@ -262,7 +265,11 @@ const RECIPIENT_COLUMN_MAX = 22;
 
 /**
  * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of this type
- * need not be an address. All its characters except the last are read as a number in any form (`1l`, `+7L`, `1e3L`).
+ * need not be an address. All its characters except the last must be a whole number of at least 0, in any form (`1l`,
+ * `+7L`, `1e3L`).
+ *
+ * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without such a number, and for a recipient
+ *   that lisk-sdk cannot store
  */
 export function looseMovementOf(
   amount: string,
@@ -283,7 +290,10 @@ function integerIn(text: string): bigint | undefined {
   return number && integerOf(number);
 }
 
-/** Amount and recipient; undefined if they cannot be written as bytes. The rules may refuse the result. */
+/**
+ * Amount and recipient; undefined if they cannot be written as bytes, or if the recipient has more than
+ * `RECIPIENT_DIGITS_MAX` characters. The rules may refuse the result.
+ */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);
   if (beddows === undefined || typeof recipientId !== 'string') return undefined;

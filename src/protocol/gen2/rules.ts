@@ -53,8 +53,8 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       const [last, next] = earlier.timestamp <= header.timestamp ? [earlier, header] : [header, earlier];
       return contradictionWith(last, next, params);
     },
-    // The chain cannot prove that the delegate signed nothing on another node. The engine therefore first watches one
-    // slot of the delegate.
+    // The chain cannot prove that the delegate signed nothing on another node. If another node may be signing, the
+    // engine watches one slot of the delegate before it calls this function (`DoubleForgingGuard`).
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }

@@ -64,8 +64,8 @@ const STATIC_FEES = [
  * document, and are checked together with the signature (`statedErrors`), as in lisk-sdk. A malformed transaction is
  * accepted if the network has an exception for it.
  *
- * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. If lisk-sdk throws
- *   a plain error, the list of errors is empty
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
+ *   is empty where lisk-sdk throws an `Error` with a text instead of listing its errors
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -97,8 +97,9 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
 }
 
 /**
- * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked.
- * Id and fee come from the document. A missing id is computed, and a missing fee is the usual fee of the type.
+ * Reads a transaction of a genesis block. The function checks only the base schema, and whether the bytes can contain
+ * the payload. Other limits of the payload do not apply. Id and fee come from the document. A missing id is computed,
+ * and a missing fee is the fee in `STATIC_FEES`.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID`
  */
@@ -134,7 +135,10 @@ export function transactionToJson(transaction: Transaction, types: Types): JsonO
   };
 }
 
-/** The members of a document in the form that the schema checks: with defaults, and with numbers as decimal text. */
+/**
+ * The members of a document in the form that the schema checks: with defaults for missing members, and with `amount`
+ * and `fee` as decimal text.
+ */
 export interface Document {
   readonly id: unknown;
   readonly blockId: unknown;
@@ -165,14 +169,18 @@ interface CheckedDocument extends Document {
 
 interface Reading {
   readonly errors: readonly TransactionError[];
-  /** The transaction, even if there are errors; undefined if its bytes cannot be determined. */
+  /**
+   * The transaction. It is present even if its payload or its list of signatures has errors, because the network may
+   * have an exception for the transaction. It is undefined if the payload cannot be read, if `signatures` is no list,
+   * or if another member has an error.
+   */
   readonly transaction: Transaction | undefined;
 }
 
 function readTransaction(json: unknown, types: Types): Reading {
   const type = typeFor(json, types);
   const document = documentOf(json, type);
-  // If id, sender or signature is missing or empty, lisk-sdk throws a plain error.
+  // If id, sender or signature is missing or empty, lisk-sdk throws an `Error` that is not a list of errors.
   for (const name of ['id', 'senderPublicKey', 'senderId', 'signature'] as const) {
     if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
   }
@@ -281,9 +289,9 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Returns the original text that the payload does not contain; undefined if there is none. This text can be the
- * sender's key or the second key, if the key has upper-case letters, or an empty text of a transfer. Generation 2 drops
- * unknown members of assets.
+ * Returns the parts of the document that the other members of the transaction do not contain; undefined if there are
+ * none. These parts are the sender's key and a second key, if they have upper-case letters, and an empty `data` of a
+ * transfer. Generation 2 drops unknown members of assets.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): OriginalJson | undefined {
   const written: OriginalJson = writtenKey(senderPublicKey);

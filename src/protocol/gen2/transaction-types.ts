@@ -86,8 +86,9 @@ function wrapped(name: string, schema: object): Shape {
 }
 
 /**
- * Copies the known members of the object that is the asset's only member. A member that is not an object stays
- * unchanged. A missing asset counts as an empty object.
+ * Copies the member `name` of an asset, with only the given members of this object. All other members of the asset are
+ * dropped. If the asset or its member is not an object, it stays unchanged. A missing asset counts as an asset with an
+ * empty object.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };
@@ -274,7 +275,7 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: errors.all, payload: undefined };
     }
-    // The id column in lisk-sdk's database has 20 characters. A record of our store has room for an id of 255
+    // An id in lisk-sdk's database has at most 20 characters. A record of this node's store has room for an id of 255
     // characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: errors.all, payload: undefined };
@@ -300,7 +301,7 @@ function isPositive(amount: string): boolean {
 /**
  * The error of a recipient; undefined if it is correct. The reference (lisk-sdk) applies the checks for a text to a
  * value of any type. A list with a wrong length is refused for its length. All other lists and values get the error for
- * a missing `L` at the end. The reference has another error for a list whose last element is `L`.
+ * a missing `L` at the end. The reference has another error than this node for a list whose last element is `L`.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

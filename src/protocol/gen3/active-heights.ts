@@ -7,14 +7,17 @@ import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
 import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
-/** Number of lists before the active list that are searched for an interruption. Votes reach back three rounds. */
+/**
+ * Number of lists before the active list (see `minHeightActive`) that are searched for an interruption. Votes reach
+ * back three rounds.
+ */
 const LISTS_LOOKED_BACK = 3;
 
 /**
- * First height of the consecutive rounds in which the delegate is active. The result is at most three rounds before the
- * round of the newest list.
+ * First height of the consecutive rounds in which the delegate is active, up to and including the round `newestList`.
+ * The delegate list that this round uses is the active list. The search goes back three rounds at most.
  *
- * @param newestList index of the newest frozen list to consider
+ * @param newestList index of the newest frozen list to consider; also the number of the last round to consider
  * @param offset number of rounds between freezing a list and using it
  * @returns undefined if the delegate is not in the active list
  */

@@ -25,8 +25,9 @@ const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
 /**
- * Whether this machine has the byte order of the stored form. If so, the thousand integers of a BFT state are copied as
- * bytes. Copying bytes is faster than converting integers, and each block stores a new BFT state.
+ * Whether this machine has the byte order of the stored form. The encoder copies the integers of a BFT state (about a
+ * thousand) as bytes, because copying is faster than converting each integer, and each block stores a new BFT state. On
+ * a machine with the other byte order, the encoder then swaps the bytes of the copy.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 

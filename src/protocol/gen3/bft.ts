@@ -1,7 +1,8 @@
 /**
- * Implements the finality protocol of generation 3 (LIP-0014). Each header is a prevote for its own block and for
- * blocks before it. A block with enough prevotes can receive precommits. A block with enough precommits is final. A BFT
- * state is an immutable value. Adding a header creates a new BFT state.
+ * Implements the finality protocol of generation 3 (LIP-0014). Each voting header is a prevote for its own block and
+ * for blocks before it. A header does not vote if it names a previous block of its delegate at its own height or above.
+ * A block with enough prevotes can receive precommits. A block with enough precommits is final. A BFT state is an
+ * immutable value. Adding a header creates a new BFT state.
  *
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The
  * last prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with
@@ -46,8 +47,8 @@ interface HeaderLists {
   /** First height of the generator's consecutive active rounds, as of the time of the block. */
   readonly minHeightActive: Uint32Array;
   /**
-   * Highest height for which the generator has precommitted, including the precommits of this header; meaningless for
-   * headers that do not vote.
+   * Highest height for which the generator has precommitted, including the precommits of this header; 0 if there is
+   * none. The value is meaningless for headers that do not vote.
    */
   readonly lastPrecommit: Uint32Array;
   readonly prevotes: Uint8Array;
@@ -58,9 +59,12 @@ interface HeaderLists {
 export interface BftState extends HeaderLists {
   readonly firstHeight: number;
   readonly generators: readonly PublicKey[];
-  /** Highest height that ever had enough prevotes. */
+  /** Highest height that ever had enough prevotes; 0 if there is none. */
   readonly maxPrevoted: number;
-  /** Highest height that ever had enough precommits. The finalized height never falls. */
+  /**
+   * Highest height that ever had enough precommits; before the first such height, the argument of `emptyBftState`. The
+   * finalized height never falls.
+   */
   readonly finalized: number;
 }
 
@@ -81,7 +85,8 @@ export function lastHeightIn(bftState: BftState): number {
 }
 
 /**
- * Checks a header against the chain's prevoted height and against the earlier headers of its delegate.
+ * Checks the prevoted height that a header states, once the BFT state has at least `range` headers. Also compares the
+ * header with the newest header of its delegate, if this header is among the last `range` headers.
  *
  * @returns the message of lisk-sdk; undefined if there is no contradiction
  */
@@ -118,9 +123,11 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a header that follows the BFT state names the delegate's previous block correctly, and so gets the full
- * reward. If the previous block is no longer in the BFT state, the header gets only the reduced reward, as in the
- * releases of lisk-sdk. LIP-0014 grants the full reward in this case.
+ * Whether a header that follows the BFT state gets the full reward. The header gets it if it names no previous block of
+ * its delegate (height 0). The header also gets it if the named height is below its own height and in the BFT state,
+ * and the block at this height is a block of the delegate. The generator of the block does not matter if the named
+ * height is more than `range` + 1 below the header. If the named height is no longer in the BFT state, the header gets
+ * only the reduced reward, as in the releases of lisk-sdk. LIP-0014 grants the full reward in this case.
  */
 export function isCompliant(bftState: BftState, header: BftHeader, limits: BftLimits): boolean {
   const previous = header.maxHeightPreviouslyForged;
@@ -149,8 +156,8 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = bftState;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If a header names a previous block at its own height or above, its delegate has forged on a longer chain. The
-  // header of a delegate that has forged on a longer chain must not vote.
+  // A header that names a previous block at its own height or above does not vote, because its delegate has forged at
+  // this height on another chain.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);

@@ -37,7 +37,7 @@ export const BLOCK_VERSION = 2;
 const FINALIZED_AT_START = 1;
 
 /**
- * If a header does not name the delegate's previous block correctly (`isCompliant`), its reward is divided by this
+ * If a header does not name a previous block of its delegate correctly (`isCompliant`), its reward is divided by this
  * number.
  */
 const REDUCED_REWARD_DIVISOR = 4n;
@@ -164,8 +164,8 @@ export function createBlockRules(
     );
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
-      // Release 3.0.2 looks up the generator in the next round, and fails if the entry is missing. Peers with release
-      // 3.0.2 then stay on the chain without the block.
+      // Release 3.0.2 looks up the generator in the delegate list of the next round, and fails if the list does not
+      // contain the generator. Peers with release 3.0.2 then stay on the chain without the block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
     const round = roundOf(block.height, params);
@@ -189,8 +189,9 @@ export function createBlockRules(
 }
 
 /**
- * The BFT state before the block at this height. The BFT state contains no blocks of older versions. If the BFT state
- * lacks the block directly below this height, the result contains no headers, because votes do not reach across a gap.
+ * The BFT state before the block at this height. Except for the genesis block, the BFT state contains no blocks of
+ * older versions. If the BFT state lacks the block directly below this height, the result contains no headers, because
+ * votes do not reach across a gap.
  */
 function bftStateBelow(state: StateReader, height: number): BftState {
   const bftState = loadBftState(state) ?? emptyBftState(FINALIZED_AT_START);

@@ -16,13 +16,14 @@ import { BlockRejected } from '../verdict.ts';
 
 /**
  * Number of frozen lists that stay in the state. Finality reads lists down to the fifth before the newest list, and the
- * tip of a rival chain may be two rounds below our tip. The reference (lisk-sdk) stores all lists.
+ * tip of a rival chain may be two rounds below the tip of this node. The reference (lisk-sdk) stores all lists.
  */
 const LISTS_KEPT = 8;
 
 /**
- * Adds the block to its generator's count. At the end of a round, the function counts the missed blocks, pays the
- * earnings, and freezes the next list. The earnings change vote weights at once.
+ * Adds the block to its generator's count of forged blocks. After the genesis block, the function freezes list 1. At
+ * the end of a round, the function counts the missed blocks, pays the earnings, and freezes the next list. The earnings
+ * change vote weights at once.
  *
  * @param offset number of rounds between freezing a list and using it
  * @throws BlockRejected `BLOCK_UNSTORABLE` if a vote weight is too large for the database of lisk-sdk

@@ -35,9 +35,9 @@ export function forgeBlock(
 }
 
 /**
- * The larger of two heights: the height of the last signed header, and the previous height that this header names. The
- * result is 0 if the delegate has signed no header. A header from another chain may name a previous height above its
- * own height. The last header contradicts a new header whose previous height is below the result.
+ * The larger of two heights: the height of the last signed header, and the height that this header names as
+ * `maxHeightPreviouslyForged`. The result is 0 if the delegate has signed no header. A header from another chain may
+ * name a height above its own height. The last header contradicts a new header that names a height below the result.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -36,8 +36,9 @@ function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
 }
 
 /**
- * Whether a rival block replaces the tip. The rival block replaces the tip if the node received the rival in the
- * rival's own slot, and received the tip after the tip's own, earlier slot.
+ * Whether a rival block replaces the tip. The rival replaces the tip if three conditions hold: its slot is later than
+ * the slot of the tip; the node received the rival in the slot of the rival; the node did not receive the tip in the
+ * slot of the tip.
  */
 function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (
@@ -49,8 +50,8 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
 }
 
 /**
- * Whether the chain of a received tip is better than ours. `isBetterChain` also compares tips that peers have only
- * announced.
+ * Whether the chain that ends with `received` is better than the chain that ends with `tip`. Peers may have only
+ * announced these tips.
  */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (

@@ -1,8 +1,9 @@
 /**
  * Decides when a delegate may sign again although this node does not know all its earlier headers (LIP-0014). Once a
- * block that is newer than all unknown headers is final, the unknown headers that are not on our chain are on abandoned
- * branches. An abandoned branch can be higher than our chain by at most the number of slots that our chain missed. A
- * new header that names this maximum height as the delegate's previous height contradicts none of the unknown headers.
+ * block that is newer than all unknown headers is final, the unknown headers that are not on the chain of this node are
+ * on abandoned branches. An abandoned branch can be higher than this chain by at most the number of slots that this
+ * chain missed. A new header that names this maximum height as the delegate's previous height contradicts none of the
+ * unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';
@@ -36,8 +37,8 @@ export function handOver(
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
   const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
-  // The expected distance in seconds between tip and finality. On a young chain, the distance is computed instead of
-  // measured, because the genesis block has the time of the epoch.
+  // The expected distance in seconds between tip and finality. On a young chain (only its genesis block is final), the
+  // distance is computed instead of measured, because the genesis block has the time of the epoch.
   const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
   const dueS = sinceS + distanceS;
   const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
@@ -98,8 +99,8 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If nobody has forged yet, there are no unknown headers. The same holds if the delegate forged none of the newest
-  // blocks, and was enabled on this node before the end of the first forged block's slot.
+  // If nobody has forged yet, there are no unknown headers. There are also none if the delegate forged none of the
+  // newest blocks, and `sinceS` is before the end of the first forged block's slot.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
   // The height of a branch with a block in each slot since the first forged block.
@@ -122,7 +123,8 @@ function finalityBlocks({ threshold }: BftLimits): number {
 }
 
 /**
- * The delegate's headers among the last `range` headers of the chain. A new header can contradict only these headers.
+ * The delegate's headers among the last `range` headers of the chain. A new header can contradict no older header of
+ * the chain.
  */
 function ownHeaders(
   state: StateReader,

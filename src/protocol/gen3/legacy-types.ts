@@ -27,13 +27,16 @@ function typeOf<K extends PayloadKind>(
   type: number,
   kind: K,
   /**
-   * Whether the asset is rebuilt from its known members. The base check then sees an object, even if the asset is
-   * malformed.
+   * Whether the asset is rebuilt from its known members. The check of the base schema (`assetForBaseCheck`) then gets
+   * an empty object, even if the asset is malformed.
    */
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
-  /** For a rebuilt asset, returns the asset to store. The returned asset is stored only if it differs from `known`. */
+  /**
+   * For a rebuilt asset, returns the original asset, which is stored only if it differs from `known`; undefined to
+   * store none.
+   */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
   const layout = LEGACY_LAYOUTS.get(type);
@@ -234,7 +237,10 @@ function amountIn(asset: unknown): string {
   return canonicalDigits(member(asset, 'amount')) ?? '0';
 }
 
-/** A member in the form that a schema checks: an object that has own members only. */
+/**
+ * A member in the form that a schema checks. An object is copied with its own members only; any other value stays
+ * unchanged.
+ */
 function plainMember(asset: unknown, name: string): unknown {
   const value = member(asset, name);
   return isPlainAsset(value) && value ? Object.fromEntries(Object.entries(value)) : value;

@@ -1,4 +1,7 @@
-/** Creates the rules of generation 3: block version 2, the transaction types from 8 on, network identifier and finality. */
+/**
+ * Creates the rules of generation 3: block version 2, transaction types 8 to 12, network identifier and finality. The
+ * history of live networks also contains older block versions and types 0 to 7.
+ */
 
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
 import type { ChainParams } from '../params.ts';

@@ -48,8 +48,8 @@ export function isExceptedShape(transaction: Transaction, types: Types, exceptio
 }
 
 /**
- * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked.
- * The fee is 0.
+ * Reads a transaction of a genesis block. The function checks only the base schema, and whether the bytes can contain
+ * the payload. Other limits of the payload do not apply. The id is computed, and the fee is 0.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID`
  */
@@ -130,8 +130,9 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction with the id of its document. The transaction is present even if there are errors, as long as its
-   * bytes can be determined.
+   * The transaction with the id of its document. It is present even if its payload or its list of signatures has
+   * errors, because the network may have an exception for the transaction. It is undefined if the payload cannot be
+   * read, if `signatures` is no list, or if another member has an error.
    */
   readonly transaction: Transaction | undefined;
 }

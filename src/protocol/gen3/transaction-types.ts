@@ -1,5 +1,5 @@
 /**
- * Defines the schemas, bytes and fees of the transaction types of generation 3, which begin at number 8. In these types,
+ * Defines the schemas, bytes and fees of the transaction types of generation 3, numbers 8 to 12. In these types,
  * timestamps and amounts are big-endian. In the types of generation 2, timestamps and amounts are little-endian.
  */
 
@@ -36,8 +36,8 @@ interface AssetLayout<K extends PayloadKind> {
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
   /**
-   * Whether the asset is rebuilt from its known members. The base check then sees an object, even if the asset is
-   * malformed. Rebuilding drops unknown members.
+   * Whether the asset is rebuilt from its known members. The check of the base schema (`assetForBaseCheck`) then gets
+   * an empty object, even if the asset is malformed. Rebuilding drops unknown members.
    */
   readonly rebuilt: boolean;
   /** Members that no signature covers. A rebuilt asset begins with these members. */

@@ -30,8 +30,8 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  * The amount that a transaction adds to the total of its block and to the spending of its sender, and subtracts from
  * the vote weights of the delegates for whom its sender votes. A transfer also adds the amount to the vote weights of
  * the delegates for whom its recipient votes. If a transaction moves no amount, its counted amount is the unknown
- * member `amount` of its asset, which no signature covers. This member may have any form that lisk-sdk's number library
- * reads.
+ * member `amount` of its asset, which no signature covers; 0 if there is no such member. This member may have any form
+ * that lisk-sdk's number library reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */
@@ -79,8 +79,8 @@ export function decimalIn(value: unknown): Decimal | undefined {
 }
 
 /**
- * The text of a list with a single element. The reference (lisk-sdk) reads a list with a single element like the
- * element itself.
+ * The text of a list with a single element, which may be such a list again; empty for any other list. The reference
+ * (lisk-sdk) reads a list with a single element like the element itself.
  */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;

@@ -31,8 +31,9 @@ export function boundedList(value: unknown): unknown {
 }
 
 /**
- * The digits of a string of decimal digits, without leading zeros; undefined for any other value. A longer number is
- * cut to 100 digits. After the cut, the number is still too large for an amount or an id, which have at most 20 digits.
+ * The digits of a string of decimal digits, without leading zeros; undefined for any other value. A number of more than
+ * 100 digits is cut to 100 digits. After the cut, the number is still too large for an amount or an id, which have at
+ * most 20 digits.
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;

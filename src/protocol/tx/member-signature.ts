@@ -15,7 +15,7 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
  * signatures of one member. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
  *
  * @param added the signature to add; its hexadecimal texts may be in upper or lower case, and the caller has checked
- *   them
+ *   their form
  * @returns the transaction with the signature and whether its signatures are complete. If the signature is refused, the
  *   result is the refusal
  */
@@ -37,8 +37,8 @@ export function addMemberSignature(
   }
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  // The loop removes one false signature at a time, and stops when there are too few signatures. Each added signature
-  // therefore leads to the removal of at most one false signature.
+  // The loop removes one false signature at a time, and stops when there are too few signatures. A pending transaction
+  // usually has too few signatures before the addition, and then loses at most one signature here.
   for (;;) {
     const { status } = groupSignatureStatus(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;

@@ -9,7 +9,11 @@ import { membersOf } from './multisignature.ts';
 
 /** States whether a transaction has enough signatures of group members. */
 export interface GroupSignatureStatus {
-  /** `none`: the transaction needs no members' signatures. */
+  /**
+   * `none`: the transaction needs and has no members' signatures. `pending`: there are fewer signatures than needed.
+   * `ready`: there are enough signatures, and each is valid. `fail`: a signature is invalid or occurs twice, or the
+   * sender is no group.
+   */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
 }

@@ -13,9 +13,9 @@ const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, Tr
 
 /**
  * Errors of the transactions that spend too much, or whose counted amount (`countedAmount`) is not a number. The errors
- * are in the order of the batch. A sender with only one transaction is skipped, because verifying this transaction
- * includes the same check. When a later transaction of a sender is checked, the amounts of the sender's refused
- * transactions do not count.
+ * are in the order of the batch. As in lisk-sdk, a sender with only one transaction is skipped: applying the
+ * transaction checks the balance of its sender. When a later transaction of a sender is checked, the amounts of the
+ * sender's refused transactions do not count.
  */
 export function spendingErrors(
   state: StateReader,

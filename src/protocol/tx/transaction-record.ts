@@ -2,7 +2,8 @@
  * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then additional
  * data. The additional data are the fee (if it is not the fee of the type, as in a genesis block), the id (if it is not
  * the computed id), the recipient's key, the detail of the type (`TransactionLayout.detail`), and JSON of all parts
- * that the sender wrote in another form than nodes do. An additional value is present only if needed. The record is
+ * that the sender wrote in another form than nodes do. An additional value is present only if needed. The last two
+ * bytes are the number of members' signatures and the flags, which state the values that are present. The record is
  * read from its end, so that the signed bytes are unchanged at its beginning.
  */
 
