@@ -12,8 +12,8 @@ import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
 
 /**
- * The queues of the pool, in the order in which a transaction passes them. Only group transactions that lack signatures
- * enter `pending`.
+ * The queues of the pool, in the order in which a transaction passes them. Only transactions that lack members'
+ * signatures enter `pending`.
  */
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 

@@ -116,8 +116,8 @@ const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 
 /** Rate of a request that a node sends once after connecting, and repeats a few times at most. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
- * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s. A tie or a reorg adds
- * a few changes.
+ * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s. A tie or a reorg adds a few
+ * changes.
  */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
 /**
@@ -162,7 +162,7 @@ const ROWS: readonly Row[] = [
   ['tipRequest', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
   ['blocksRequest', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
   ['commonBlockRequest', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
-  // The reference (lisk-sdk) asks once for each announcement with an unknown id. Our rate of announcements is limited,
+  // The reference (lisk-sdk) asks once for each announcement with an unknown id. This node announces at a limited rate,
   // so these requests are limited, too.
   ['transactionsRequest', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesRequest', ['getSignatures', 'getSignatures'], ONCE, ONCE],
