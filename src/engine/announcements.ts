@@ -124,7 +124,8 @@ export class Announcements<T> {
 
   /**
    * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item, does
-   * nothing while a connected peer is known to have it, or for `AGAIN_LOOK_MS` after the last announcement.
+   * nothing while a connected peer is known to have it, or until `AGAIN_LOOK_MS` after the item was last added to a log
+   * or checked (`Announced.againMs`).
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();

@@ -132,7 +132,8 @@ export class Chain {
    * validated blocks.
    *
    * @throws BranchRejected for the first block that the rules refuse; ProtocolError `STORE_WRITE_FAILED` or
-   *   `STORE_TAKEN_OVER` if the store cannot be written. The chain is then unchanged, and no listener is called
+   *   `STORE_TAKEN_OVER` if the store cannot be written, or an error of `ChainWriter.revert`. The chain is then
+   *   unchanged, and no listener is called
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
@@ -149,7 +150,7 @@ export class Chain {
    * Applies a block that this node forges. `build` gets the tip, and runs when no other change of the chain is running.
    *
    * @returns the block; undefined if `build` returned none
-   * @throws BlockRejected if the rules refuse the block
+   * @throws BlockRejected if the rules refuse the block; or another error of `build` or `commit`
    */
   forge(build: (tip: TipView) => Block | undefined): Promise<Block | undefined> {
     return this.runExclusive(() => {
@@ -171,7 +172,7 @@ export class Chain {
    * the chain.
    *
    * @param perCommit number of blocks in one commit
-   * @throws BranchRejected for the first refused block
+   * @throws BranchRejected for the first refused block; or another error of `commit`
    * @throws ProtocolError `TIP_MOVED` if the blocks no longer follow the tip
    */
   append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
@@ -211,7 +212,7 @@ export class Chain {
    *
    * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
-   *   the refused one
+   *   the refused one. Other errors of `commit` are thrown, too
    * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final, `SWITCH_NOT_BETTER` if fork choice
    *   prefers the tip, or `TIP_MOVED` if the branch does not follow our block at `commonHeight`; the chain is then
    *   unchanged
@@ -256,8 +257,8 @@ export class Chain {
   /**
    * Reverts all blocks above a height. The command `bloomery rollback` calls this method while the node does not run.
    *
-   * @throws ProtocolError `ROLLBACK_BELOW_FINALITY` if a block to revert is final; `UNDO_RECORD_MISSING` if the undo
-   *   record of a block to revert is no longer stored
+   * @throws ProtocolError `ROLLBACK_BELOW_FINALITY` if a block to revert is final; or an error of `commit`, such as
+   *   `UNDO_RECORD_MISSING`
    */
   rollback(height: number): Promise<void> {
     return this.runExclusive(() => {

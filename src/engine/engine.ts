@@ -293,7 +293,10 @@ export class Engine {
     this.#transactionListeners.push(listener);
   }
 
-  /** Calls the listener with each transaction of a multisignature account when its last missing signature arrives. */
+  /**
+   * Calls the listener with a transaction that needs members' signatures when a member's signature arrives and the
+   * transaction then lacks none. A further signature causes a further call.
+   */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);
   }

@@ -50,7 +50,7 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the owner of a slot. The result is undefined if the slot has no owner. The result is also undefined for an
+   * Returns the owner of a slot. The result is undefined if the store is empty, if the slot has no owner, or for an
    * empty slot of an old round whose list of forgers the store has deleted.
    */
   of(slot: number): SlotOwner | undefined {

@@ -78,7 +78,8 @@ export class DoubleForgingGuard {
 
   /**
    * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, this method stores in
-   * the journal that the journal may lack headers from before this call. Does nothing with `riskDoubleForging`.
+   * the journal that the journal may lack headers from before this call, unless an earlier call has stored this. Does
+   * nothing with `riskDoubleForging`.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;

@@ -110,6 +110,8 @@ export class ForgingScheduler {
   /**
    * Enables a delegate. The delegate signs in its slots as soon as signing is safe. Until signing is safe, `waiting`
    * returns the reason for the wait.
+   *
+   * @throws ProtocolError from `SigningJournal.hold`; the delegate is then not enabled
    */
   enable(keyPair: KeyPair): void {
     const publicKey = hexOf(keyPair.publicKey);
@@ -176,7 +178,7 @@ export class ForgingScheduler {
    *
    * @returns the block; undefined if the slot is not ours or already has a block, if the delegate may not sign, if
    *   writes to the disk fail, or if the scheduler does not run
-   * @throws BlockRejected if the rules refuse the block
+   * @throws BlockRejected if the rules refuse the block; or another error of `Chain.forge`
    */
   async forgeNow(): Promise<Block | undefined> {
     await this.#attempt;

@@ -18,7 +18,7 @@ export interface PeerTips {
   /**
    * Tips of the connected peers that this node dialled or that its operator named. The list leaves out the tips of
    * other peers, because a stranger may claim anything. If no dialled or named peer has announced a tip, the list has
-   * the tips of all connected peers.
+   * the tips of all connected peers. Announcements that do not count (`NetworkView.peerTips`) are left out.
    */
   readonly tips: readonly AnnouncedTip[];
   /**
@@ -130,9 +130,9 @@ export class TipCheck {
   }
 
   /**
-   * Whether certainly no delegate has signed a block above the tip. The result is true if two conditions hold: all
-   * slots since the tip belong to delegates that are enabled on this node, and this node knows the last signature of
-   * each of these delegates.
+   * Whether certainly no delegate has signed a block above the tip. The result is true if two conditions hold for the
+   * slots since the tip: they all belong to delegates that are enabled on this node, and for each of these delegates,
+   * either the watermark agrees with the journal, or neither has a header.
    */
   isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;

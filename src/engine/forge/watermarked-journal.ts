@@ -100,10 +100,7 @@ export class WatermarkedJournal implements SigningJournal {
     this.#readWatermark(publicKey);
   }
 
-  /**
-   * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate;
-   *   `JOURNAL_WRITE_FAILED` if the journal file cannot be written
-   */
+  /** @throws ProtocolError as in `SigningJournal.record` */
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#refuseOtherSigner(publicKey);
     this.#journal.record(publicKey, header);

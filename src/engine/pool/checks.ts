@@ -34,8 +34,8 @@ export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transacti
 }
 
 /**
- * Makes all checks that need no state, such as the type at the tip, the form of the fields, and the primary signature.
- * Returns the errors.
+ * Makes the checks of `Rules.validateTransaction` at the tip: the type and the primary signature, in generation 2 also
+ * id and fee. Returns the errors.
  */
 export function validateAtTip(context: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);

@@ -29,8 +29,8 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
 
 /**
  * Adds a member's signature to the pending transaction that the signature names. When the transaction has enough
- * signatures, its field `group` becomes `ready`. The transaction stays in the queue `pending` until the next processing
- * step moves it.
+ * signatures, the field `group` of its entry (`Pooled`) becomes `ready`. The transaction stays in the queue `pending`
+ * until the next processing step moves it.
  *
  * Each member may sign a transaction only once. A key can make any number of different valid signatures of one message,
  * and the node would have to verify each signature. The reference (lisk-sdk) accepts several signatures of one member.

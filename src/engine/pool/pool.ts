@@ -1,9 +1,9 @@
 /**
  * Stores the transactions that wait for a block, in five queues. A transaction from a peer passes the queues
  * `received`, `validated`, `verified` and `ready`; a transaction that the node verifies on arrival skips `validated`. A
- * transaction from a client begins in `verified`. A group transaction (of a multisignature account) waits in `pending`
- * for members' signatures. The rules of the chain do not cover the pool, so each node decides alone which transactions
- * its pool has.
+ * transaction from a client begins in `verified`. A group transaction is sent by a multisignature account, or registers
+ * one. A group transaction that lacks members' signatures waits in `pending` instead of `verified`. The rules of the
+ * chain do not cover the pool, so each node decides alone which transactions its pool has.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

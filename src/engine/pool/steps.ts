@@ -36,8 +36,8 @@ export function verifyValidated(context: PoolContext, queues: PoolQueues, countM
 }
 
 /**
- * Moves one transaction to `verified` or `pending` if it is valid in the state; drops it otherwise. The caller has
- * already validated the transaction at the current tip.
+ * Moves one transaction to `verified` or `pending` if it is valid in the state; drops it otherwise. The transaction has
+ * already passed `validateAtTip`, at the present tip or at an earlier one.
  *
  * @returns false if the transaction was dropped
  */
@@ -56,8 +56,9 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 
 /**
  * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
- * contain. Drops transactions that are invalid. Group transactions with enough signatures from `pending` come first,
- * newest first. Transactions from `verified` follow in the order in which they entered `verified`.
+ * contain. Drops transactions that are invalid. The transactions already in `ready` keep their places. Next come the
+ * transactions from `pending` that have enough members' signatures, in the reverse order of their entry into `pending`.
+ * Transactions from `verified` follow in the order in which they entered `verified`.
  *
  * The reference (lisk-sdk) only checks that the transactions are valid one after another. But each transaction of a
  * block must also be valid in the state before the block. After a revert, a transaction may become valid only when

@@ -32,8 +32,8 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 export const BRANCH_BYTES_MAX = 16_000_000;
 
 /**
- * Maximum number of attempts at a download. If a same-tip peer sent a block that the rules refuse, the node makes a
- * further attempt without that peer.
+ * Maximum number of attempts at a download. If a block of a same-tip peer is refused by the rules or causes an internal
+ * error, the node makes a further attempt without that peer.
  */
 const ATTEMPTS_MAX = 5;
 
@@ -45,8 +45,8 @@ export interface SyncFromPeerDependencies {
   /** Returns peers with the same tip as the given peer. The node may also ask the returned peers for blocks. */
   readonly sameTipPeers: (peerId: PeerId) => readonly PeerId[];
   /**
-   * Called for a same-tip peer that failed or sent a refused block. Also called for the sync peer if it did not send a
-   * batch that another peer then sent.
+   * Called for a same-tip peer that failed, or whose block was refused or caused an internal error. Also called for the
+   * sync peer if it did not send a batch that another peer then sent.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** False if the protocol of this generation has no request for a peer's tip. */
@@ -62,7 +62,8 @@ export interface SyncFromPeerDependencies {
 }
 
 /**
- * Downloads and appends the blocks of one peer until the peer has no more blocks.
+ * Downloads the blocks of one peer until the peer has no more blocks, `isStopped` returns true, or `ATTEMPTS_MAX`
+ * attempts have failed. Appends the blocks to our chain, or switches to the peer's branch.
  *
  * @param isShown true if the peer has just sent the tip of its chain. If false and `isTipAsked` is true, the node first
  *   asks the peer for the tip, and downloads nothing unless this tip is better
@@ -101,8 +102,8 @@ export async function syncFromPeer(
 /**
  * Downloads blocks and adds them to our chain.
  *
- * @returns false if the rules refused a block of a same-tip peer; the caller then calls this function again from the
- *   current tip
+ * @returns false if a block of a same-tip peer was refused by the rules or caused an internal error; the caller then
+ *   calls this function again from the current tip
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFromPeerDependencies): Promise<boolean> {
   const { chain, transport, clock, sameTipPeers, peerFailed, isStopped } = dependencies;
@@ -164,8 +165,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPe
 }
 
 /**
- * Asks the peer for its tip, and returns whether it is the tip of a better chain. A tip with a timestamp in the future
- * counts as better, because our clock may be behind.
+ * Asks the peer for its tip, and returns whether it is the tip of a better chain. The result may be true even for a tip
+ * with a timestamp in the future, because our clock may be behind.
  */
 async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<boolean> {
   const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));

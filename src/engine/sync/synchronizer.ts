@@ -102,7 +102,9 @@ export class Synchronizer {
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
-  /** Time of `#clock` in milliseconds until which forging waits for the current claim; -Infinity if it does not wait. */
+  /**
+   * Time of `#clock` in milliseconds until which forging waits for the current claim; -Infinity if there is no wait.
+   */
   #waitedUntilMs = -Infinity;
   /**
    * Time of `#clock` in milliseconds when this run last applied blocks; -Infinity if it applied none, or if it has
