@@ -94,9 +94,9 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Unix time in milliseconds that spreads the messages over time. Each message advances the value by one step: the
-   * interval between two messages to one peer, divided by the number of peers. The node sends the next message when the
-   * value is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
+   * A Unix time in milliseconds, which spreads the messages to different peers evenly over time. Each message advances
+   * this time by one step: the interval between two messages to one peer, divided by the number of peers. The node
+   * sends the next message when this time is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
    */
   #turnsMs = 0;
   #stopped = true;

@@ -1,8 +1,8 @@
 /**
- * Stores the latest diagnostics of the node, for queries. A diagnostic records, with its reason, for example a refused
- * block, a dropped peer, a reorg, a missed slot of the node's delegates, or an accepted transaction that the node
- * dropped. Each module logs its refusals and faults. This class takes the diagnostics from the log, so a module need
- * not report an event twice.
+ * Stores the latest diagnostics of the node, for queries. A diagnostic is a record of an event that may need an
+ * explanation, with the reason. Examples are a refused block, a dropped peer, a reorg, a missed slot of the node's
+ * delegates, and an accepted transaction that the node dropped. Each module logs its refusals and faults. This class
+ * takes the diagnostics from the log, so a module need not report an event twice.
  */
 
 import type { Clock } from '../ports/clock.ts';

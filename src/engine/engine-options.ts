@@ -34,7 +34,10 @@ export interface EngineOptions {
    * signatures that the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
-  /** If false, this node asks its peers not to send the node's address to other nodes. The default is true. */
+  /**
+   * If false, this node asks its peers not to send the node's address to other nodes. The default is true. In
+   * generation 2, the option has no effect.
+   */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /**

@@ -92,8 +92,8 @@ export class NetworkView {
 
   /**
    * Returns the tips that peers announced, as evidence about the tip of the network. Only peers that connected since a
-   * given moment and whose announcement counts (`speaks` in `peers/consensus.ts`) are considered. If any of them is a
-   * peer that this node dialled or that the operator named, the result has only the tips of such peers.
+   * given moment and for which `speaks` (`peers/consensus.ts`) returns true count. If any of them is a peer that this
+   * node dialled or that the operator named, the result has only the tips of such peers.
    *
    * @param sinceMs Unix time in milliseconds
    */

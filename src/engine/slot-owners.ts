@@ -50,8 +50,8 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the owner of a slot. The result is undefined if the store is empty, if the slot has no owner, or for an
-   * empty slot of an old round whose list of forgers the store has deleted.
+   * Returns the owner of a slot. The result is undefined in three cases: the store is empty; the slot has no owner; the
+   * slot has no block and belongs to an old round whose delegate list the store has deleted.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;

@@ -41,9 +41,9 @@ const ASKED_FORGOTTEN_MS = 60_000;
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * One in this number of requests to a peer asks for refused transactions, even if new transactions are waiting. In a
- * network with much traffic, new transactions are always waiting. Without this rule, the node might never ask again for
- * a good transaction of which it got a damaged copy.
+ * One in this number of requests to a peer asks for refused transactions that are due, even if new transactions are
+ * waiting. In a network with much traffic, new transactions are always waiting. Without this rule, the node might never
+ * ask again for a good transaction of which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**

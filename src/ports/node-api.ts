@@ -44,11 +44,12 @@ export interface NodeStatus {
    */
   readonly broadhash: string;
   /**
-   * Percentage of the peers with the tip of this node, among the connected peers that have announced a tip. The value
-   * is from 0 to 100, and 0 if no peer has announced a tip.
+   * Percentage of the connected peers that have the tip of this node, from 0 to 100, with two significant digits; 0
+   * without peers. At most a hundred peers count. In generation 2, a peer that announces the genesis block as its tip
+   * counts only while this node has no other block.
    */
   readonly consensusPercent: number;
-  /** Most frequent height among connected peers; 0 without peers. */
+  /** Most frequent height that connected peers announce; 0 if no connected peer announces a height. */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
   /**
@@ -354,7 +355,8 @@ export interface NodeApi {
    * Switches forging of a configured delegate on or off.
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
-   *   message of lisk-sdk; `FORGING_MOVED` if the delegate was handed over to another node
+   *   message of lisk-sdk; if `forging` is true, also `FORGING_MOVED` if the delegate was handed over to another node,
+   *   or an error of `SigningJournal.hold`
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
   /** All metrics of the node in the text format of Prometheus; undefined if the node has no metrics. */

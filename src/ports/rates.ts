@@ -67,9 +67,9 @@ export interface RateRow {
 /** Length in milliseconds of the window in which messages and calls are counted. Release 3.0.2 uses the same length. */
 export const RATE_WINDOW_MS = 10_000;
 /**
- * Longest time in milliseconds for which a connection can be blocked and yet stay open. The other node sends a
- * heartbeat every 8 s, and a node closes a connection without a heartbeat for 20 s. When a blocked connection works
- * again, all messages that were sent meanwhile arrive at once.
+ * Longest time in milliseconds for which a connection can be blocked and yet stay open. A heartbeat passes every 8 s,
+ * and a node closes a connection on which no heartbeat has arrived for 20 s. When a blocked connection works again, all
+ * messages that were sent meanwhile arrive at once.
  */
 export const STALL_MS = 30_000;
 /**

@@ -19,7 +19,10 @@ export function peerIdOf({ ip, wsPort }: PeerAddress): PeerId {
   return `${ip}:${String(wsPort)}`;
 }
 
-/** The info that a node sends about itself. Members that do not exist in the generation are undefined. */
+/**
+ * The info that a node sends about itself. The node sends only the members that exist in the protocol of its
+ * generation.
+ */
 export interface NodeInfo {
   readonly os: string;
   readonly version: string;
@@ -38,13 +41,14 @@ export interface NodeInfo {
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** If false, the node asks its peers not to send its address to other nodes. */
+  /** Generation 3 only: if false, the node asks its peers not to send its address to other nodes. */
   readonly advertiseAddress?: boolean;
 }
 
 /**
- * The info of a peer. All members except `ip` are unproved statements of the peer. If this node dialled the peer,
- * `wsPort` is the port that this node dialled.
+ * The info of a peer. All members of a connected peer, except `ip`, are unproved statements of this peer; if this node
+ * dialled the peer, `wsPort` is the port that this node dialled. All members of a peer that another peer reported are
+ * unproved statements of the reporting peer.
  */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;

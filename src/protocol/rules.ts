@@ -115,8 +115,9 @@ export interface Rules {
 
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
-   * transaction. The reason is always an unknown member of the asset: the member makes the asset too large or too deep,
-   * states an amount that is not a whole number of beddows from 0 to 200 million LSK, or cannot be stored by lisk-sdk.
+   * transaction. The reason is always an unknown member of the asset. The member makes the asset too large or too deep,
+   * or lisk-sdk cannot store it, or it states an amount that is not a whole number of beddows from 0 to 200 million
+   * LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -141,8 +142,8 @@ export interface Rules {
   screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
 
   /**
-   * Checks everything in a block that does not depend on the other blocks of its chain: version, signature, payload and
-   * transactions, whether a previous block is named, and in generation 2 the reward.
+   * Checks everything in a block that does not depend on the other blocks of its chain: version, signature, payload,
+   * transactions, and whether it names a previous block; in generation 2 also the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
    *   slot (generation 2), because lisk-sdk checks them at this point. A block with several faults therefore gets the

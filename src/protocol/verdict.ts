@@ -20,7 +20,7 @@ export interface TransactionError {
 /** The verdict about a transaction at a given state. */
 export type TransactionVerdict =
   | { readonly status: 'ok' }
-  /** A group transaction, or the registration of a group, that still lacks signatures. */
+  /** The transaction still lacks members' signatures, and has no other error. */
   | { readonly status: 'pending'; readonly errors: readonly TransactionError[] }
   | { readonly status: 'fail'; readonly errors: readonly TransactionError[] };
 

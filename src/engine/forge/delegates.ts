@@ -54,8 +54,8 @@ export class ForgingDelegates {
    * Enables all configured delegates, for a node that forges unattended from its start.
    *
    * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of a delegate, if the password does not
-   *   decrypt the passphrase of the delegate, or if the passphrase belongs to another key; no delegate is then enabled.
-   *   Or an error of `SigningJournal.hold`
+   *   decrypt the passphrase of the delegate, or if the passphrase belongs to another key; no delegate is then enabled
+   * @throws ProtocolError from `SigningJournal.hold`; the delegates before the failure are then enabled
    */
   async enableAll(password: string): Promise<void> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;
@@ -75,11 +75,11 @@ export class ForgingDelegates {
   /**
    * Switches forging of one delegate on or off. Both operations require the password.
    *
-   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` if the configuration does not contain the delegate,
-   *   `FORGING_PASSWORD_WRONG` in the cases in which `enableAll` throws `FORGING_PASSPHRASE_INVALID`,
-   *   `FORGING_NOT_A_DELEGATE` if the key belongs to no delegate in the state, or `FORGING_MOVED` if `forging` is true
-   *   and the signing record of the delegate was exported from this node; if `forging` is true, also an error of
-   *   `SigningJournal.hold`
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` if the configuration does not contain the delegate;
+   *   `FORGING_PASSWORD_WRONG` in the cases in which `enableAll` throws `FORGING_PASSPHRASE_INVALID`;
+   *   `FORGING_NOT_A_DELEGATE` if the key belongs to no delegate in the state
+   * @throws ProtocolError, only if `forging` is true: `FORGING_MOVED` if the signing record of the delegate was
+   *   exported from this node, or an error of `SigningJournal.hold`
    */
   async set(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;

@@ -2,8 +2,8 @@
  * Decides whether a delegate can sign on this node without contradicting a header that it signed on another node. The
  * journal has the headers that the delegate signed on this node. The chain shows headers that the delegate signed on
  * other nodes. If the chain has a block that the delegate signed on another node, this node assumes that the other node
- * still forges for the delegate, until one slot of the delegate has passed without a block. In a generation with
- * finality, the delegate must wait longer (`Rules.handOver`).
+ * still forges for the delegate. The assumption ends when one slot of the delegate has passed without a block. In a
+ * generation with finality, the delegate must wait longer (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -77,9 +77,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, this method stores in
-   * the journal that the journal may lack headers from before this call, unless an earlier call has stored this. Does
-   * nothing with `riskDoubleForging`.
+   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the first call for the
+   * delegate records in the journal that headers from before this call may be missing. Does nothing with
+   * `riskDoubleForging`.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;

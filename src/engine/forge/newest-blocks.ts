@@ -1,8 +1,8 @@
 /**
  * Finds the newest block of a delegate on the chain, even if the block is very old. For each new tip, the search reads
- * the newest blocks again, because the node may still revert them. The search reads each older block once: the highest
- * of them is the anchor, and only a revert of the anchor makes the search begin again. A long search runs in chunks, so
- * that it does not delay other work.
+ * the newest blocks again, because the node may still revert them. The search reads each older block once. The highest
+ * of the older blocks is the anchor. Only a revert of the anchor makes the search begin again. A long search runs in
+ * chunks, so that it does not delay other work.
  */
 
 import type { StateReader } from '../../protocol/state.ts';

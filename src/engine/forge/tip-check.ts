@@ -130,9 +130,10 @@ export class TipCheck {
   }
 
   /**
-   * Whether certainly no delegate has signed a block above the tip. The result is true if two conditions hold for the
-   * slots since the tip: they all belong to delegates that are enabled on this node, and for each of these delegates,
-   * either the watermark agrees with the journal, or neither has a header.
+   * Whether certainly no delegate has signed a block above the tip. The result is true if all slots since the tip
+   * belong to delegates that are enabled on this node, and if the signatures of these delegates are known. The
+   * signatures of a delegate are known if its watermark agrees with the journal, or if neither has a header of the
+   * delegate.
    */
   isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -180,8 +181,9 @@ export class TipCheck {
       const reason =
         `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
         'the missing blocks must come from peers or from a newer backup';
-      // The message names the option that waives the check only after the end of the check, and only if peers have
-      // reported their tips or the node expects no peers. Before, the missing blocks may still arrive from peers.
+      // The message names the option that waives the check only if two conditions hold: the check has ended, and peers
+      // have reported their tips or the node expects no peers. Otherwise, the missing blocks may still arrive from
+      // peers.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -211,8 +213,8 @@ export class TipCheck {
   }
 
   /**
-   * Returns the greatest height of the blocks that delegates of this node have signed on a better chain than our
-   * current chain, and more than `UNFINISHED_BLOCKS` above our tip; undefined if there is no such block.
+   * Looks at the last header that each enabled delegate has signed. Returns the greatest height among the headers of a
+   * better chain than ours, more than `UNFINISHED_BLOCKS` above our tip; undefined if there is no such header.
    */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;

@@ -168,8 +168,9 @@ export class ClockOffset {
 
   /**
    * Returns the offset of the given peers' clocks. At least two of the peers, and most of those with enough samples,
-   * must be ahead by more than the limit, or behind by more than the limit. Otherwise, the result is undefined. The
-   * node does not forge while the result is defined, so the result becomes undefined as soon as the clocks agree again.
+   * must be ahead by more than the limit, or behind by more than the limit. Otherwise, the result is undefined. All
+   * peers at one IP address count as one peer, except peers on this machine. The node does not forge while the result
+   * is defined, so the result becomes undefined as soon as the clocks agree again.
    *
    * @param peers peers that the node or its operator chose, so that strangers cannot add a peer
    * @param limitMs offsets up to this limit are ignored

@@ -15,8 +15,9 @@ export interface OwnTip {
 }
 
 /**
- * Returns whether the tip that a peer announces counts. The tip of a peer at the genesis block counts only while our
- * chain has only the genesis block.
+ * Returns whether a peer counts in the consensus. A peer that announces the genesis block as its tip, with its
+ * broadhash (generation 2), counts only while our chain has only the genesis block. All other peers count, even if they
+ * announce no tip.
  *
  * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block, even
  * if it has synchronised before. Such an announcement therefore shows nothing about the tip of the peer. If such a peer

@@ -107,10 +107,9 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Makes the checks of a new transaction that do not depend on the accounts. Refuses a transaction whose type is not
- * allowed, that is already in the pool or in the chain, that is invalid, that the pool does not accept
- * (`Rules.poolFault`), or that has a timestamp in the future. Also refuses a transaction if the payer's budget is used
- * up.
+ * Makes the checks of a new transaction that do not depend on the accounts. Refuses a transaction in these cases: its
+ * type is not allowed; it is already in the pool or in the chain; it is invalid; the pool does not accept it
+ * (`Rules.poolFault`); its timestamp is in the future; the payer's budget is used up.
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
  * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does

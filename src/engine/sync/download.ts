@@ -64,11 +64,11 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
  * Downloads batches of blocks after the block `from` until the sync peer has no more blocks. Each batch continues the
- * batch before it.
+ * batch before it. If the sync peer fails, the download ends with its error only if no other peer sends the batch.
  *
- * @throws ProtocolError from `source.transport` if the sync peer does not answer, `SYNC_BLOCKS_UNLINKED` if its answer
- *   does not continue the chain; in both cases only if no other peer sends the batch
- * @throws BlockRejected if the answer of the sync peer contains a malformed block, and no other peer sends the batch
+ * @throws ProtocolError from `source.transport` if the sync peer does not answer, or `SYNC_BLOCKS_UNLINKED` if its
+ *   answer does not continue the chain
+ * @throws BlockRejected if the answer of the sync peer contains a malformed block
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);

@@ -152,7 +152,8 @@ export class Synchronizer {
   /**
    * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and has not reached
    * the current slot. During a download, the node neither forges nor gossips blocks. If our tip is older than
-   * `STALE_SLOTS` slots, the value is also true for up to `PROOF_MS` after a claim whose peer has not sent blocks yet.
+   * `STALE_SLOTS` slots, the value is also true while forging waits for the sync peer to prove its claim, for up to
+   * `PROOF_MS`.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;

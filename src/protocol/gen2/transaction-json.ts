@@ -1,4 +1,7 @@
-/** Converts transactions of generation 2 to JSON and back. */
+/**
+ * Converts transactions of generation 2 to JSON and back. The JSON of one transaction that is read is called a
+ * document.
+ */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
 import { AMOUNT_MAX } from '../../primitives/amount.ts';

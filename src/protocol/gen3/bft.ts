@@ -123,11 +123,15 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a header that follows the BFT state gets the full reward. The header gets it if it names no previous block of
- * its delegate (height 0). The header also gets it if the named height is below its own height and in the BFT state,
- * and the block at this height is a block of the delegate. The generator of the block does not matter if the named
- * height is more than `range` + 1 below the header. If the named height is no longer in the BFT state, the header gets
- * only the reduced reward, as in the releases of lisk-sdk. LIP-0014 grants the full reward in this case.
+ * Whether a header that follows the BFT state gets the full reward. The height that the header names as
+ * `maxHeightPreviouslyForged` decides, by the first rule that applies:
+ *
+ * 1. The named height is 0: full reward.
+ * 2. The named height is not in the BFT state, or is not below the header: reduced reward. For a height below the BFT
+ *    state, LIP-0014 grants the full reward, but the releases of lisk-sdk do not.
+ * 3. The named height is more than `range` + 1 below the header: full reward.
+ * 4. All other cases: full reward if the header's delegate made the block at the named height, otherwise reduced
+ *    reward.
  */
 export function isCompliant(bftState: BftState, header: BftHeader, limits: BftLimits): boolean {
   const previous = header.maxHeightPreviouslyForged;

@@ -1,9 +1,9 @@
 /**
- * Decides when a delegate may sign again although this node does not know all its earlier headers (LIP-0014). Once a
- * block that is newer than all unknown headers is final, the unknown headers that are not on the chain of this node are
- * on abandoned branches. An abandoned branch can be higher than this chain by at most the number of slots that this
- * chain missed. A new header that names this maximum height as the delegate's previous height contradicts none of the
- * unknown headers.
+ * Decides when a delegate may sign again although this node does not know all its earlier headers (LIP-0014). The node
+ * waits until a block that is newer than all unknown headers is final. Each unknown header is then either on the chain
+ * of this node or on an abandoned branch. An abandoned branch can be higher than this chain by at most the number of
+ * slots that this chain missed. A new header that names this maximum height as the delegate's previous height
+ * contradicts none of the unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';

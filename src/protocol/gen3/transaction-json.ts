@@ -1,4 +1,7 @@
-/** Converts transactions of generation 3 to JSON and back. */
+/**
+ * Converts transactions of generation 3 to JSON and back. The JSON of one transaction that is read is called a
+ * document.
+ */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';

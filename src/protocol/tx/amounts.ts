@@ -27,11 +27,11 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 }
 
 /**
- * The amount that a transaction adds to the total of its block and to the spending of its sender, and subtracts from
- * the vote weights of the delegates for whom its sender votes. A transfer also adds the amount to the vote weights of
- * the delegates for whom its recipient votes. If a transaction moves no amount, its counted amount is the unknown
- * member `amount` of its asset, which no signature covers; 0 if there is no such member. This member may have any form
- * that lisk-sdk's number library reads.
+ * The amount with which a transaction enters sums. The amount is added to the total of the block and to the spending of
+ * the sender. It is subtracted from the vote weights of the delegates for whom the sender votes. In a transfer, it is
+ * also added to the vote weights of the delegates for whom the recipient votes. If a transaction moves no amount, its
+ * counted amount is the unknown member `amount` of its asset, which no signature covers; 0 if there is no such member.
+ * This member may have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */
@@ -50,7 +50,9 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
-/** True if the transaction adds an amount to sums although it moves no amount. */
+/**
+ * True if the transaction adds an amount to sums although it moves no amount, or if its counted amount is not a number.
+ */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
   return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';

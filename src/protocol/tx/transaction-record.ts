@@ -1,10 +1,15 @@
 /**
- * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then additional
- * data. The additional data are the fee (if it is not the fee of the type, as in a genesis block), the id (if it is not
- * the computed id), the recipient's key, the detail of the type (`TransactionLayout.detail`), and JSON of all parts
- * that the sender wrote in another form than nodes do. An additional value is present only if needed. The last two
- * bytes are the number of members' signatures and the flags, which state the values that are present. The record is
- * read from its end, so that the signed bytes are unchanged at its beginning.
+ * Defines the stored form (record) of a transaction: the bytes from which its id is computed, then members' signatures,
+ * then additional data, then two bytes. These two bytes are the number of members' signatures, and flags that state
+ * which data are present. The additional data are, each only if needed and in this order:
+ *
+ * - the fee, if it is not the fee of the type, as in a genesis block;
+ * - the id, if it is not the computed id;
+ * - the recipient's key;
+ * - the detail of the type (`TransactionLayout.detail`);
+ * - JSON of all parts that the sender wrote in another form than nodes do.
+ *
+ * The record is read from its end, so that the signed bytes are unchanged at its beginning.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
