@@ -289,7 +289,7 @@ export interface NodeListener {
 /**
  * A value that the node's own process returns at once. A reading process must ask the node's own process for the value,
  * and therefore returns a promise. The promise rejects with ProtocolError `NODE_BUSY` if too many requests wait for the
- * node, or `NODE_SILENT` if the node does not answer in time.
+ * node, with `NODE_SILENT` if the node does not answer in time, or with the error of the node's own method.
  */
 export type Live<T> = T | Promise<T>;
 
@@ -312,7 +312,10 @@ export interface NodeApi {
   status(): Live<NodeStatus>;
   /** Converts a transaction to JSON, with the members of its generation. */
   transactionJson(transaction: Transaction): JsonObject;
-  /** All transactions of a queue, in the order in which they entered the queue. */
+  /**
+   * All transactions of a queue, in the order in which they entered the queue. For a stopped node, `received` has the
+   * unconfirmed transactions of the transaction journal, and the other queues are empty.
+   */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
    * Returns which members have signed a group transaction of the pool. Undefined if the pool does not have the

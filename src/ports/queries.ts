@@ -199,8 +199,9 @@ export interface ChainQueries {
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
-   * Returns the account that matches all given members. If several accounts match, the result is the account with the
-   * lowest balance. Among equal balances, the result is the first account in the order of the addresses.
+   * Returns the account that matches all given members; undefined if no account matches, or if no member is given. If
+   * several accounts match, the result is the account with the lowest balance. Among equal balances, the result is the
+   * first account in the order of the addresses.
    */
   accountBy(identity: AccountIdentity): Account | undefined;
   /**

@@ -27,9 +27,9 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * all index entries and counters, and an undo record of all overwritten values. After an error, a part of the block,
-   * state, indexes and undo record may be written. The caller must not catch the error inside the transaction, because
-   * the transaction would then commit the written part.
+   * all index entries and counters, and (except for the genesis block) an undo record of all overwritten values. After
+   * an error, a part of the block, state, indexes and undo record may be written. The caller must not catch the error
+   * inside the transaction, because the transaction would then commit the written part.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
@@ -54,14 +54,21 @@ export interface ChainWriter extends ChainReader, StateWriter {
 export interface NoteStore {
   /** Runs `work` in one transaction of the store, as `ChainStore.transact` does. */
   transact<T>(work: (writer: Pick<ChainWriter, 'setNote'>) => T): T;
-  /** The note with this name; undefined if the store has no such note. */
+  /**
+   * The note with this name; undefined if the store has no such note.
+   *
+   * @throws ProtocolError `STORE_DAMAGED` if the note `FINALIZED_NOTE` does not match its checksum
+   */
   note(key: NoteName): Uint8Array | undefined;
 }
 
 export interface ChainStore extends ChainReader, NoteStore {
   /**
    * Runs `work` in one transaction. When this method returns, all writes of `work` are on disk, except in a temporary
-   * store. If `work` throws an error, the store does not change. `work` must not be asynchronous.
+   * store. `work` must not be asynchronous.
+   *
+   * @throws the error of `work`, or ProtocolError `STORE_WRITE_FAILED` or `STORE_TAKEN_OVER` if the store cannot be
+   *   written; the store then does not change
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
   /** Names of all notes that begin with the prefix, in ascending order. */

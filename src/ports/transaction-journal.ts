@@ -1,7 +1,9 @@
 /**
- * Defines the transaction journal. The journal has each transaction that this node accepted from a client. A
- * transaction is on disk before the client gets its answer. The transaction stays in the journal until its block is too
- * deep to be reverted, or until the transaction expires or becomes invalid.
+ * Defines the transaction journal. The journal has each transaction that this node accepted from a client, and each
+ * transaction of a peer for which a client sent a member's signature. A transaction is on disk before the client gets
+ * its answer. The transaction stays in the journal until its block is too deep to be reverted, or until the transaction
+ * expires or becomes invalid. If the journal has no room for a new transaction, it drops the oldest transaction that is
+ * in the chain.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
@@ -9,7 +11,7 @@ import type { JsonObject, MemberSignature, TransactionId } from '../protocol/typ
 /** A transaction in the form in which the node accepted it. */
 export interface JournaledTransaction {
   readonly id: TransactionId;
-  /** The transaction as JSON of the codec, with the members' signatures that it had on arrival. */
+  /** The transaction as JSON of the codec, with the members' signatures that it had when this entry was created. */
   readonly json: JsonObject;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
@@ -18,7 +20,7 @@ export interface JournaledTransaction {
    * the pool than other transactions.
    */
   readonly isOfGroup: boolean;
-  /** Members' signatures that arrived after the transaction. */
+  /** Members' signatures that arrived later. */
   readonly signatures: readonly MemberSignature[];
 }
 
@@ -37,7 +39,8 @@ export interface TransactionJournal {
    */
   add(entry: JournaledTransaction): void;
   /**
-   * Adds a member's signature. The method does nothing if the journal does not have the transaction, or has no room.
+   * Adds a member's signature. The method does nothing if the journal does not have the transaction, already has the
+   * signature, or has no room.
    */
   addSignature(signature: MemberSignature): void;
   remove(ids: readonly TransactionId[]): void;
