@@ -172,7 +172,10 @@ export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** Whether enough members have signed; undefined if no members must sign, or before the pool has verified it. */
+  /**
+   * Whether enough members have signed; undefined if no members must sign, or if the pool has not verified the
+   * transaction yet.
+   */
   readonly ready?: boolean;
 }
 

@@ -123,7 +123,8 @@ export interface Rules {
 
   /**
    * Whether a confirmation of the transaction can make other transactions of its type invalid, for example because a
-   * username must be unique. The pool then verifies these other transactions again.
+   * username must be unique. When a block confirms such a transaction, the pool verifies all transactions of this type
+   * again.
    */
   hasUniqueData(transaction: Transaction): boolean;
 

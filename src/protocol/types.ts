@@ -105,7 +105,10 @@ export interface Transaction {
    * their text. Neither the signed bytes nor the id include the signatures of group members.
    */
   readonly signatures: readonly Signature[];
-  /** Generation 2: the recipient's key. The key is only for information, and no signature covers the key. */
+  /**
+   * Generation 2: the recipient's key. The key must fit the recipient, but has no other effect, and no signature covers
+   * it.
+   */
   readonly recipientPublicKey?: PublicKey;
   /** Details of the original JSON; undefined for nearly all transactions. */
   readonly written?: OriginalJson;

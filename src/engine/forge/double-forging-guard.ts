@@ -145,8 +145,8 @@ export class DoubleForgingGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The delegate signed a block of the chain on another node after this node had written the watermark. The watermark
-    // is therefore out of date.
+    // If the chain has another block of the delegate that is not older than the watermark, the delegate signed this
+    // block on another node. The watermark is then out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {

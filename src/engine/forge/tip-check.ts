@@ -198,9 +198,10 @@ export class TipCheck {
   }
 
   /**
-   * Returns a Unix time in milliseconds. The announced tip of a peer counts only if the peer connected at this time or
-   * later. After a stall of the process, connections may be dead, and announced tips may be out of date. A connection
-   * from before the stall counts again if it is still open after `HEARTBEATS_MS`.
+   * Returns the Unix time in milliseconds since which a peer must be connected; -Infinity for any time. The announced
+   * tip of a peer counts only if the peer connected at this time or later. After a stall of the process, connections
+   * may be dead, and announced tips may be out of date. A connection from before the stall counts again if it is still
+   * open after `HEARTBEATS_MS`.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;

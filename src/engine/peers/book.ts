@@ -233,8 +233,8 @@ export class PeerBook {
     const isTried = saved['list'] === 'tried';
     const bucket = saved['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
-    // This method checks only the address, because this node wrote the note. The node checked the other fields when it
-    // received them.
+    // Of the info, this method checks only the address, because this node wrote the note. The node checked the other
+    // fields when it received them.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 
@@ -248,8 +248,8 @@ export class PeerBook {
   }
 
   /**
-   * Removes a peer from a full bucket. If a bucket of new peers has a stale peer, removes the stale peer. In all other
-   * cases, removes a random peer that is not pinned.
+   * Removes a peer that is not pinned from a full bucket. In a bucket of new peers, removes a stale peer if there is
+   * one. In all other cases, removes a random peer.
    *
    * @returns false if all peers of the bucket are pinned
    */

@@ -29,9 +29,9 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total, version or
- * `payloadLength` is 0. A missing `numberOfTransactions` is the length of the list. The height comes from the document,
- * although no signature covers it.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A total, version or `payloadLength`
+ * that is missing or null is 0. A missing `numberOfTransactions` is the length of the list. The height comes from the
+ * document, although no signature covers it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */

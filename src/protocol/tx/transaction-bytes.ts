@@ -78,7 +78,10 @@ const SIGNATURE_BYTES = 64;
 
 export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionLayout>): TransactionBytes {
   let known = new WeakMap<Transaction, Known>();
-  /** The network identifier of the last call, as bytes. A process usually serves one network. */
+  /**
+   * The network identifier of the last call, as bytes, so that it is not converted at each call. A process usually
+   * serves one network.
+   */
   let identifier: { readonly text: string; readonly bytes: Buffer } | undefined;
 
   function layoutOf(type: number): TransactionLayout {

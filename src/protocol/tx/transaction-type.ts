@@ -65,7 +65,9 @@ export interface TransactionType extends TransactionLayout {
   /** @param senderId address of the sender; empty if the sender's key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** The asset in its original form, if it contains more than the payload; otherwise undefined. */
+  /**
+   * The asset in its original form, as JSON, if it differs from `assetToJson` in content or form; otherwise undefined.
+   */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
   /** Whether the type may occur in this context. If `matches` is absent, the type may occur in every context. */
   matches?(context: TransactionContext): boolean;

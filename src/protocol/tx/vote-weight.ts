@@ -30,7 +30,7 @@ export interface UnfinishedWeights {
    * digits.
    */
   readonly pendingAmounts: Map<PublicKey, Decimal[]>;
-  /** Delegates whose weight was too large to be stored at some moment within the block. */
+  /** Delegates whose weight could not be stored at some moment within the block (`isStorableWeight`). */
   readonly extreme: Set<PublicKey>;
 }
 
