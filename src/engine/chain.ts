@@ -42,7 +42,10 @@ export interface ChainDependencies {
 /** A batch of blocks and the origin of the blocks. */
 export interface Commit extends BlockBatch {
   readonly origin: BlockOrigin;
-  /** Chain time in whole seconds at which the new tip was received; undefined if the tip was forged or downloaded. */
+  /**
+   * Chain time in whole seconds at which the new tip was received; undefined if the tip was forged or downloaded, and
+   * after a rollback.
+   */
   readonly receivedAtS?: number;
 }
 

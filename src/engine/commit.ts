@@ -53,7 +53,8 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
  * Reverts and appends a batch in one transaction of the store.
  *
  * @returns the reverted blocks, highest first
- * @throws BranchRejected for the first block that the rules refuse; the chain is then unchanged
+ * @throws BranchRejected for the first block that the rules refuse, or an error of `ChainStore.transact` or
+ *   `ChainWriter.revert`; the chain is then unchanged
  */
 export function commitBlocks(
   store: ChainStore,

@@ -264,8 +264,8 @@ export class Engine {
   }
 
   /**
-   * Registers the listeners that observe the chain from the start. Gossip and the synchronizer register when they
-   * start.
+   * Registers the listeners of the engine itself. Gossip, the synchronizer and the modules that forge register their
+   * own.
    */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);

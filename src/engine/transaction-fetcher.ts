@@ -78,7 +78,10 @@ export interface FetcherOptions {
 }
 
 interface Refusal {
-  /** Peers that sent the transaction, the newest last. The node does not ask these peers for the transaction again. */
+  /**
+   * Peers that sent the transaction, the newest last. The node does not ask these peers for the transaction while it
+   * remembers the refusal.
+   */
   readonly givers: readonly PeerId[];
   /** Number of times that peers sent the transaction. */
   readonly count: number;

@@ -85,7 +85,10 @@ export class OwnSlotOutcomes implements ChainListener {
     this.#report('reverted', reverted, blocks);
   }
 
-  /** Returns the empty slots of our delegates between a block and its parent, at most one round of slots back. */
+  /**
+   * Returns the empty slots of our delegates between a block and its parent, at most one round of slots back and only
+   * after the slot of `skipTo`. Returns none while forging is suspended.
+   */
   #emptyBefore({ height, timestamp }: BlockHeader): readonly { readonly slot: number; readonly delegate: PublicKey }[] {
     const { rules, state, isOwn, isForgingSuspended } = this.#dependencies;
     const { params } = rules;

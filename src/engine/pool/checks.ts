@@ -58,7 +58,7 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
 
 /**
  * Returns `ready` if a group transaction has enough members' signatures in the current state, otherwise `pending`.
- * Returns `none` if the transaction needs no members' signatures.
+ * Returns `none` if the transaction needs and has no members' signatures.
  */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);
