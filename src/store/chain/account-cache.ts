@@ -1,5 +1,6 @@
 /**
- * Caches accounts in memory: the most recently used accounts, and all accounts that the running transaction changed.
+ * Caches accounts in memory: the most recently used accounts, and all accounts with unsaved changes. A change is
+ * unsaved until the caller of `takeChanged` gets the account to write it into the tables.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -9,13 +10,13 @@ import { sameTexts } from '../index/indexes.ts';
 import type { OverwrittenAccount } from './undo.ts';
 
 /**
- * Maximum number of cached accounts with votes. An account with all its votes takes about 10 KB, so the cache takes at
- * most 20 MB of memory.
+ * Maximum number of cached accounts with votes. An account with the maximum number of votes takes about 10 KB, so these
+ * accounts take at most 20 MB of memory.
  */
 export const VOTERS_CACHED_MAX = 2048;
 /**
- * Maximum number of cached accounts without votes. An account takes about 600 bytes, and a large commit of an import
- * touches about this number of accounts.
+ * Maximum number of cached accounts without votes. Such an account takes about 600 bytes, and a large commit of an
+ * import touches about this number of accounts.
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 
@@ -56,7 +57,9 @@ export class AccountCache {
   }
 
   /**
-   * Sets the value of an account. @returns the overwritten value; undefined if the new value is equal to the old one
+   * Sets the value of an account.
+   *
+   * @returns the address and the overwritten value; undefined if the new value is equal to the old one
    */
   change(account: Account): OverwrittenAccount | undefined {
     const { address } = account;

@@ -31,11 +31,11 @@ const HEAD = 'chain-log-head';
 interface Head {
   /** Highest used number: the number of the newest record, or a skipped number (`openHead`); 0 for a new log. */
   readonly last: number;
-  /** Number of the oldest record that the log still has; `last` + 1 if the log has no record. */
+  /** Number of the oldest record that the log still returns; `last` + 1 if the log returns no record. */
   readonly floor: number;
-  /** Finalized height after the newest record. */
+  /** Finalized height after the newest record, or when `openHead` made this head. */
   readonly finalized: number;
-  /** Id of the tip after the newest record. */
+  /** Id of the tip after the newest record, or when `openHead` made this head. */
   readonly tipId: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Compares two stores, to find out whether they have the same chain. The comparison covers every key and value of the
- * tables that depend on the blocks.
+ * Compares two stores, to find out whether they have the same chain. The comparison covers the tables whose content
+ * depends on the blocks (see `compareStores`).
  */
 
 import { CountedKeySets } from '../index/counted-key-sets.ts';
@@ -12,8 +12,8 @@ import { verifiedContent } from '../tables/checksummed.ts';
 export interface Difference {
   readonly table: TableName | 'unknown';
   /**
-   * Key in hexadecimal, without the number of its table. For the tables `innerBlocks` and `unknown`, the key begins
-   * with the number of a table.
+   * Key in hexadecimal, without the number of its table. For `unknown`, the whole key. For `innerBlocks`, the start of
+   * the damaged block, which begins with the number of its counted table.
    */
   readonly key: string;
   /**
@@ -37,7 +37,7 @@ export interface Comparison {
  * order in which the keys were added. A store may have dropped undo records of final blocks. An undo record that only
  * one store has is therefore a difference only above the finalized height.
  *
- * @param finalizedHeight called only if one store lacks an undo record
+ * @param finalizedHeight returns the finalized height; called only if exactly one store has an undo record
  */
 export function compareStores(
   examined: KeyValueReader,
@@ -107,8 +107,8 @@ function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<Ke
 }
 
 /**
- * An undo record lists the overwritten entries in any order, so both lists are sorted before they are compared. All
- * values other than undo records have only one form.
+ * True if two undo records have the same content. An undo record lists the overwritten entries in any order, so both
+ * lists are sorted before they are compared. All values other than undo records have only one form.
  */
 function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolean {
   if (left === undefined || right === undefined) return false;

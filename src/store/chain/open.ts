@@ -79,7 +79,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_SHARED`, `STORE_NOT_ALLOWED`, `STORE_WRITE_FAILED`,
  *   `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`,
- *   `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH` or `FOLDER_IMPOSSIBLE`; each message contains advice
+ *   `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH` or `FOLDER_IMPOSSIBLE`
  */
 export async function openChainStore({
   codec,

@@ -1,7 +1,7 @@
 /**
  * Opens the chain store of a folder read-only, for a process beside the node. All reads of a snapshot use one read
- * transaction of the database, so all these reads see the chain at the same moment. The process moves to a newer
- * snapshot on request.
+ * transaction of the database, so all these reads see the chain at the same moment. The process calls `move` to get a
+ * newer snapshot.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

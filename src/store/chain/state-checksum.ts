@@ -54,7 +54,7 @@ export class StateChecksum {
   }
 
   /**
-   * Adds the next entries to the running walk.
+   * Adds the next entries to the running walk. Does nothing if no walk is running.
    *
    * @param entries all entries from `walkNext` (inclusive) to `next` (exclusive)
    * @param next the key at which the walk continues afterwards

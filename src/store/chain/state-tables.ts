@@ -1,7 +1,7 @@
 /**
  * Stores the consensus state in tables, with indexes and a cache of decoded values. During a transaction of the store,
- * changed accounts, delegates and the BFT state wait in memory, and all reads look in memory first. `write` writes each
- * of them only once, even if many blocks of the transaction changed it.
+ * changed accounts, changed delegates and the BFT state wait in memory until `write`, and all reads look in memory
+ * first. A call of `write` writes each of them only once, even if many blocks changed it.
  */
 
 import { createHash } from 'node:crypto';
@@ -124,8 +124,9 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Stores the changes of a block, and returns the values that they overwrite. Changes of accounts, of existing
-   * delegates and of the BFT state stay in memory until `write`. All other changes are written to the tables at once.
+   * Stores the changes of a block, and returns the values that they overwrite. Changes of accounts (except of their
+   * votes), of existing delegates (except of their usernames) and of the BFT state stay in memory until `write`. All
+   * other changes are written to the tables at once.
    */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];

@@ -61,11 +61,14 @@ export interface StoredChain extends ChainStore {
    * Checks undo records and the note of the finalized height against their checksums. With a damaged undo record, a
    * revert would be impossible or wrong. A damaged note could allow the revert of a final block.
    *
-   * @param recordsMax number of undo records to check, beginning with the highest block; by default all are checked
+   * @param recordsMax largest number of undo records to check, beginning with the highest block; by default all
    * @returns the damage as text; undefined if no damage was found
    */
   recordDamage(recordsMax?: number): string | undefined;
-  /** Resolves with an error when the store reads a damaged undo record or a damaged note during its work. */
+  /**
+   * Resolves with an error when the store reads a damaged undo record to revert a block, or a damaged note of the
+   * finalized height.
+   */
   readonly damaged: Promise<ProtocolError>;
   /** Sets the recorder of changes. The new recorder replaces the earlier one. */
   recordWith(recorder: ChangeRecorder): void;

@@ -1,6 +1,6 @@
 /**
- * Keeps the checksum of the consensus state in a store. Each write updates the checksum, and each transaction saves the
- * checksum.
+ * Keeps the checksum of the consensus state in a store. Each write to the state updates the checksum, and each
+ * transaction that changed the checksum saves it.
  */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';

@@ -270,8 +270,8 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 }
 
 /**
- * Checks the right to write to files before the library needs this right. Without this check, the library would end the
- * process with a signal.
+ * Refuses a file that is not a regular file, or that this process may not read and write, before the library opens it.
+ * Without this check, the library would end the process with a signal. A read-only medium is no reason to refuse a file.
  *
  * @param names names of the files to check; a file may be missing
  */
@@ -313,7 +313,7 @@ function refuseSharedFile(directory: string): void {
  * not open that file, or if the disk had no room for it. A new file is written under another name and then linked to
  * its final name, because another process may open it at any moment.
  *
- * @throws system error about the file
+ * @throws system error about the file; Error if the file is a link to nowhere
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);
@@ -377,7 +377,8 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 }
 
 /**
- * Checks pages before the library reads them, because the library does not detect a damaged page (see `page-check.ts`). All pages of the state are checked first, because the node reads the whole state at its start.
+ * Checks pages before the library reads them, because the library does not detect a damaged page (see `page-check.ts`).
+ * All pages of the state are checked first, because the node reads the whole state at its start.
  *
  * @param pagesMax maximum number of pages to check after the pages of the state, beginning with the first key of the
  *   store

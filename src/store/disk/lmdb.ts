@@ -92,7 +92,7 @@ class LmdbKeyValue implements KeyValue {
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
-  /** True if the last transaction could not be written. */
+  /** True if the last write of a transaction failed for another reason than a damaged page. */
   #hasFailed = false;
   #closed = false;
 

@@ -105,7 +105,7 @@ export class MemoryKeyValue implements KeyValue {
     if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(at, 1);
   }
 
-  /** Finds the last chunk whose first key is not above the key. */
+  /** Index of the last chunk whose first key is not above the key; 0 if there is no such chunk. */
   #pieceOf(key: KeyText): number {
     let low = 0;
     let high = this.#chunks.length - 1;

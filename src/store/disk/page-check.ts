@@ -1,9 +1,9 @@
 /**
  * Checks the trees of an LMDB file page by page, without the library. An LMDB file has a tree of entries and a tree of
  * free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page, loops
- * forever, or answers all further calls with `MDB_BAD_TXN`. Each page must be at the position that its parent names and be of the expected kind. In the tree of entries,
- * the keys of a page must be in order, and lie within the bounds that its parent gives. The content of values is not
- * checked.
+ * forever, or answers all further calls with `MDB_BAD_TXN`. Each page must be at the position that its parent names,
+ * and be of the expected kind. In the tree of entries, the keys of a page must be in order, and lie within the bounds
+ * that its parent gives. The content of values is not checked.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -46,11 +46,14 @@ export interface PageCheckOptions {
 }
 
 export interface PageCheck {
-  /** The number of the first damaged page and its damage, as text. */
+  /**
+   * The first damage that was found, as text. The text names the damaged page, unless a field of the first two pages is
+   * wrong. Absent if no damage was found.
+   */
   readonly damage?: string;
   /**
-   * The key at which the next check continues. Undefined if the walk has reached the last leaf of the file, or has
-   * found damage.
+   * The key at which the next check continues. Absent if the walk has reached the last leaf of the file, or has found
+   * damage.
    */
   readonly next?: Buffer;
 }

@@ -6,7 +6,8 @@
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
  * A process that takes a lock with a clock therefore updates the time of its lock file every few seconds, and listens
  * on a socket beside the lock file. A lock file of another container is stale if it was not updated for some time and
- * no process listens on its socket. A paused process still listens, so it keeps its lock file.
+ * no process listens on its socket, or if the machine was restarted since. A paused process still listens, so it keeps
+ * its lock file.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -53,10 +54,11 @@ const ownLockFiles = new Set<string>();
  * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. With a clock,
  *   `-in<namespace of process numbers>` follows, if the system reports a namespace
  * @param clock needed for a lock that other containers can reach. A lock file that was taken without a clock does not
- *   protect against other containers, because they remove the file as stale
- * @throws ProtocolError `LOCKED` while a living process holds the lock, and for a limited time after a holder of another
- *   container was killed; `data` has `directory`, `name`, the process number of the holder as `pid`, and the name of
- *   the holder as `owner`. A system error if the lock file cannot be written
+ *   protect against other containers, because they may remove the file as stale
+ * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock, and for a limited time
+ *   after a holder of another container was killed; `data` has `directory`, `name`, the process number of the holder as
+ *   `pid`, and the name of the holder as `owner`. A system error if the lock file cannot be written or the folder
+ *   cannot be read
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -82,8 +84,8 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Returns the name of the owner of a valid lock file; undefined if no lock file is valid. The function changes no
- * files.
+ * Returns the name of the owner of the lock; undefined if there is no lock file, or if all lock files are stale. The
+ * function changes no files.
  *
  * @param clock the same as for `takeLock`
  */
@@ -101,7 +103,7 @@ function wordsForFirst(lockFiles: readonly LockFile[]): string | undefined {
   return owner === undefined ? undefined : wordsFor(owner);
 }
 
-/** Throws an error if another process has a valid lock file. The function removes stale lock files. */
+/** Throws an error if another process has a lock file that is not stale. The function removes stale lock files. */
 function refuseOthers(directory: string, name: string, ownFile: string, clock: Clock | undefined): void {
   for (const lockFile of lockFilesIn(directory, name, clock)) {
     if (resolve(lockFile.file) === ownFile) continue;

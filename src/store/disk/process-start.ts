@@ -1,6 +1,6 @@
 /**
- * Reads the start time and the parent of a process. The start time distinguishes two processes with the same process
- * id.
+ * Reads the start time, the state and the parent of a process. The start time distinguishes two processes with the same
+ * process id.
  */
 
 import { readFileSync } from 'node:fs';
@@ -21,8 +21,8 @@ export function startOf(pid: number): string | undefined {
 }
 
 /**
- * Whether a killed process is ending: its main thread has ended, so the process is in the state of a zombie, but other
- * threads of it still hold its files and its ports.
+ * True while a killed process is ending: its main thread has ended, so the process is in the state of a zombie, but its
+ * other threads still hold its files and ports.
  */
 export function isEnding(pid: number): boolean {
   try {
@@ -32,7 +32,7 @@ export function isEnding(pid: number): boolean {
   }
 }
 
-/** @param stat content of `/proc/<pid>/stat` of the process that `isEnding` asks for */
+/** The result of `isEnding`. @param stat content of `/proc/<pid>/stat` */
 export function isEndingIn(stat: string): boolean {
   const fields = fieldsOf(stat);
   return isZombie(fields) && Number(fields[17]) > 1;

@@ -1,6 +1,6 @@
 /**
- * Makes the errors of a folder whose store cannot be opened, read or written. Each error contains the reason and a
- * remedy.
+ * Makes the errors of a folder whose store cannot be opened, read or written. Each error contains the reason, and each
+ * error except `STORE_MISSING` contains a remedy.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';

@@ -31,9 +31,8 @@ const IDS_READ_MAX = 200_000;
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
- * Maximum number of transactions that are read again from the blocks at once. This number of transactions takes about
- * forty megabytes of memory. The number of transactions is limited, because the watermark may be at the start of a long
- * chain.
+ * Default for `transactionsMax`. This number of transactions takes about forty megabytes of memory. The number is
+ * limited, because the watermark may be at the start of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 400_000;
 

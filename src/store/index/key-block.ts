@@ -8,7 +8,10 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
-/** Number of unused bytes that the memory of a block may have: the size of Node's pool of small buffers. */
+/**
+ * The memory of a block may have this number of bytes more than twice the size of the block: the size of Node's pool of
+ * small buffers.
+ */
 const UNUSED_BYTES_MAX = 8192;
 
 /** Sorted keys in one buffer, without duplicates. */

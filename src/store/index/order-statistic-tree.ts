@@ -71,7 +71,7 @@ export class OrderStatisticTree {
     return this.#root().total;
   }
 
-  /** The leaf block for a key. */
+  /** Finds the leaf block in whose range a key lies; the leaf block need not contain the key. */
   find(key: Uint8Array): LeafPlace {
     const path: Step[] = [];
     let block = this.#root();

@@ -12,8 +12,8 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
 /**
- * Initial number of rows, which is enough for a few full blocks. The number is a power of two, because the hash table
- * of ids needs one.
+ * Initial number of rows, which is enough for most blocks. The number is a power of two, because the size of the hash
+ * table of ids must be a power of two.
  */
 const ROWS_AT_FIRST = 128;
 /** Offsets of the two halves of an id in its key. */

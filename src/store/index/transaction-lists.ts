@@ -5,9 +5,9 @@
  * long. Removals of entries are written immediately.
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
- * the chain only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
- * transaction. For an address, the sum of its sent and received transactions decides. The two lists of an address, sent
- * and received, therefore become long at the same time.
+ * the chain only. Sorting some hundred transactions for a query takes less time than storing three or four more entries
+ * for each transaction in a list. For an address, the sum of its sent and received transactions decides. The two lists
+ * of an address, sent and received, therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -29,7 +29,7 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
-/** A list with more items than this number is long. */
+/** By default, a list with more items than this number is long. For an address, its two lists count together. */
 export const SHORT_LIST_ITEMS_MAX = 256;
 /** Maximum number of addresses whose number of transactions is cached. An address takes some hundred bytes. */
 export const ADDRESSES_CACHED_MAX = 65_536;
@@ -75,7 +75,8 @@ export class TransactionLists {
   /** Keys with the data of the pending transactions. */
   #data: Buffer[] = [];
   /**
-   * Bloom filter with all stored and pending ids, and some removed ids. Undefined until `fillBloomFilter` is called.
+   * Bloom filter with all stored and pending ids, and some ids that were removed or never stored. Undefined until
+   * `fillBloomFilter` is called.
    */
   #filter: IdBloomFilter | undefined;
 
@@ -240,7 +241,7 @@ export class TransactionLists {
   }
 
   /**
-   * Reads the old entries of lists that have become long, some thousand at a time.
+   * Reads the old entries of lists that have become long, about `MEMBERS_AT_ONCE` at a time.
    *
    * @param end a place above all old entries
    */

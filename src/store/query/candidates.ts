@@ -1,6 +1,6 @@
 /**
- * Finds the candidates for a query, which are places of transactions. The candidates include all transactions that
- * match the query, and as few other transactions as possible.
+ * Makes sets of candidates, which are places of transactions. A set of candidates for a query includes all transactions
+ * that match the query, and may include others.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
