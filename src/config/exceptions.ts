@@ -10,7 +10,7 @@ import type { RecordReader } from './record.ts';
 const ENTRIES_MAX = 100_000;
 
 /**
- * A kind of exception that is not in the file counts as an empty list.
+ * Reads the exceptions of a network. A kind of exception that is not in the file counts as empty.
  *
  * @throws ProtocolError with the code of `record`; the error names the file, the key and the expected value
  */

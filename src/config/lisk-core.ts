@@ -58,8 +58,8 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
  * Makes the files of a network folder. `networkFilesOf` does not check the genesis block. `loadNetwork` checks it
  * later.
  *
- * @throws ProtocolError `NETWORK_IMPORT_INVALID` with file and key of a wrong value, or of two values that contradict
- *   each other
+ * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, an unknown key, values that contradict each other,
+ *   or content that is nested too deep; the error names the file
  */
 export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): NetworkFiles {
   refuseDeep(folder.config, folder.configFile);

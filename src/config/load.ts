@@ -14,7 +14,7 @@ import { OPTIONS, allOptions, variableOf, type Config, type NamedOption } from '
 
 /** Raw values of one source by `section.key`. */
 interface ConfigLayer {
-  /** Name of the source in errors: a file, `environment`, `flags`. */
+  /** Name of the source in errors: a file, the folder of the network, `environment` or `flags`. */
   readonly origin: string;
   readonly values: ReadonlyMap<string, unknown>;
   /** Returns the name of an option in this source. If `nameOf` is absent, the name is `section.key`. */
@@ -52,8 +52,8 @@ export interface ExplainedOption {
 /**
  * Loads the configuration of a node.
  *
- * @throws ProtocolError `CONFIG_UNREADABLE` if the file cannot be read; `CONFIG_INVALID` for a wrong value, an unknown
- *   or repeated key, or values that contradict each other
+ * @throws ProtocolError `CONFIG_UNREADABLE` if the file cannot be read or is not JSON5; `CONFIG_INVALID` for a wrong
+ *   value, an unknown, renamed or repeated key, or values that contradict each other
  */
 export function loadConfig(sources: ConfigSources): Config {
   const values: Record<string, Record<string, unknown>> = {};
@@ -255,7 +255,7 @@ function renamed(source: string, before: string, now: string): ProtocolError {
 
 /**
  * Refuses a variable that begins with `BLOOMERY_` and the name of a section, but names no option. Such a name is
- * probably misspelt. Other variables that begin with `BLOOMERY_` are ignored, because they may have other uses.
+ * probably misspelt. Other variables that begin with `BLOOMERY_` are not refused, because they may have other uses.
  */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);

@@ -110,7 +110,7 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // The genesis block is not searched for repeated keys, because its id covers the whole content.
+  // The genesis block is not searched for repeated keys, because `checkGenesis` checks its content.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
@@ -148,7 +148,8 @@ export function loadNetwork(directory: string): Network {
 }
 
 /**
- * Folder with the networks and data of a user: `BLOOMERY_HOME` if it is set, otherwise `.bloomery` in the home folder.
+ * Folder with the networks and data of a user: `BLOOMERY_HOME` if it is set and not empty, otherwise `.bloomery` in the
+ * home folder.
  */
 export function bloomeryHome(environment: Readonly<Record<string, string | undefined>>): string {
   const home = environment['BLOOMERY_HOME'];
@@ -160,7 +161,8 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
  * path. Any other value is a name. A name is looked up among the networks of the package, then among the networks of
  * `home`, then as a folder in the working directory.
  *
- * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if none of these folders contains `network.json`
+ * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if the value is empty, or if none of these folders contains
+ *   `network.json`; a folder that this user may not read counts as found
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');
@@ -203,7 +205,7 @@ function isDenied(folder: string): boolean {
   }
 }
 
-/** Returns the names that `--network` accepts: first the networks of the package, then the networks of the user. */
+/** Returns the names of all known networks: first the networks of the package, then the networks of the user. */
 export function networkNames(home: string): readonly string[] {
   const folders = [join(packageDirectory(), 'networks'), join(home, 'networks')].filter((folder) => existsSync(folder));
   return folders.flatMap((folder) =>
@@ -242,7 +244,7 @@ export function packagedNetworkDirectory(name: string): string {
   return join(packageDirectory(), 'networks', basename(name));
 }
 
-/** @param isChecked true to skip the search for repeated keys, for a file whose whole content another check covers */
+/** @param isChecked true to skip the search for repeated keys, for a file whose content another check covers */
 function readJson(file: string, isChecked = false): unknown {
   let text: string;
   let value: unknown;

@@ -13,7 +13,7 @@ export function amountOfDigits(value: unknown): bigint | undefined {
 }
 
 /**
- * Returns an amount as text in LSK. The text is a decimal number without trailing zeros or exponent.
+ * Returns an amount as text in LSK: a decimal number without an exponent, and without trailing zeros after the point.
  * `lskText(10_000_000n)` is `0.1`, `lskText(-5n)` is `-0.00000005`.
  */
 export function lskText(beddows: bigint): string {

@@ -1,7 +1,7 @@
 /**
  * Declares the metrics that modules of a node record. Modules name metrics without the prefix `bloomery_`. The registry
- * refuses recordings of metrics that are not declared here. The registry itself adds the metrics of the process and the
- * number of refused recordings.
+ * refuses recordings of metrics that are not declared here. The registry itself adds the number of refused recordings
+ * and, with `isOfProcess`, the metrics of the process.
  */
 
 type MetricKind = 'counter' | 'gauge' | 'histogram';
@@ -17,7 +17,7 @@ export interface MetricDeclaration {
 
 /**
  * Buckets for delays between nodes, in seconds. A message takes a fraction of a second within a region, and some
- * seconds around the world. A slot lasts 2 to 10 s.
+ * seconds around the world. A slot usually lasts 2 to 10 s.
  */
 const DELAY_BUCKETS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20];
 const ANSWER_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];

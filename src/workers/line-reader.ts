@@ -1,4 +1,7 @@
-/** Reads lines of a chain file and validates their blocks on worker threads, including their signatures. */
+/**
+ * Reads lines of a chain file and validates their blocks, including their signatures. Worker threads do this work for
+ * more than a few lines.
+ */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';
 import { packParts, unpackBlock, unpackParts } from '../protocol/block/packed-block.ts';

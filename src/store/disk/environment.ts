@@ -271,7 +271,8 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 
 /**
  * Refuses a file that is not a regular file, or that this process may not read and write, before the library opens it.
- * Without this check, the library would end the process with a signal. A read-only medium is no reason to refuse a file.
+ * Without this check, the library would end the process with a signal. A read-only medium is no reason to refuse a
+ * file.
  *
  * @param names names of the files to check; a file may be missing
  */
