@@ -1,6 +1,6 @@
 /**
- * Checks the shape of the answers that commands receive from nodes. The commands trust no answer before this check,
- * because any program may listen at an address.
+ * Checks the shape of the answers to the queries that commands send to nodes. The commands use no such answer before
+ * this check, because any program may listen at an address.
  */
 
 /** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid value. */

@@ -65,6 +65,7 @@ export interface NodeClient {
    * the node reports it.
    */
   constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
+  /** Number of connected peers, at most 100. */
   connectedPeers(): Promise<number>;
   /** Undefined when the node has no block at that height. */
   blockId(height: number): Promise<string | undefined>;

@@ -1,6 +1,7 @@
 /**
- * All output of commands. Lines and data go to standard output, notes to standard error output. Writing is synchronous:
- * when a function of this file returns, the operating system has all bytes of the text.
+ * All output of commands, except questions to the user. Lines and data go to standard output, notes to standard error
+ * output. Writing is synchronous: when a function of this file returns without an error, the operating system has all
+ * bytes of the text, except text for standard error output that could not be written.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
@@ -39,7 +40,7 @@ export function printJson(value: unknown): void {
   print(`${escapedJson(JSON.stringify(value))}\n`);
 }
 
-/** Prints text of several lines that this program made. Line breaks and tabs are kept. */
+/** Prints text of several lines. Line breaks and tabs are kept; other control characters are replaced by `?`. */
 export function printText(text: string): void {
   print(printableText(text));
 }

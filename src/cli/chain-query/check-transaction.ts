@@ -1,4 +1,7 @@
-/** Checks a signed transaction against the accounts of a chain as a node would, without sending the transaction. */
+/**
+ * Checks a signed transaction against the accounts of a chain, without sending the transaction. The check covers the
+ * id, the fee, the signatures, the balance and the time, and whether a block already contains the transaction.
+ */
 
 import { lskText } from '../../primitives/amount.ts';
 import { ProtocolError } from '../../primitives/errors.ts';

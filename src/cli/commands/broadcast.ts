@@ -14,7 +14,7 @@ import { printJson, printLine, report } from '../output.ts';
  *
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction; then
  *   nothing was sent
- * @throws ProtocolError like `documentsIn`, `walletNetwork`, `askFirst` and `send`
+ * @throws ProtocolError like `documentsIn`, `walletNetwork`, `askFirst`, `send` and `NodeAsker.send`
  */
 export async function broadcast(file: string, flags: BroadcastFlags): Promise<void> {
   const documents = documentsIn(file);

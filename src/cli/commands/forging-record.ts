@@ -39,11 +39,13 @@ import { flushOutput, printStderr, printJson, printLine, printText, report } fro
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the record first, and then ends signing on this machine. If the command fails between these two steps, the
- * record is in the file and in this node. Until the file is imported, only this node can sign.
+ * Writes the record first, and then ends signing on this machine; with `--keep`, this machine continues to sign. If the
+ * command fails between these two steps, the record is in the file and in this node. Until the file is imported, only
+ * this node can sign.
  *
- * @throws ProtocolError `USAGE` when there is no record, and for `--json` without a file; `JOURNAL_IN_USE` while the
- *   node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_UNWRITABLE`; errors of `locationOfNetwork`
+ * @throws ProtocolError `USAGE` when there is no record or the record has no delegate, and for `--json` without a file;
+ *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_UNWRITABLE`; errors of
+ *   `locationOfNetwork`
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)
@@ -83,9 +85,10 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports a record as the complete history of signatures, but each record only once. The import marks the file as a
- * copy, and stores on this machine into which folder it imported the record. A copy can be imported, too. After the
- * import of a copy, the node waits before it signs, to make sure that no other node signs.
+ * Imports a record. The first import of a record that is no copy counts as the complete history of signatures. It marks
+ * the file as a copy if it can, and stores on this machine into which folder it imported the record. After the import
+ * of a copy, or a repeated import of a record, the node waits before it signs, to make sure that no other node signs. A
+ * repeated import into the same folder counts like the first one if the journal there still knows the whole record.
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
@@ -133,7 +136,8 @@ interface Import {
  * Marks the record as imported, and then imports it. If the process ends between these two steps, every node that
  * imports the record waits before it signs. In the reverse order, two nodes could sign with one record.
  *
- * @returns the earlier import of the record, if any; and whether the file is now marked as a copy
+ * @returns the earlier import of the record, if there is one and the record counts as a copy because of it; and whether
+ *   the file is now marked as a copy
  */
 function importOnce(
   { journal, record, file, into }: Import,
@@ -202,9 +206,9 @@ function writeInstead(file: string, text: string): void {
 
 /**
  * Updates the watermarks of the delegates, if this machine has any. A watermark says whether the record of the delegate
- * has left this machine. The export or the import has just changed that. The function does not change a watermark that
- * is newer than the journal. If the configuration of a node names another folder for watermarks, the node updates these
- * watermarks itself.
+ * has left this machine, which the export or the import has just changed. The function does not change a watermark that
+ * is newer than the journal. If the configuration of a node names another folder for watermarks, the node updates the
+ * watermarks in this folder itself.
  *
  * @param movedAtS time when the record left this machine; undefined when the record was imported
  */

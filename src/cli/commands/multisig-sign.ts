@@ -20,7 +20,7 @@ import { printJson, printLine, report } from '../output.ts';
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for an invalid transaction
  * @throws ProtocolError `USAGE` for a file without exactly one transaction, and for an id with `--offline`;
  *   `TRANSACTION_UNKNOWN` for an id that is not in the pool; errors of `walletNetwork`, `documentsIn`,
- *   `readPassphrase`, `askFirst`, `NodeAsker.ask` and `NodeAsker.send`
+ *   `readPassphrase`, `askFirst`, `NodeAsker.ask` and `NodeAsker.send`; with `--wait` also of `heightOfTransaction`
  */
 export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
   const network = await walletNetwork(flags);

@@ -1,4 +1,4 @@
-/** `bloomery start`: runs a node until a signal comes or its supervisor ends. */
+/** `bloomery start`: runs a node until a signal comes, its supervisor ends, or damage of the store ends it. */
 
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
@@ -68,8 +68,8 @@ export async function start(flags: StartFlags): Promise<void> {
 }
 
 /**
- * On a network with published keys, notice that no block will be forged. Undefined on other networks, with configured
- * peers, with `forging.force`, and when forging is disabled.
+ * Text for the user that no block will be forged, for a network with published keys. Undefined for other networks, with
+ * configured peers, with `forging.force`, and when forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;

@@ -12,8 +12,8 @@ import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { makeTransaction } from '../wallet/send.ts';
 
 /**
- * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`. The other commands of
- *   this file also throw `USAGE` for malformed arguments, and the errors of `makeTransaction`
+ * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`, like all commands of
+ *   this file. `vote` and `multisigRegister` throw `USAGE` for malformed arguments, too
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);

@@ -168,8 +168,8 @@ export function planFollower(
 }
 
 /**
- * Interval at which a node announces transactions, in milliseconds. It is at most half a block time, so that a node
- * announces a transaction before the second block after its arrival.
+ * Interval between two steps of a node's pool, in milliseconds (option `pool.broadcastIntervalMs`). It is at most half
+ * a block time, so that the pool makes at least one step in each slot.
  */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);

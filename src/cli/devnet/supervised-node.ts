@@ -97,7 +97,8 @@ export class SupervisedNode {
   }
 
   /**
-   * The way in which the process ended; undefined if the process runs, or if `supervise` has already handled its end.
+   * The way in which the process ended; undefined if the process runs, if the user killed the node, or if `supervise`
+   * has already handled the end.
    */
   async end(): Promise<ProcessEnd | undefined> {
     const { process } = this;

@@ -1,6 +1,6 @@
 /**
- * Hands transactions on to the nodes of a devnet. All nodes get a transaction that one node accepted at once, because
- * the next slot may belong to a delegate of any node.
+ * Hands transactions on to the nodes of a devnet. When one node has accepted a transaction, the relay sends it to all
+ * nodes that this node reaches, because the next slot may belong to a delegate of any node.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

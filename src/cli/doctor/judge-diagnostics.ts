@@ -1,6 +1,6 @@
 /**
- * Judges the diagnostics of a node: finds failures that are recent and not resolved since, most of them only if they
- * are repeated.
+ * Judges the diagnostics of a node: finds failures that are not resolved, most of them only if they are recent and
+ * repeated.
  */
 
 import type { DiagnosticState } from '../node-client.ts';

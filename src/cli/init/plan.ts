@@ -29,7 +29,8 @@ const NETWORK_PRESET = 'devnet';
 
 /**
  * @param interview undefined with `--yes`; then only flags and defaults are used
- * @throws ProtocolError `USAGE`, and errors of `loadNetwork`, `Interview.ask` and `readDelegate`
+ * @throws ProtocolError `USAGE`, and errors of `findNetworkDirectory`, `loadNetwork`, `Interview.ask` and
+ *   `readDelegate`
  */
 export async function planInit(flags: InitFlags, home: string, interview: Interview | undefined): Promise<InitPlan> {
   const names = networkNames(home);

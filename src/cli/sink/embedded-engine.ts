@@ -12,7 +12,7 @@ export interface EmbeddedEngine {
    * @returns the answer of the statement in this format
    */
   run(sql: string, format: string): string;
-  /** Removes all tables and files that statements created. */
+  /** Ends the session of the engine, and removes its tables and temporary files. */
   close(): void;
 }
 

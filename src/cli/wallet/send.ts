@@ -24,7 +24,7 @@ export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | P
  * it after the user's confirmation; `--yes` and `--from` skip the confirmation.
  *
  * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; `FUNDS_MISSING`;
- *   `SECOND_PASSPHRASE_WRONG`; errors of `walletNetwork`, of reading secrets and of sending
+ *   `SECOND_PASSPHRASE_WRONG`; errors of `walletNetwork`, `payloadOf`, `askFirst` and `send`, and of reading secrets
  */
 export async function makeTransaction(flags: TransactionFlags, payloadOf: PayloadOf): Promise<void> {
   const network = await walletNetwork(flags);

@@ -36,7 +36,10 @@ export type StepWork =
    * until a block has the transaction.
    */
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
-  /** Adds a transfer of a known account to the pool of a node. Only in the mode `instant`, a block is mined. */
+  /**
+   * Adds a transfer of a known account to the pool of a node. In the mode `instant`, the devnet then mines a block; in
+   * the other modes, the step makes no block.
+   */
   | {
       readonly kind: 'transfer';
       readonly from: string;
