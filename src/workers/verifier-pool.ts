@@ -94,7 +94,8 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const answers = await pool.ask(packChecks(checks), checks.length);
-    // The answer is missing if the thread ended. An answer of another length does not belong to these checks.
+    // The answer is missing if no thread accepted the job, or if the thread ended. An answer of another length does not
+    // belong to these checks.
     return answers?.length === checks.length ? Array.from(answers, (answer) => answer === 1) : answerInline(checks);
   }
 

@@ -85,10 +85,11 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports a record. The first import of a record that is no copy counts as the complete history of signatures. It marks
- * the file as a copy if it can, and stores on this machine into which folder it imported the record. After the import
- * of a copy, or a repeated import of a record, the node waits before it signs, to make sure that no other node signs. A
- * repeated import into the same folder counts like the first one if the journal there still knows the whole record.
+ * Imports a record. The first import of a record that is no copy counts as the complete history of signatures. This
+ * import marks the file as a copy if it can, and stores on this machine into which folder it imported the record. After
+ * the import of a copy, or a repeated import of a record, the node waits before it signs, to make sure that no other
+ * node signs. A repeated import into the same folder counts like the first one if the journal there still knows the
+ * whole record.
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors

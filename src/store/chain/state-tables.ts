@@ -29,7 +29,7 @@ import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenV
 
 /** Maximum number of cached delegates. A delegate takes about 500 bytes. */
 export const DELEGATES_CACHED_MAX = 4096;
-/** Maximum number of cached round lists. The lists of the current rounds are cached. */
+/** Maximum number of cached round lists. This number is enough for the lists of the newest rounds. */
 const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;

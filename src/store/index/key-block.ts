@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * The memory of a block may have this number of bytes more than twice the size of the block: the size of Node's pool of
- * small buffers.
+ * The memory of a block may be larger than twice the block by this number of bytes, which is the size of Node's pool of
+ * small buffers. A copy replaces larger memory.
  */
 const UNUSED_BYTES_MAX = 8192;
 

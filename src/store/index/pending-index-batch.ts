@@ -201,7 +201,7 @@ export class PendingIndexBatch {
 /** Rows in groups. Within a group, the rows stay in their order. */
 export interface Groups {
   readonly rows: Uint32Array;
-  /** For each group, its first position in `rows`, and at the end the number of rows. */
+  /** For each group, its first position in `rows`, and at the end the length of `rows`. */
   readonly starts: Uint32Array;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Answers queries for delegates. There are hundreds to thousands of delegates, and each rank depends on all delegates.
- * The node therefore keeps all delegates of the present tip in memory.
+ * Answers queries for delegates. A network has at most some thousand delegates, and in generation 3, each rank depends
+ * on all of them. The node therefore keeps all delegates of the present tip in memory.
  */
 
 import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page, PageRequest } from '../../ports/queries.ts';
