@@ -37,8 +37,8 @@ export interface StopRequest {
 
 /**
  * Resolves at the first signal of `STOP_SIGNALS` or `OTHER_ENDING_SIGNALS`, or when the supervisor that started the
- * process has ended. A second signal ends the process at once. Under a supervisor, SIGINT, SIGQUIT and SIGHUP are
- * ignored, because a terminal sends them to all processes and the supervisor decides.
+ * process has ended. A later signal of these lists ends the process at once. Under a supervisor, SIGINT, SIGQUIT and
+ * SIGHUP are ignored, because a terminal sends them to all processes and the supervisor decides.
  *
  * @param onSecond called before the process is ended at once
  */

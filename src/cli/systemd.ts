@@ -11,8 +11,8 @@ const PROGRAM = 'systemd-notify';
 /** Time limit for sending a message, in milliseconds. */
 const SEND_MS_MAX = 10_000;
 /**
- * Number of messages within the time limit of systemd (`WATCHDOG_USEC`). With this number, two messages in a row may be
- * lost or late.
+ * Number of messages within the time limit of systemd (`WATCHDOG_USEC`). With this number, one message may be lost, and
+ * the next one may be late.
  */
 const MESSAGES_PER_TIMEOUT = 3;
 

@@ -11,8 +11,8 @@ import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 import { withDamageReport } from '../damage-report.ts';
 
 /**
- * @throws ProtocolError `STORE_DEVIATES` with the first deviation; errors of `locationOfData`, `withDamageReport` and
- *   `openIndexedSnapshot`
+ * @throws ProtocolError `STORE_DEVIATES` with the first deviation; errors of `locationOfData`, `withDamageReport`,
+ *   `openIndexedSnapshot` and `openScratchChain`
  */
 export function verify(flags: VerifyFlags): Promise<void> {
   removeTemporaryFilesAtStop();

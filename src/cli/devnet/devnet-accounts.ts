@@ -103,7 +103,8 @@ export class DevnetAccounts {
   }
 
   /**
-   * Puts a transfer of a known account into the pool. The devnet mines no extra block for the transfer.
+   * Puts a transfer of a known account into the pool of the node with the greatest height. The function itself mines no
+   * block. In the mode `instant`, the devnet mines a block after the node has accepted the transfer.
    *
    * @throws ProtocolError `USAGE` for an unknown account, an invalid address or amount, or a text that is too long;
    *   errors of `Timekeeper.ask`, for example the refusal of the node

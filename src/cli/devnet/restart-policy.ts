@@ -22,7 +22,10 @@ const RESTART_DELAY_MS_MAX = 30_000;
  * begins again at 1.
  */
 export const STABLE_MS = 60_000;
-/** Number of ends in a row, each before `STABLE_MS`, at which a node is no longer restarted. */
+/**
+ * Number of ends in a row at which a node is no longer restarted. The node was not stable at any of these ends, except
+ * possibly at the first one.
+ */
 export const ENDS_IN_A_ROW_MAX = 5;
 
 export class RestartPolicy {

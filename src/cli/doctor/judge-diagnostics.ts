@@ -1,6 +1,6 @@
 /**
- * Judges the diagnostics of a node: finds failures that are not resolved, most of them only if they are recent and
- * repeated.
+ * Judges the diagnostics of a node: finds failures that are not resolved, most of them only if they are recent, and
+ * some of them only if they are repeated.
  */
 
 import type { DiagnosticState } from '../node-client.ts';
@@ -9,8 +9,8 @@ import { finding, type Finding } from './catalogue.ts';
 import type { NodeAnswers } from './node-answers.ts';
 
 /**
- * Length of the period that most checks look at. Older diagnostics do not count. Most faults need `TIMES_MIN`
- * diagnostics in this period, because a single diagnostic may be chance.
+ * Length of the period that most checks look at. Older diagnostics do not count. Some faults need `TIMES_MIN`
+ * diagnostics in this period, because a single diagnostic of such a fault may be chance.
  */
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;

@@ -92,7 +92,7 @@ export async function readPassphrase(source: PassphraseSource, terminal: Termina
 }
 
 /**
- * Asks for confirmation. Only `y` or `yes` confirms.
+ * Asks for confirmation. Only `y` or `yes` confirms, in small or capital letters.
  *
  * @throws ProtocolError `USAGE` without a terminal, `CANCELLED` when the input ends without an answer
  */

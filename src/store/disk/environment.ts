@@ -189,7 +189,8 @@ export function storeOwner(directory: string, clock: Clock): string | undefined 
 
 /**
  * Closes an environment that this file opened. If the environment was opened for writing, the caller releases the lock
- * on the folder afterwards.
+ * on the folder afterwards. This program reads and writes synchronously, so `database.close` waits for no other work,
+ * and closes the environment before it returns.
  */
 export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
   return withOpenLock(directory, () => database.close());
