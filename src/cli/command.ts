@@ -26,7 +26,7 @@ export function onlyCommands(parent: Command): void {
   });
 }
 
-/** The error for an unknown command. The error suggests a similar known command. */
+/** The error for an unknown command. The error suggests a similar known command, if there is one. */
 function unknownCommand(parent: Command, name: string): ProtocolError {
   const similar = similarTo(
     name,

@@ -30,6 +30,7 @@ export interface NodeProgram {
    *
    * @returns undefined if the program was asked to stop before the node had started; the node is then closed as soon as
    *   it has started, or the process ends after `STOP_MS_MAX`
+   * @throws the error of `starting`
    */
   whenStarted<Node extends { close(): Promise<void> }>(starting: Promise<Node>): Promise<Node | undefined>;
   /**

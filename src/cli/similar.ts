@@ -21,8 +21,8 @@ export function similarTo(word: string, known: readonly string[]): string | unde
 }
 
 /**
- * Number of letters that must be added, removed, changed or swapped with their neighbour to turn one word into the
- * other (optimal string alignment distance).
+ * Minimum number of edits that turn one word into the other (optimal string alignment distance). An edit adds, removes
+ * or changes one letter, or swaps two neighbouring letters.
  */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];

@@ -56,7 +56,8 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   withJournal(journalFile, (journal) => {
     const exportedAtS = Math.floor(Date.now() / 1000);
     const isKept = flags.keep === true;
-    // If this journal was copied or restored, it may lack signatures that the original node made after the copy.
+    // With `--keep`, this node makes signatures that the exported record lacks. If this journal was copied or restored,
+    // it may lack signatures that the original node made after the copy.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);

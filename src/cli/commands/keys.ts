@@ -19,7 +19,7 @@ const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
  * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`, which mean that no account was made;
- *   `OUTPUT_UNWRITABLE` when the result could not be shown, while a written passphrase file is kept
+ *   `OUTPUT_UNWRITABLE` when the result could not be shown; a passphrase file that was written is then kept
  */
 export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   const passphrase = entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES[words]), wordlist);

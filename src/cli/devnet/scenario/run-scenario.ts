@@ -114,8 +114,8 @@ class Player {
   }
 
   /**
-   * Returns the reason if the process of a node has ended without a step that ended it; otherwise undefined. Any step
-   * fails after such an end.
+   * Returns the reason if the process of a node has ended without a step that ended it. Any step fails after such an
+   * end. The result is undefined if there was no such end, or if the user stopped the run.
    */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;
