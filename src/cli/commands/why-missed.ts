@@ -180,8 +180,9 @@ interface Gap {
 }
 
 /**
- * Returns the reason. It comes only from records about the slot itself, because other events at about the time of the
- * slot may be unrelated.
+ * Returns the reason for the empty slot. If the node has records about the slot itself, the reason consists of them.
+ * Otherwise the reason follows from what the node knows about the owner of the slot, about its own state in the slot,
+ * and about its chain. Other events at about the time of the slot do not count, because they may be unrelated.
  */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;

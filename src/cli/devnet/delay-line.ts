@@ -23,7 +23,7 @@ export class DelayLine {
 
   /**
    * Calls `work` after the delay, but not before work that was pushed earlier. Without a delay and without other
-   * waiting work, calls `work` at once.
+   * waiting work, calls `work` at once. If `entriesMax` callbacks wait already, `work` is dropped.
    */
   push(delayMs: number, work: () => void): void {
     if (delayMs <= 0 && this.#entries.length === 0) {

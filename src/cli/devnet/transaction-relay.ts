@@ -58,11 +58,15 @@ export class TransactionRelay {
     return arrived;
   }
 
-  /** Sends transactions to all nodes that the accepting node reaches. */
+  /**
+   * Sends each transaction to all nodes that the accepting node reaches, or to all running nodes if the accepting node
+   * is unknown.
+   */
   async send(arrived: readonly Arrived[]): Promise<void> {
     for (const { transaction, at } of arrived) {
       const links = at === undefined ? this.#nodes.all() : this.#nodes.reachedBy(at);
-      // All nodes refuse a transaction that is in a block meanwhile. This error is ignored.
+      // If no node accepts the transaction, the error is ignored. For example, all nodes refuse a transaction that is in
+      // a block meanwhile.
       await this.#nodes.ask(links, { op: 'transaction', transaction }).catch(() => undefined);
     }
   }

@@ -215,7 +215,11 @@ export class KeyBlock {
     return packed;
   }
 
-  /** Number of keys in this block that are below one key of another block. */
+  /**
+   * Number of keys in this block that are below one key of another block.
+   *
+   * @param from number of first keys of this block that the caller knows to be below the key
+   */
   #rankOf(other: KeyBlock, index: number, from: number): number {
     let low = from;
     let high = this.#ends.length;

@@ -58,9 +58,10 @@ const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
 
 /**
- * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process wrote to the source meanwhile; `STORE_MISSING` when
- *   the source has no chain; `STORE_NETWORK_MISMATCH` or a similar error when the chain belongs to another network;
- *   `SNAPSHOT_REFUSED`
+ * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process began to write to the source during the copy;
+ *   `STORE_MISSING` when the source has no chain; `STORE_DAMAGED`; `STORE_NETWORK_MISMATCH` or a similar error when the
+ *   chain belongs to another network; errors of `restoreSnapshot` (for example `SNAPSHOT_REFUSED`), `copyStore` and
+ *   `openLmdb`
  */
 export async function prepareFork({ source, network, dataDirectories }: ForkRequest): Promise<ForkFacts> {
   const [first, ...others] = dataDirectories;
