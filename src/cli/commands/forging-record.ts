@@ -179,7 +179,7 @@ function recordImport(
 /**
  * Replaces the record in the file by the same record with the mark of a copy.
  *
- * @returns false when the file is a pipe, or cannot be written
+ * @returns false when the record came from the standard input, a pipe or a device, or when the file cannot be written
  */
 function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): boolean {
   if (file === '-' || !statSync(file).isFile()) return false;

@@ -95,8 +95,8 @@ export class Timekeeper {
   }
 
   /**
-   * Starts the network when all nodes run. The clock continues from an earlier run, but not before the newest block. In
-   * the mode `interval`, the first block is forged at once.
+   * Starts the network. Must be called when all nodes run. The clock continues from an earlier run, but not before the
+   * newest block. In the mode `interval`, the first block is forged at once.
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
     return this.#queue.run(async () => {
