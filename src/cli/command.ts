@@ -53,9 +53,9 @@ export function addHelpCommand(program: Command): void {
 }
 
 /**
- * Switches off the error output of Commander, which has several lines. `main` prints errors in one line instead. The
- * function also makes options belong to the command that they follow. Without this rule, a parent command would take
- * the options of its subcommand.
+ * Switches off the error output of Commander, which has several lines. `main` prints errors in one line instead, and
+ * this function adds to each error the command that shows the help. The function also makes options belong to the
+ * command that they follow. Without this rule, a parent command would take the options of its subcommand.
  */
 export function quiet(program: Command): Command {
   return program

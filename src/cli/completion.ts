@@ -25,8 +25,8 @@ interface Entry {
 }
 
 /**
- * The script with which a shell completes the program's commands and options. For all other words, the script completes
- * file names.
+ * The script with which a shell completes the program's commands and options, and the known values of options and
+ * arguments. For all other words, the script completes file names.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
   const positions = positionsOf(program, '', known);

@@ -154,8 +154,9 @@ export class DevnetAccounts {
 
   /**
    * The key pair of the account that pays: the first known account, or in a forked devnet the first of the `funders`
-   * that has enough. The funders are at most ten accounts. When the chain was forked, they were the richest accounts
-   * for which the devnet can sign, and they keep the order of that time.
+   * that has enough, and that has no second key and is no group now. The funders are at most ten accounts. When the
+   * chain was forked, they were the richest accounts for which the devnet can sign, and they keep the order of that
+   * time.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;

@@ -256,8 +256,8 @@ function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: strin
 
 /**
  * Overwrites the identity of a store (generation, network and parameters) with the identity of a network. This function
- * is only for a copy of a chain that continues under another network identifier (a forked devnet). Never use this
- * function on the store of a running network.
+ * is only for a copy of a chain that continues as the chain of a forked devnet. Never use this function on the store of
+ * a running network.
  */
 export function writeIdentity(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putIdentity(writer, params));

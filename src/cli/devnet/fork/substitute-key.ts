@@ -1,6 +1,6 @@
 /**
  * A key that can sign for every account of a forked devnet. The keys of the accounts stay valid. With the substitute
- * key, a forked devnet can forge for delegates whose keys it lacks. Only the agent of a devnet node creates this key.
+ * key, a forked devnet can forge for delegates whose keys it lacks. Only a devnet uses this key.
  * `bloomery start` does not even load this file.
  */
 
