@@ -1,6 +1,6 @@
 /**
- * Reads lines of a chain file and validates their blocks, including their signatures. Worker threads do this work for
- * more than a few lines.
+ * Reads lines of a chain file and validates their blocks, including their signatures. The worker threads of a reader do
+ * this work for more than a few lines. A reader without worker threads does all work on the calling thread.
  */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';

@@ -1,6 +1,6 @@
 /**
  * Creates the verifier of a node. The verifier makes small batches of signature checks on the calling thread, and large
- * batches on worker threads.
+ * batches on its worker threads. Without worker threads, all checks are made on the calling thread.
  */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -24,8 +24,8 @@ export interface VerifierPoolOptions {
   /** Preferred backend. The default is the fastest backend that loads. */
   readonly backend?: Ed25519Backend;
   /**
-   * Maximum number of results in the cache; the least recently used results are removed first. Each result takes about
-   * 250 bytes.
+   * Maximum number of results in the cache; results that were not used recently are removed first. Each result takes
+   * about 250 bytes.
    */
   readonly cacheEntriesMax: number;
   /** Receives one log line when the first thread ends unexpectedly, and none when further threads do. */

@@ -20,7 +20,8 @@ import { tableLines } from '../table.ts';
 const LATEST_SHOWN = 10;
 
 /**
- * @param which an address (with or without its L), the name of a delegate or a public key, in upper or lower case
+ * @param which an address (with or without the final `L`), the name of a delegate or a public key; upper and lower case
+ *   are equal
  * @throws ProtocolError `ACCOUNT_UNKNOWN`; errors of `askSource` and of `Source.ask`
  */
 export async function account(which: string, flags: QueryFlags): Promise<void> {
