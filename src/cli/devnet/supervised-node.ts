@@ -91,7 +91,10 @@ export class SupervisedNode {
     this.#isPaused = isPaused;
   }
 
-  /** Reason why no further process will be started; undefined while a process runs or will be started. */
+  /**
+   * Reason why the node is not restarted after its process has ended; undefined while a process runs or waits for its
+   * restart, and after the user has killed the node.
+   */
   get deathReason(): string | undefined {
     return this.#state.kind === 'dead' ? this.#state.reason : undefined;
   }
