@@ -148,9 +148,17 @@ test('generation 3: a fork continues a chain under another identifier, and the c
 
   const funded = await fork.ask('fund', '42L', '12.5');
   t.is((await fork.get(1, 'accounts?address=42L'))[0].balance, String(12.5 * LSK));
+  // A node that was added after a snapshot cannot download the chain of a fork, so a revert must give it the chain.
+  await fork.ask('snapshot', 'early');
   const added = await fork.ask('add');
   t.like(added, { index: 2, delegates: 0 });
   await waitFor('the new node', async () => (await fork.get(2, 'node/status')).height >= funded.height, START_MS_MAX);
+  await fork.ask('mine', '2');
+  await fork.ask('revert', 'early');
+  const reverted = await fork.ask('mine', '1');
+  t.is(reverted.height, funded.height + 1);
+  const heightOfAdded = async (): Promise<number> => (await fork.get(2, 'node/status')).height as number;
+  await waitFor('the added node', async () => (await heightOfAdded()) === reverted.height, START_MS_MAX);
   const again = await fork.ask('mine', '3');
   t.is((await fork.get(2, 'node/status')).height, again.height);
 

@@ -162,6 +162,7 @@ class Session {
       snapshots: new Snapshots({
         directory,
         networkName: network.name,
+        isFork: this.#options.fork !== undefined,
         timekeeper: this.#timekeeper,
         nodes: () => this.#nodes,
       }),

@@ -16,6 +16,8 @@ export interface SnapshotParts {
   /** Folder of the devnet. */
   readonly directory: string;
   readonly networkName: string;
+  /** True for a fork of another chain, whose nodes cannot download the chain block by block. */
+  readonly isFork: boolean;
   readonly timekeeper: Timekeeper;
   readonly nodes: () => readonly SupervisedNode[];
 }
@@ -115,7 +117,7 @@ export class Snapshots {
 
   /**
    * Restores a snapshot on all nodes. A node that was added after the snapshot begins with an empty chain and follows
-   * the other nodes.
+   * the other nodes. In a fork, such a node gets the chain of another node.
    *
    * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN`; `DEVNET_NODE_PAUSED` like `#stoppedNodes`;
    *   `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot, or a node with its block has another
@@ -139,7 +141,7 @@ export class Snapshots {
         // All nodes close first. A running node with the restored chain would download the newer chain from a node that
         // is not restored yet.
         await Promise.all(running.map(({ link }) => link.ask({ op: 'close' })));
-        for (const node of nodes) restoreState(join(this.#folderOf(name), nameOf(node)), this.#dataOf(node));
+        for (const node of nodes) this.#restore(record, node);
         states = await Promise.all(
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );
@@ -173,6 +175,14 @@ export class Snapshots {
     const { index } = busy.node;
     const message = `node ${index} neither answers nor is down: wait for it, or resume or kill it first`;
     throw new ProtocolError('DEVNET_NODE_PAUSED', { index }, message);
+  }
+
+  #restore({ name, nodes }: SnapshotRecord, node: SupervisedNode): void {
+    const folder = this.#folderOf(name);
+    restoreState(join(folder, nameOf(node)), this.#dataOf(node));
+    const [source] = nodes;
+    if (!this.#parts.isFork || nodes.includes(node.node.index) || source === undefined) return;
+    restoreState(join(folder, nameOfIndex(source)), this.#dataOf(node), { withJournal: false });
   }
 
   #folderOf(name: string): string {
@@ -218,7 +228,11 @@ export function checkSnapshotName(name: string): void {
 }
 
 function nameOf({ node }: SupervisedNode): string {
-  return `node-${node.index}`;
+  return nameOfIndex(node.index);
+}
+
+function nameOfIndex(index: number): string {
+  return `node-${index}`;
 }
 
 function factsOf({ name, height, blockId, digest, time }: SnapshotFacts): SnapshotFacts {
