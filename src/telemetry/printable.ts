@@ -22,16 +22,15 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
   const shown = membersOf(fields, DEPTH_MAX, secrets);
-  if (secrets.size === 0) return shown;
   // Longer secrets are replaced first, because a shorter secret may be part of a longer one.
   const sought = [...secrets].sort((a, b) => b.length - a.length);
-  return withoutSecrets(shown, sought) as Readonly<Record<string, Printable>>;
+  return finished(shown, sought) as Readonly<Record<string, Printable>>;
 }
 
 function printable(value: unknown, depth: number, secrets: Set<string>): Printable {
   switch (typeof value) {
     case 'string':
-      return value.length > TEXT_CHARS_MAX ? `${value.slice(0, TEXT_CHARS_MAX)}…` : value;
+      return value;
     case 'number':
       return Number.isFinite(value) ? value : String(value);
     case 'boolean':
@@ -103,9 +102,14 @@ function learn(secret: unknown, secrets: Set<string>): void {
   else if (Array.isArray(secret)) for (const item of secret.slice(0, ITEMS_MAX)) learn(item, secrets);
 }
 
-function withoutSecrets(value: Printable, secrets: readonly string[]): Printable {
-  if (typeof value === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), value);
+/** Replaces secrets in texts, and then shortens long texts. A shortened secret would not be found. */
+function finished(value: Printable, secrets: readonly string[]): Printable {
+  if (typeof value === 'string') return shortened(secrets.reduce((text, one) => text.replaceAll(one, HIDDEN), value));
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item: Printable) => withoutSecrets(item, secrets));
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutSecrets(member, secrets)]));
+  if (Array.isArray(value)) return value.map((item: Printable) => finished(item, secrets));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, finished(member, secrets)]));
+}
+
+function shortened(text: string): string {
+  return text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX)}…` : text;
 }

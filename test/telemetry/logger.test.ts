@@ -79,6 +79,8 @@ for (const format of ['json', 'human'] as const) {
       passwords: ['robust', 'robust-7', ''],
       privateKey: Buffer.alloc(0),
       note: 'tried robust-7',
+      // The text is cut within the secret.
+      long: `${'x'.repeat(1_993)} robust-7`,
       publicKey: 'shown',
     });
     t.notRegex(text(), /robust|726f62757374/);
