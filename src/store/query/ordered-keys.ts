@@ -126,11 +126,12 @@ export class OrderedKeys {
     const groups: { readonly value: Buffer; readonly tails: Buffer[] }[] = [];
     for (const tail of tails) {
       const own = this.#valueOf(tail);
+      if (own.equals(value)) break;
       const group = groups.at(-1);
-      if (group?.value.equals(own) === true) group.tails.unshift(tail);
+      if (group?.value.equals(own) === true) group.tails.push(tail);
       else groups.push({ value: own, tails: [tail] });
     }
-    return groups.flatMap((group) => (group.value.equals(value) ? [] : group.tails));
+    return groups.flatMap((group) => group.tails.reverse());
   }
 
   /** The first key tails with a value, in ascending order. */
