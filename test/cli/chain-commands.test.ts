@@ -134,6 +134,18 @@ test.serial('a chain is imported, verified, exported, rolled back and imported a
   t.is((await run('verify')).stdout, verified.stdout);
 });
 
+test.serial(
+  'without finality, a chain that was rolled back is intact, although it lacks old undo records',
+  async (t) => {
+    const long = madeChain(1100, { generation: 2, blockTimeS: 10, delegateListRoundOffset: 0 });
+    const { run, file } = setUpCommands(t, long.network);
+    writeFileSync(file, long.blocks.map((block) => `${lineOfBlock(block, long.maker.rules.codec)}\n`).join(''));
+    t.regex((await run('import', file)).stdout, /: 1099 blocks /);
+    t.regex((await run('rollback', '--to', '1085', '--yes')).stdout, /: 15 blocks removed; height 1085, /);
+    t.regex((await run('verify')).stdout, /^made: 1085 blocks /);
+  },
+);
+
 test.serial('a refused block ends the import with exit code 1 and one line that names it', async (t) => {
   const { run, file } = setUpCommands(t);
   const lines = text.split('\n');

@@ -34,8 +34,12 @@ export interface Comparison {
 /**
  * Walks through both stores and compares their keys and values. Notes are not compared, because notes belong to one
  * node. Counted keys are compared one by one, and not as leaf blocks, because the borders of leaf blocks depend on the
- * order in which the keys were added. A store may have dropped undo records of final blocks. An undo record that only
- * one store has is therefore a difference only above the finalized height.
+ * order in which the keys were added.
+ *
+ * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
+ * difference only above the finalized height. While no block is final, a store drops the undo records that are far below
+ * its tip. A store whose chain was longer before therefore lacks old undo records. Records below the first undo record
+ * of the examined store are no difference.
  *
  * @param finalizedHeight returns the finalized height; called only if exactly one store has an undo record
  */
@@ -45,6 +49,7 @@ export function compareStores(
   finalizedHeight: () => number,
 ): Comparison {
   let keys = 0;
+  const undoFrom = firstUndoHeight(examined);
   for (const name of NAMES) {
     const range = { gte: Buffer.from([TABLES[name].number]), lt: Buffer.from([TABLES[name].number + 1]) };
     for (const { key, left, right } of paired(examined.entries(range), expected.entries(range))) {
@@ -54,7 +59,10 @@ export function compareStores(
         if (left.equals(right)) continue;
         if (name === 'undo' && isSameUndo(verifiedContent(key, left), verifiedContent(key, right))) continue;
       }
-      if (name === 'undo' && kind !== 'wrong' && TABLES.undo.read(key)[0] <= finalizedHeight()) continue;
+      if (name === 'undo' && kind !== 'wrong') {
+        const [height] = TABLES.undo.read(key);
+        if ((kind === 'missing' && height < undoFrom) || height <= finalizedHeight()) continue;
+      }
       return { difference: { table: name, key: key.toString('hex', 1), kind }, keys };
     }
   }
@@ -104,6 +112,12 @@ function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<Ke
     if (mine !== undefined) left = lefts.next();
     if (theirs !== undefined) right = rights.next();
   }
+}
+
+/** Height of the first undo record; `Infinity` if the store has none. */
+function firstUndoHeight(store: KeyValueReader): number {
+  const [first] = store.keys({ ...TABLES.undo.all, limit: 1 });
+  return first === undefined ? Number.POSITIVE_INFINITY : TABLES.undo.read(first)[0];
 }
 
 /**
