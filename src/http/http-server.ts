@@ -101,7 +101,7 @@ export function createHttpServer(
   const { scheduler } = admission;
   const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler, replays });
   const responseCache = createResponseCache(api, settings.cacheResponses);
-  const waiters = new HeightWaiters(api, clock);
+  const waiters = new HeightWaiters(api, clock, limits.socketTimeoutMs);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
   const tryFastPath = createFastPath(api, settings, { dialect, responseCache });
   const app = createApp(api, settings, {
@@ -122,6 +122,7 @@ export function createHttpServer(
   let isDraining = false;
   const receive = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
     requests += 1;
+    settings.beforeRequest?.();
     if (isDraining) response.shouldKeepAlive = false;
     request.url = originForm(request.url ?? '/');
     const connection = admission.of(request.socket);

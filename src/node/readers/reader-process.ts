@@ -22,6 +22,12 @@ import { ReaderObserver } from './reader-observer.ts';
 const REPORT_MS = 200;
 
 /**
+ * The node sends a message to each reader every 250 ms at least. After this time without one, the reader itself may not
+ * have run, and messages about new blocks may wait behind the requests that are answered first.
+ */
+const QUIET_MS_MAX = 500;
+
+/**
  * Answers requests until the process ends.
  *
  * @param rulesOf creates the rules of a network
@@ -44,6 +50,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   let http: HttpServer | undefined;
   let node: ReaderApi | undefined;
   let isReportTaken = true;
+  let heardMs = performance.now();
   /** Listening sockets from the node. The first reader gets none, and opens the sockets for all readers. */
   const given: Partial<Record<SocketName, ListeningSocket>> = {};
 
@@ -55,7 +62,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       const rules = rulesOf(params);
       reader = new ChainReader({ directory, codec: rules.codec, params }, systemClock);
       node = createReaderApi({ rules, identity, reader, channel });
-      http = createHttpServer(node.api, { ...options, observer, shared, listenOn: given });
+      http = createHttpServer(node.api, { ...options, observer, shared, listenOn: given, beforeRequest });
       const ports = await http.start();
       const { plain, tls } = http.sockets();
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
@@ -68,7 +75,16 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
     }
   };
 
+  const beforeRequest = (): void => {
+    const nowMs = performance.now();
+    if (nowMs - heardMs <= QUIET_MS_MAX) return;
+    heardMs = nowMs;
+    node?.api.refresh?.();
+  };
+
   const sendReport = (): void => {
+    // If the node is killed before it acknowledges a listening socket, no event reports its end.
+    if (!process.connected) process.exit(0);
     const report = isReportTaken ? observer.take() : undefined;
     if (report === undefined) return;
     isReportTaken = false;
@@ -83,6 +99,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   };
 
   process.on('message', (message: ToReader, socket: ListeningSocket | undefined) => {
+    heardMs = performance.now();
     switch (message.kind) {
       case 'socket':
         if (socket !== undefined) given[message.name] = socket;

@@ -1,0 +1,42 @@
+/** Checks that a reader that did not run for a while answers for the chain as it is now. */
+
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { setUpEvents } from '../../http/event-fixture.ts';
+import { watchForks } from '../../support/forked-readers.ts';
+
+/** Shorter than the time after which the pool starts another reader beside a silent one. */
+const STALLED_MS = 700;
+const ROUNDS = 5;
+
+test('requests that waited while a reader was stopped are answered for the newest block', async (t) => {
+  const fixture = await setUpEvents(t, { processes: 1 });
+  const readers = watchForks(t);
+  fixture.append(5);
+  const { port } = new URL(await fixture.serve());
+  const tipHeight = (): number => fixture.blocks.at(-1)?.height ?? 0;
+  const [reader] = readers;
+  t.truthy(reader);
+  const socket = connect(Number(port), '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  await once(socket, 'connect');
+  const heightOfAnswer = async (): Promise<number> => {
+    let text = '';
+    while (!/\r\n\r\n/.test(text)) text += String(((await once(socket, 'data')) as [Buffer])[0]);
+    return Number(/^X-Height: (\d+)/im.exec(text)?.[1]);
+  };
+  const request = 'HEAD /api/blocks?limit=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+  socket.write(request);
+  t.is(await heightOfAnswer(), tipHeight());
+  for (let round = 0; round < ROUNDS; round += 1) {
+    reader?.kill('SIGSTOP');
+    socket.write(request);
+    await sleep(STALLED_MS);
+    fixture.append(1);
+    await sleep(50);
+    reader?.kill('SIGCONT');
+    t.is(await heightOfAnswer(), tipHeight(), `round ${round}`);
+  }
+});

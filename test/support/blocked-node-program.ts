@@ -1,0 +1,28 @@
+/**
+ * Runs a node with one reading process, and blocks for ever when the reading process has its settings: the node never
+ * takes the listening socket that the reading process sends. Arguments: folder of the store, port.
+ */
+
+import { subscribe } from 'node:diagnostics_channel';
+import type { ChildProcess } from 'node:child_process';
+import type { FromReader } from '../../src/node/readers/messages.ts';
+import { openChainStore } from '../../src/store/chain/open.ts';
+import { fakeNode } from '../http/fake-node.ts';
+import { FAKE_CODEC } from './fake-codec.ts';
+import { openFront } from './http-front.ts';
+
+const [, , directory = '', port = ''] = process.argv;
+
+subscribe('child_process', (message) => {
+  const { process: child } = message as { readonly process: ChildProcess };
+  // The pool adds its listener first, and sends the settings there.
+  setImmediate(() =>
+    child.on('message', ({ kind }: FromReader) => {
+      if (kind === 'loaded') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    }),
+  );
+});
+
+const { api } = fakeNode(3);
+await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
+await openFront({ api, processes: 1, directory, http: { port: Number(port) } });
