@@ -94,7 +94,7 @@ export const OPTIONS = {
       (value) => /^\S{1,200}$/.test(value),
     ),
     connectionsMax: integer(
-      'Maximum number of open connections. A tenth of this number is reserved for this machine (127.0.0.1 and ::1) and for `accessWhitelist`.',
+      'Maximum number of open connections. A tenth of this number is reserved for this machine (127.0.0.1 and ::1) and for `accessWhitelist`. If the system allows the node too few open files for this number, the node accepts fewer connections, and logs `HTTP_CONNECTIONS_LIMITED`.',
       5000,
       100,
       100_000,

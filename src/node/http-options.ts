@@ -5,6 +5,7 @@ import { readBounded } from '../config/bounded-file.ts';
 import type { Config, HttpConfig } from '../config/schema.ts';
 import type { Observer } from '../ports/observer.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { connectionsWithin, openFilesMax } from './open-files.ts';
 
 /** Folder of the dashboard, written by the build. */
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
@@ -33,7 +34,7 @@ export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer
     ...(http.tlsPort === 0 ? {} : { tls: tlsOptionsOf(http) }),
     cors: { origin: http.corsOrigin, methods: ['GET', 'POST', 'PUT'] },
     limits: {
-      connectionsMax: http.connectionsMax,
+      connectionsMax: connectionsMaxOf(http, observer),
       connectionsPerAddressMax: http.connectionsPerAddressMax,
       max: http.rateLimitMax,
       strangerMax: http.rateLimitStrangersMax,
@@ -49,6 +50,16 @@ export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer
     ...(http.dashboard ? { dashboardDirectory: DASHBOARD, apiDocsDirectory: API_DOCS } : {}),
     observer: observer.module('http'),
   };
+}
+
+function connectionsMaxOf({ connectionsMax: wanted }: HttpConfig, observer: Observer): number {
+  const filesMax = openFilesMax();
+  const connectionsMax = connectionsWithin(wanted, filesMax);
+  if (connectionsMax < wanted) {
+    const text = 'the limit of open files allows fewer HTTP connections than http.connectionsMax';
+    observer.module('http').log('warn', 'HTTP_CONNECTIONS_LIMITED', text, { wanted, connectionsMax, filesMax });
+  }
+  return connectionsMax;
 }
 
 /** @throws ProtocolError `TLS_FILE_UNREADABLE` with the file and the reason */

@@ -1,31 +1,53 @@
 /** Measures the process's own memory. */
 
-import { readFileSync } from 'node:fs';
+import { openSync, readSync } from 'node:fs';
 
 const KIB = 1024;
+const STATUS_FILE = '/proc/self/status';
+/** The file has about 1,500 bytes. */
+const STATUS_BYTES_MAX = 16_384;
+
+/** Descriptor of the open file; `undefined` before the first use, `null` if the system does not have the file. */
+let status: number | null | undefined;
+let last = 0;
+const buffer = Buffer.alloc(STATUS_BYTES_MAX);
 
 /**
  * Returns the own memory of the process in bytes, including swapped memory. The pages of the store's file do not count:
  * the system maps them into the process and takes them back when memory is needed. If the system does not report these
  * pages separately, the result is all resident memory.
+ *
+ * The file stays open after the first call, because a process that has too many open files cannot open another. If a
+ * measurement fails, the result is the last measurement. The function never throws.
  */
 export function ownMemoryBytes(): number {
-  const own = ownOfLinux();
-  return own ?? process.memoryUsage.rss();
+  try {
+    last = ownOfLinux() ?? process.memoryUsage.rss();
+  } catch {
+    // A failed measurement must end neither the process nor the watchdog.
+  }
+  return last;
 }
 
 function ownOfLinux(): number | undefined {
-  let text: string;
-  try {
-    text = readFileSync('/proc/self/status', 'latin1');
-  } catch {
-    return undefined;
-  }
+  status ??= openStatus();
+  if (status === null) return undefined;
+  const text = buffer.toString('latin1', 0, readSync(status, buffer, 0, STATUS_BYTES_MAX, 0));
   const anonymous = kibOf(text, 'RssAnon');
   return anonymous === undefined ? undefined : (anonymous + (kibOf(text, 'VmSwap') ?? 0)) * KIB;
 }
 
-function kibOf(status: string, name: string): number | undefined {
-  const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status) ?? [];
+/** @throws Error if the file exists, but cannot be opened; the next call tries again */
+function openStatus(): number | null {
+  try {
+    return openSync(STATUS_FILE, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function kibOf(text: string, name: string): number | undefined {
+  const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text) ?? [];
   return value === undefined ? undefined : Number(value);
 }

@@ -1,0 +1,33 @@
+/**
+ * Limits the number of HTTP connections by the number of files that the process may open. Each connection takes a file
+ * descriptor. Without a free descriptor, the process can neither read its files nor accept a connection from this
+ * machine.
+ */
+
+import { readFileSync } from 'node:fs';
+
+/** File descriptors for everything else: store, journals, log, peers, channels between processes. */
+const OTHER_FILES = 300;
+/** Share of the descriptors for HTTP, if a process may open fewer files than `OTHER_FILES` and some connections. */
+const SHARE_MIN = 1 / 4;
+
+/** Maximum number of files that this process may open; undefined if the system does not report it. */
+export function openFilesMax(): number | undefined {
+  try {
+    const [, soft] = /^Max open files +(\d+) /m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the number of connections that the process can hold.
+ *
+ * @param wanted number of connections in the configuration
+ * @param filesMax number of files that the process may open; undefined for no limit
+ */
+export function connectionsWithin(wanted: number, filesMax: number | undefined): number {
+  if (filesMax === undefined) return wanted;
+  return Math.min(wanted, Math.max(filesMax - OTHER_FILES, Math.floor(filesMax * SHARE_MIN)));
+}

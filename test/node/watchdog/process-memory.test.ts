@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+
+const MODULE = fileURLToPath(new URL('../../../src/node/watchdog/process-memory.js', import.meta.url));
+/** Opens files until the system refuses another one, before or after the first measurement. */
+const PROGRAM = (isMeasuredBefore: boolean): string => `
+  import { openSync } from 'node:fs';
+  import { ownMemoryBytes } from ${JSON.stringify(MODULE)};
+  if (${isMeasuredBefore}) ownMemoryBytes();
+  let code;
+  while (code === undefined) try { openSync('/dev/null', 'r'); } catch (error) { code = error.code; }
+  console.log(JSON.stringify({ code, bytes: ownMemoryBytes() }));
+`;
+
+function measured(isMeasuredBefore: boolean): { readonly code: string; readonly bytes: number } {
+  // Node raises the limit of a process to the hard limit, so the hard limit is set.
+  const command = `ulimit -n 80; exec "${process.execPath}" --input-type=module -e "$PROGRAM"`;
+  const output = execFileSync('sh', ['-c', command], {
+    encoding: 'utf8',
+    env: { ...process.env, PROGRAM: PROGRAM(isMeasuredBefore) },
+  });
+  return JSON.parse(output) as { readonly code: string; readonly bytes: number };
+}
+
+test('memory is measured when the process can open no further file', (t) => {
+  const { code, bytes } = measured(true);
+  t.is(code, 'EMFILE');
+  t.true(bytes > 1_000_000, `${bytes}`);
+});
+
+test('a first measurement that fails ends nothing', (t) => {
+  t.is(measured(false).bytes, 0);
+});
