@@ -19,6 +19,8 @@ const MIN_HEIGHT_HEADER = 'x-min-height';
  * Longest time that a request waits for a height, in milliseconds: one slot, and some seconds until the block arrives.
  */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
+/** Share of the socket timeout in which a request may wait, so that its 503 comes before the end of the connection. */
+const SOCKET_TIMEOUT_SHARE = 0.6;
 /** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
 /** Seconds after which a client should ask again if the node has not reached the height. */
@@ -91,19 +93,22 @@ export function wantedHeight(
 export class HeightWaiters {
   readonly #api: Pick<NodeApi, 'chain' | 'listen'>;
   readonly #clock: Pick<Clock, 'after'>;
+  readonly #waitMsMax: number;
   readonly #waiting = new Set<Waiter>();
   #stopListening: (() => void) | undefined;
 
-  constructor(api: Pick<NodeApi, 'chain' | 'listen'>, clock: Pick<Clock, 'after'>) {
+  /** @param socketTimeoutMs the server closes a connection without traffic after this time, so waits must be shorter */
+  constructor(api: Pick<NodeApi, 'chain' | 'listen'>, clock: Pick<Clock, 'after'>, socketTimeoutMs: number) {
     this.#api = api;
     this.#clock = clock;
+    this.#waitMsMax = Math.min(HEIGHT_WAIT_MS_MAX, socketTimeoutMs * SOCKET_TIMEOUT_SHARE);
   }
 
   /**
    * Waits until the chain has the height.
    *
-   * @returns true when the chain has the height; false after `HEIGHT_WAIT_MS_MAX` or when the server closes, or at once
-   *   when too many requests wait
+   * @returns true when the chain has the height; false after `HEIGHT_WAIT_MS_MAX`, after a share of the
+   *   socket timeout, or when the server closes, or at once when too many requests wait
    */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;
@@ -112,7 +117,7 @@ export class HeightWaiters {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         height,
-        timer: this.#clock.after(HEIGHT_WAIT_MS_MAX, () => this.#end(waiter, false)),
+        timer: this.#clock.after(this.#waitMsMax, () => this.#end(waiter, false)),
         resolve,
       };
       this.#waiting.add(waiter);

@@ -117,6 +117,8 @@ test('a node without peers on a stalled chain is not ready; with a peer it is re
   // The tip has the timestamp 200, and a slot lasts 10 s.
   fake.api.status = since(500);
   t.is((await ask('/readyz')).status, 200);
+  fake.api.status = since(189);
+  t.like((await ask('/readyz')).body, { ready: false, reason: 'The clock of the node is 11 s behind its last block.' });
   fake.api.status = since(501);
   const alone = await ask('/readyz');
   t.is(alone.status, 503);

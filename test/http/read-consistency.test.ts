@@ -2,7 +2,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import type { HttpOptions } from '../../src/http/options.ts';
+import { HTTP_DEFAULTS, type HttpOptions } from '../../src/http/options.ts';
 import { HEIGHT_WAIT_MS_MAX, isUnchanged, wantedHeight } from '../../src/http/read-consistency.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import type { NodeListener } from '../../src/ports/node-api.ts';
@@ -173,6 +173,14 @@ test("a request that waits for a height does not get an earlier request's cached
   const answer = await waits;
   t.is(answer.headers.get('x-height'), String(wanted));
   t.is(((await answer.json()) as { data: { height: number } }).data.height, wanted);
+});
+
+test('a wait for a height ends before a short socket timeout ends the connection', async (t) => {
+  const { ask, clock, listeners } = await growing(t, { limits: { ...HTTP_DEFAULTS.limits, socketTimeoutMs: 5_000 } });
+  const asked = ask(`/api/accounts?minHeight=${TIP.height + 1}`);
+  await untilWaiting(listeners);
+  clock.pass(3_000);
+  t.is((await asked).status, 503);
 });
 
 test('a height that does not come gets 503 with Retry-After, and an invalid height is refused', async (t) => {

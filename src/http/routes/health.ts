@@ -64,6 +64,9 @@ async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string 
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
+  if (-ageS > api.params.blockTimeS) {
+    return `The clock of the node is ${-ageS} s behind its last block.`;
+  }
   const isOld = ageS > (isForging ? TIP_AGE_SLOTS_MAX : FOLLOWER_TIP_AGE_SLOTS_MAX) * api.params.blockTimeS;
   if (isOld) {
     const connected = (await api.peers()).filter(({ state }) => state === 'connected');
