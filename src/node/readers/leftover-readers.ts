@@ -30,7 +30,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
     writeFileSync(file, String(nodePid));
   } catch {
     // A full or failing disk must not keep the node from answering. Without the file, the next start may find the port
-    // in use.
+    // in use. A file without the number would be useless.
+    rmSync(file, { force: true });
   }
   return () => {
     rmSync(file, { force: true });
@@ -40,7 +41,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
 /**
  * Kills the readers whose node has ended. For each reader, the function waits at most `END_MS_MAX` for the end of a
  * node that is ending, and at most `END_MS_MAX` for the end of the reader. The function never kills a reader of a
- * running node: the parent of such a reader is still the node that wrote the file.
+ * running node: the parent of such a reader is still the node that wrote the file. A file without the number of the node
+ * shows nothing, so its reader is not killed.
  *
  * @param directory folder of the node's data; it need not exist
  * @returns process numbers of the killed readers
@@ -55,6 +57,7 @@ export async function endLeftoverReaders(directory: string, clock: Clock): Promi
   for (const { file, pid, start } of notesIn(directory)) {
     const isRunning = (): boolean => startOf(pid) === start;
     const nodePid = nodePidIn(file);
+    if (nodePid === undefined && isRunning()) continue;
     // A killed node stays the parent of its readers, and keeps its ports, until its last thread has ended.
     if (nodePid !== undefined) await until(() => !isEnding(nodePid));
     if (isRunning()) {
@@ -94,7 +97,8 @@ function notesIn(directory: string): readonly Note[] {
 
 function nodePidIn(file: string): number | undefined {
   try {
-    return Number(readFileSync(file, 'utf8'));
+    const text = readFileSync(file, 'utf8');
+    return /^[1-9]\d*$/.test(text) ? Number(text) : undefined;
   } catch {
     return undefined;
   }

@@ -49,12 +49,16 @@ test('a reader whose node runs, and a process that only has the number of a read
   t.deepEqual(notesIn(directory), []);
   writeFileSync(join(directory, `reader.${pid}.0badb007-1`), '1');
   writeFileSync(join(directory, `reader.${pid}.exe`), '1');
+  // A full disk left this file of a running reader without its content.
+  noteReader(directory, pid, process.pid);
+  const [empty = ''] = notesIn(directory).filter((name) => !name.includes('0badb007'));
+  writeFileSync(join(directory, empty), '');
   t.deepEqual(await endLeftoverReaders(directory, systemClock), []);
   t.notThrows(() => process.kill(pid, 0));
   t.deepEqual(
     readdirSync(directory),
-    [`reader.${pid}.exe`],
-    'a note of an earlier process goes, an unknown file stays',
+    [empty, `reader.${pid}.exe`].sort(),
+    'a note of an earlier process goes, an unknown file and the note of a running process stay',
   );
 });
 
