@@ -234,8 +234,8 @@ export interface HistoryPoint {
   readonly missedSlots: number;
   readonly reorgs: number;
   /**
-   * Mean time in milliseconds from the start of a slot until the node applied its block. Absent if the node applied no
-   * new block in the interval.
+   * Mean time in milliseconds from the start of a slot until the node applied its block. Downloaded blocks do not count.
+   * Absent if the node applied no other block in the interval.
    */
   readonly delayMs?: number;
   /** Number of transactions in the pool, and number of connected peers, at the last sample of the interval. */

@@ -1,7 +1,7 @@
 /**
  * Defines the queries about the chain. The store implements the queries and answers lists in pages. An item must match
  * all given filters, unless the comment of a filter says otherwise. Each page states the exact number of all matches.
- * The `http` module defines formats and defaults.
+ * The `http` module defines the text format and the default of each query parameter.
  */
 
 import type { Account, Delegate } from '../protocol/state.ts';

@@ -1,6 +1,7 @@
 /**
  * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
- * one-way messages. The `p2p` module defines the names and shapes of frames. The transport passes on the JSON values of
+ * one-way messages. The `p2p` module defines the names and shapes of frames. The table of rates in
+ * `rates.ts` has the same names; a message without a row in that table has no rate limit. The transport passes on the JSON values of
  * blocks and transactions without validating them. The rules of the chain decode these values.
  */
 

@@ -78,8 +78,8 @@ export class FaultControl {
   }
 
   /**
-   * Returns equal values for nodes of one part. A node whose process has ended counts as a node outside the given
-   * parts.
+   * Returns a value that identifies the part of the partitioned network to which the node belongs. Nodes of the same
+   * part get equal values. A node whose process has ended counts as a node that `partition` did not name.
    */
   partOf(link: AgentLink): unknown {
     const index = this.#parts.nodes().find(({ process }) => process?.link === link)?.node.index;

@@ -47,8 +47,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If another delegate has a watermark, the folder of watermarks was in use. A delegate without a watermark and
-    // without a line in the journal has then signed nothing.
+    // If another delegate of the journal has a watermark, the node has already written watermarks to this folder.
+    // Therefore a delegate without a watermark and without a line in the journal has signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);

@@ -57,8 +57,8 @@ export interface Batch {
 }
 
 /**
- * The block before a batch. The request for the batch contains its id, and the first block of the answer must be its
- * child.
+ * The block before a batch. The request for the batch contains the id of this block, and the first block of the answer
+ * must be a child of this block.
  */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 

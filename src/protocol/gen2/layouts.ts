@@ -83,7 +83,9 @@ function encodeBasic(
 }
 
 /**
- * The number that encodes a recipient in the bytes; 0 if there is no recipient, or if its text contains no integer.
+ * The number that encodes a recipient in the bytes: the integer before the last character of the recipient's text. The
+ * number is 10 for `NaNL` (`tx/recipient.ts`). The number is 0 if there is no recipient, or if the text before the last
+ * character is not an integer.
  * Live networks have exceptions with an address of more than 64 bits. An address of this size is padded with zeros to a
  * multiple of eight bytes, and the first eight bytes are used.
  */

@@ -25,7 +25,8 @@ export class ListEntryWriter {
   }
 
   /**
-   * Writes keys of a list, until `BYTES_AT_ONCE` is reached.
+   * Writes the keys of the rows at the positions from `from` to `to - 1` into the buffer. The method stops earlier when
+   * the buffer has `BYTES_AT_ONCE` bytes, including keys of earlier calls since the last `take`.
    *
    * @param prefix not below any prefix that was written since the last `take`
    * @param rows rows in the order of their keys
