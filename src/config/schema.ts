@@ -131,7 +131,7 @@ export const OPTIONS = {
       true,
     ),
     metrics: flag('Whether clients with access get metrics for Prometheus at `/metrics`.', true),
-    readOnly: flag('Whether the node refuses every method except GET.', false),
+    readOnly: flag('Whether the node refuses every method except GET, HEAD and OPTIONS.', false),
     strictDialect: flag(
       'Whether requests and answers below `/api` have only the parameters and members that a lisk-sdk node of the network’s generation has. The events of `/api/events` do not change.',
       false,

@@ -48,9 +48,12 @@ export function createAccessRule(options: HttpOptions): (request: IncomingMessag
   return (request) => {
     if (!options.enabled) return DISABLED;
     if (!options.access.public && !isListed(request)) return NOT_LISTED;
-    return options.readOnly && request.method !== 'GET' ? READ_ONLY : undefined;
+    return options.readOnly && !READING_METHODS.has(request.method ?? '') ? READ_ONLY : undefined;
   };
 }
+
+/** Methods that change nothing. A browser sends OPTIONS before a GET with a header of its own. */
+const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The answer to a client whose address is not listed. */
 export const NOT_LISTED = refused('API access denied', 'API access blocked.');

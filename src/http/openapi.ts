@@ -217,7 +217,7 @@ function unavailabilityOf({ method }: Route): string {
   return `The node is busy or stopping${height}. The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
 }
 
-/** Completes the description of the 403. With `http.readOnly`, the node refuses every method except GET. */
+/** Completes the description of the 403. With `http.readOnly`, the node refuses every method except GET, HEAD and OPTIONS. */
 function accessRefusalOf(description: string, { method }: Route): string {
   return method === 'GET' ? description : `${description} Or: \`http.readOnly\` is true.`;
 }

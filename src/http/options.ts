@@ -31,7 +31,7 @@ export interface HttpOptions {
    * which addresses.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
-  /** If true, every method except GET is refused. */
+  /** If true, every method except GET, HEAD and OPTIONS is refused. */
   readonly readOnly: boolean;
   readonly limits: HttpLimits;
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };

@@ -229,6 +229,8 @@ test('a disabled interface refuses each request, a read-only one all but GET', a
   });
   const readOnly = await serve(t, fakeNode(3), { readOnly: true });
   t.is((await readOnly('/api/accounts')).status, 200);
+  t.is((await readOnly('/api/accounts', { method: 'HEAD' })).status, 200);
+  t.true((await readOnly('/api/accounts', { method: 'OPTIONS' })).status < 300);
   const refused = await readOnly('/api/transactions', withBody({}));
   t.is(refused.status, 403);
   t.deepEqual(refused.body, { message: 'API write access denied', errors: ['API write access blocked.'] });
