@@ -13,7 +13,8 @@ export interface RawEvent {
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /**
- * Yields the events of an HTTP response, and skips comments. Ends when the response ends.
+ * Yields the events of an HTTP response, and skips comments. Ends when the response ends, and drops an event that is
+ * then incomplete.
  *
  * @throws Error for an event longer than `EVENT_CHARACTERS_MAX`, and the error of the connection if it breaks
  */

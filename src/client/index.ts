@@ -20,9 +20,10 @@ const PAGE_ITEMS = 100;
  */
 export class ClientError extends Error {
   /**
-   * `REFUSED` if the node answered with an error status; `TIMEOUT`; `UNREACHABLE` if the node could not be reached or
-   * sent no complete answer; or `INVALID_ANSWER` if a complete answer is not the JSON that it claims to be, or lacks its
-   * list or its cursor, for example because a program between client and node changed it.
+   * `REFUSED` if the node answered with an error status; `TIMEOUT` if the node did not answer in time or the time limit
+   * of `waitFor` has passed; `UNREACHABLE` if the node could not be reached or sent no complete answer; or
+   * `INVALID_ANSWER` if a complete answer is not the JSON that it claims to be, or lacks its list or its cursor, for
+   * example because a program between client and node changed the answer.
    */
   readonly code: string;
   /** HTTP status of a refusal; undefined for other errors. */
