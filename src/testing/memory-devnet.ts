@@ -56,8 +56,9 @@ const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
 /**
- * `heal` polls the tips, and mines a slot at the first poll and then after this number of polls. Between two mined
- * slots, the nodes can fetch a better chain. When two chains are equally good, a mined slot decides between them.
+ * While the tips of the nodes differ, `heal` polls the tips, and mines a slot at the first poll and then once in this
+ * number of polls. Between two mined slots, the nodes can fetch a better chain. When two chains are equally good, a
+ * mined slot decides between them.
  */
 const HEAL_POLLS_PER_SLOT = 25;
 

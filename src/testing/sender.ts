@@ -25,7 +25,7 @@ export async function passphraseOf(
   throw new Error(`there is no account ${from}: the first one is ${accounts[0]?.name}; ${wayOut}`);
 }
 
-/** The list of words is loaded only for texts that are not account names. */
+/** The list of words is loaded only here, so not for the name of an account, and not if `anyPassphrase` is true. */
 async function isOfBip39(passphrase: string): Promise<boolean> {
   const { validateMnemonic } = await import('@scure/bip39');
   const { wordlist } = await import('@scure/bip39/wordlists/english.js');
