@@ -30,7 +30,7 @@ interface HeldAccount {
   isUnsaved: boolean;
 }
 
-/** An account that a transaction changed. */
+/** An account that changed in a transaction of the store. */
 export interface ChangedAccount {
   readonly value: Account;
   /** Value in the tables; undefined for a new account. */

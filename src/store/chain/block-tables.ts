@@ -44,7 +44,10 @@ export class BlockTables {
   #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #indexes: DeferredIndexes;
 
-  /** @param shortListMax largest number of items in a short list, which is stored in the order of the chain only */
+  /**
+   * @param shortListMax largest number of items in a short list, which is stored in the order of the chain only; the
+   *   two lists of an address count together
+   */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;

@@ -26,8 +26,8 @@ export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   /**
-   * Largest number of items in a short list. A short list is stored in the order of the chain only
-   * (index/transaction-lists.ts).
+   * Largest number of items in a short list; the two lists of an address (sent and received) count together. A short
+   * list is stored in the order of the chain only (index/transaction-lists.ts).
    */
   readonly shortListMax: number;
   /**

@@ -71,7 +71,7 @@ export interface HeldEnvironment {
 }
 
 export interface WritingOptions {
-  /** True to create a missing folder. */
+  /** True to create a store if the folder has none or is missing. */
   readonly create: boolean;
   /** If false, the operating system decides when written data reaches the disk. */
   readonly durable: boolean;
@@ -84,11 +84,11 @@ export interface WritingOptions {
 /**
  * Opens the environment for writing. After this call, this process holds the lock on the folder.
  *
- * @throws ProtocolError `STORE_MISSING` if there is no store and `create` is false; `STORE_IN_USE` if another process
- *   holds the folder; `STORE_UNREADABLE` if the path is not a folder, or the folder has a damaged or foreign file;
- *   `STORE_DAMAGED` if a page is damaged; `STORE_NOT_ALLOWED` if the files belong to another user or the file system is
- *   read-only; `STORE_SHARED` if another folder has the same file; `STORE_WRITE_FAILED` if the disk is full or fails;
- *   `FOLDER_IMPOSSIBLE` if the folder cannot be created
+ * @throws ProtocolError `STORE_MISSING` if there is no store and `create` is false; `STORE_IN_USE` if a process (this
+ *   one or another) holds the lock on the folder; `STORE_UNREADABLE` if the path is not a folder, or the folder has a
+ *   damaged or foreign file; `STORE_DAMAGED` if a page is damaged; `STORE_NOT_ALLOWED` if the files belong to another
+ *   user or the file system is read-only; `STORE_SHARED` if another folder has the same file; `STORE_WRITE_FAILED` if
+ *   the disk is full or fails; `FOLDER_IMPOSSIBLE` if the folder cannot be created
  */
 export function openForWriting(
   directory: string,
@@ -382,8 +382,8 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
  * Checks pages before the library reads them, because the library does not detect a damaged page (see `page-check.ts`).
  * All pages of the state are checked first, because the node reads the whole state at its start.
  *
- * @param pagesMax maximum number of pages to check after the pages of the state, beginning with the first key of the
- *   store
+ * @param pagesMax maximum number of pages of the tree of entries to check after the pages of the state, beginning with
+ *   the first key of the store; all pages of the tree of free pages are checked, too
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {

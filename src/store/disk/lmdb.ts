@@ -18,7 +18,8 @@ import type { ProcessLock } from './process-lock.ts';
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
- * Opens the folder for writing, and holds its lock until `close`. A missing folder is created if `create` is true.
+ * Opens the folder for writing, and holds its lock until `close`. If the folder has no store or is missing, a store is
+ * created if `create` is true, and refused otherwise.
  *
  * @param durable if false, the operating system decides when written data reaches the disk; for temporary stores
  * @param clock needed for a folder that other containers can reach; see `takeLock`
@@ -55,8 +56,8 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
 /** Opens snapshots of one folder, one after another. */
 export interface LmdbReader {
   /**
-   * A snapshot of the store as it is now, valid until the snapshot's `close`. While a snapshot is open, freed pages
-   * cannot be reused. A snapshot should therefore be open for seconds only.
+   * A snapshot of the store as it is now, valid until the snapshot's `close` or the `close` of this reader. While a
+   * snapshot is open, freed pages cannot be reused. A snapshot should therefore be open for seconds only.
    */
   snapshot(): KeyValue;
   /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */
@@ -201,7 +202,7 @@ function isDamage(error: unknown): boolean {
   return /MDB_(CORRUPTED|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
 }
 
-/** Turns an error about damage into STORE_DAMAGED; returns other errors unchanged. */
+/** Turns an error about damage into `STORE_DAMAGED`; returns other errors unchanged. */
 function wordsFor(error: unknown, directory: string): unknown {
   return isDamage(error) ? storeDamaged(directory, 'one of its pages cannot be read', error) : error;
 }

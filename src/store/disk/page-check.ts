@@ -186,7 +186,8 @@ class Walk {
       if (!isBefore) {
         const isBehind = isMain && to !== undefined && key !== undefined && Buffer.compare(key, to) >= 0;
         if (isMain && (isBehind || (height === 1 && this.#left <= 0 && this.#entries > 0))) {
-          // The key is copied, because the tree may have changed before the next check.
+          // The next check continues at a key and not at a page, because the tree may change before that check. The key
+          // is copied, because it is a part of the buffer of the page.
           this.#next = Buffer.from(key ?? []);
           return;
         }

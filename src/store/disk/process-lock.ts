@@ -7,7 +7,8 @@
  * A process that takes a lock with a clock therefore updates the time of its lock file every few seconds, and listens
  * on a socket beside the lock file. A lock file of another container is stale if it was not updated for some time and
  * no process listens on its socket, or if the machine was restarted since. A paused process still listens, so it keeps
- * its lock file.
+ * its lock file. A process that takes or examines a lock without a clock treats the lock file of another container as
+ * stale only if the machine was restarted.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -29,8 +30,8 @@ export interface ProcessLock {
 
 const TOUCH_MS = 5_000;
 /**
- * Time for which a lock file of another container counts after its last update. A busy process may update its lock file
- * late.
+ * Time for which a lock file of another container counts after its last update, even if no process listens on its
+ * socket. A busy process may update its lock file late.
  */
 const ELSEWHERE_MS_MAX = 30_000;
 

@@ -7,9 +7,9 @@ import type { BlockSizes } from './order-statistic-tree.ts';
 /** A leaf block: its first key and its number of keys. */
 export interface CountedLeaf {
   /**
-   * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, it begins
-   * with the number of the table. For the first leaf block of a table, `start` consists only of the number of the
-   * table.
+   * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, `start`
+   * begins with the number of the table. For the first leaf block of a table, `start` consists only of the number of
+   * the table.
    */
   readonly start: Buffer;
   /** Number of keys in the leaf block. */

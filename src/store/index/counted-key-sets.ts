@@ -16,7 +16,7 @@ import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
  * If more leaf blocks of a table than this number have changed, `putSorted` writes the changed leaf blocks. Up to this
- * number, the changed leaf blocks wait in memory to be written together, which takes some megabytes.
+ * number, the changed leaf blocks stay in memory until the end of the transaction, and take some megabytes.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block takes about 8 KB. */

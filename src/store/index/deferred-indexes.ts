@@ -38,7 +38,7 @@ const TRANSACTIONS_AT_ONCE = 400_000;
 
 /** Limits of a backfill. */
 export interface BackfillLimits {
-  /** A transaction of the store ends after this number of changed pages. */
+  /** A transaction of the store ends as soon as it has changed about this number of pages. */
   readonly pagesMax?: number;
   /** Number of transactions that are read from the blocks at once. The last block is always read to its end. */
   readonly transactionsMax?: number;
@@ -49,8 +49,8 @@ export class DeferredIndexes {
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
   /**
-   * The index watermark; undefined before the first use. Transactions above `height` are in no index. If `height` is
-   * undefined, all transactions are indexed.
+   * The index watermark; undefined before the first use. The indexes may lack entries of transactions above `height`.
+   * If `height` is undefined, the indexes lack no committed transaction.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
   /** True if the transactions above the watermark, or a first part of these transactions, are in memory. */
@@ -60,7 +60,10 @@ export class DeferredIndexes {
   #isDeferring = false;
   #isBackfilling = false;
 
-  /** @param shortListMax largest number of items in a short list, which is stored in the order of the chain only */
+  /**
+   * @param shortListMax largest number of items in a short list, which is stored in the order of the chain only; the
+   *   two lists of an address count together
+   */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the index watermark, which is a height. Transactions in blocks above the watermark are in no index
- * yet. A store whose indexes are complete has no watermark.
+ * Reads and writes the index watermark, which is a height. The indexes may lack entries of transactions in blocks above
+ * the watermark. A store whose indexes are complete has no watermark.
  */
 
 import { assert, ProtocolError } from '../../primitives/errors.ts';

@@ -44,7 +44,10 @@ export function longListEntry(
   return TABLES.longLists.key(list, number, bytesOf(value, of(transaction)), place);
 }
 
-/** Index key of the data of a transfer, without value; undefined if the transfer has no data. */
+/**
+ * Index key of the data of a transfer, without value; undefined for a transfer without data and for every other
+ * transaction.
+ */
 export function transactionDataEntry(transaction: Transaction, place: TransactionPlace): Buffer | undefined {
   const data = dataOf(transaction);
   return data === undefined ? undefined : TABLES.transactionsByData.key(data, place);

@@ -6,7 +6,7 @@ import type { KeyRange, KeyValueReader, KeyValueWriter } from '../tables/key-val
 import { compareKeys, KeyBlock } from './key-block.ts';
 import { OrderStatisticTree, type CachedBlocks, type LeafPlace, type BlockSizes } from './order-statistic-tree.ts';
 
-/** A leaf block that grows beyond this size is split. The size is a small multiple of a disk page. */
+/** A leaf block that grows beyond this size is split. The size is about two disk pages. */
 export const LEAF_BYTES_MAX = 8000;
 /** An inner block that grows beyond this size is split. */
 export const INNER_BYTES_MAX = 8000;

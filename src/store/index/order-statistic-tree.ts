@@ -40,8 +40,8 @@ export type LeafPath = readonly Step[];
 export interface LeafPlace {
   readonly path: LeafPath;
   /**
-   * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, it begins
-   * with the number of the table. For the first leaf block of a table, only the number of the table.
+   * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, `start`
+   * begins with the number of the table. For the first leaf block of a table, only the number of the table.
    */
   readonly start: Buffer;
   readonly size: number;

@@ -80,7 +80,10 @@ export class TransactionLists {
    */
   #filter: IdBloomFilter | undefined;
 
-  /** @param shortMax largest number of items in a short list, which is stored in the order of the chain only */
+  /**
+   * @param shortMax largest number of items in a short list, which is stored in the order of the chain only; the two
+   *   lists of an address count together
+   */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
     this.#keys = keys;
     this.#codec = codec;

@@ -16,8 +16,8 @@ const WAITING_MAX = 16;
 /** Maximum number of lists that are kept. */
 const LISTS_KEPT_MAX = 16;
 /**
- * Maximum number of items in all kept lists together. An item takes about ten bytes in a list of transactions, and more
- * in a list of addresses.
+ * Maximum number of items in all kept lists together. A longer list is not kept. An item takes about ten bytes in a
+ * list of transactions, and more in a list of addresses.
  */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
@@ -29,8 +29,8 @@ export interface BackgroundQueryOptions {
    */
   readonly atOnceMax: number;
   /**
-   * Maximum number of candidates that are read and then sorted. For more candidates, reading an index in the requested
-   * order is faster.
+   * Maximum number of candidates that a query for transactions reads and then sorts. For more candidates, reading an
+   * index in the requested order is faster.
    */
   readonly sortedMax: number;
 }

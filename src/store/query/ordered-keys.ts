@@ -113,7 +113,9 @@ export class OrderedKeys {
     return page;
   }
 
-  /** The highest key tails with a value below `value`, or of all key tails, in descending order. */
+  /**
+   * The highest key tails with a value below `value` (if `value` is undefined: of all key tails), in descending order.
+   */
   #highestBelow(value: Buffer | undefined, limit: number): readonly Buffer[] {
     return this.#merged('desc', limit, ({ prefix, gte, lt }) => {
       const end = value === undefined ? lt : lower(Buffer.concat([prefix, value]), lt);

@@ -1,7 +1,7 @@
 /**
- * Defines the parts of keys. A part converts a value into bytes that sort like the value, finds the end of these bytes,
- * and reads the value back. A table names the parts of its keys (`layout.ts`). A few other modules write and read keys
- * byte by byte, because an import writes millions of keys.
+ * Defines the parts of keys. A part converts a value into bytes that sort like the value (`(address)`: first by the
+ * length of the address), finds the end of these bytes, and reads the value back. A table names the parts of its keys
+ * (`layout.ts`). A few other modules write and read keys byte by byte, because an import writes millions of keys.
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';
@@ -37,7 +37,8 @@ export interface KeyPart<T> {
   /**
    * Position after the value that begins at `at`.
    *
-   * @param rest position after all parts of variable size. From this position on, the key has only parts of fixed size
+   * @param rest position from which on the key has only parts of fixed size, if all parts after this part have a fixed
+   *   size; otherwise `NaN`
    */
   end(key: Buffer, at: number, rest: number): number;
   read(key: Buffer, at: number, end: number): T;

@@ -53,7 +53,7 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
  * the transaction has already made.
  */
 export interface KeyValueWriter extends KeyValueReader {
-  /** @param isNew true if the caller knows that the key does not exist, which saves a lookup */
+  /** @param isNew true if the caller knows that the key does not exist; a database may then omit a lookup */
   put(key: Uint8Array, value: Uint8Array, isNew?: boolean): void;
   /** @param isThere true if the caller knows that the key exists; a database may then omit a lookup */
   remove(key: Uint8Array, isThere?: boolean): void;
