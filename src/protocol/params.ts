@@ -77,8 +77,8 @@ export interface Exceptions {
   >;
   readonly ignoreDelegateListCacheForRounds: ReadonlySet<number>;
   /**
-   * Heights from which blocks may no longer contain an old transaction type; 0 if no block may contain the type.
-   * Generation 2 ignores `disableV1Transactions`.
+   * Heights from which blocks may no longer contain an old transaction type; 0 if no block except the genesis block may
+   * contain the type. Generation 2 ignores `disableV1Transactions`.
    */
   readonly precedent: {
     readonly disableDappTransfer: number;

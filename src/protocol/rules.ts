@@ -116,8 +116,8 @@ export interface Rules {
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
    * transaction. The reason is always an unknown member of the asset. The member makes the asset too large or too deep,
-   * or lisk-sdk cannot store it, or it states an amount that is not a whole number of beddows from 0 to 200 million
-   * LSK.
+   * lisk-sdk cannot store the member, or the member states an amount that is not a whole number of beddows from 0 to
+   * 200 million LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 

@@ -91,7 +91,7 @@ export function verifyReward(block: BlockHeader, expected: bigint, params: Chain
 /**
  * @param order the order of forgers in the block's round; undefined if the delegate list of the round is unknown
  * @param text the message of the generation for a slot that the generator does not own
- * @throws BlockRejected `BLOCK_FORGER_INVALID`
+ * @throws BlockRejected `BLOCK_FORGER_INVALID` if the generator does not own the slot, or if `order` is undefined
  */
 export function verifyForger(
   block: BlockHeader,

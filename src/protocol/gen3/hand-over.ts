@@ -3,7 +3,8 @@
  * waits until a block that is newer than all unknown headers is final. Each unknown header is then either on the chain
  * of this node or on an abandoned branch. An abandoned branch can be higher than this chain by at most the number of
  * slots that this chain missed. A new header that names this maximum height as the delegate's previous height
- * contradicts none of the unknown headers.
+ * contradicts none of the unknown headers. On a chain whose only final block is the genesis block, the wait is limited
+ * (`boundOfYoungChain`).
  */
 
 import type { ChainParams } from '../params.ts';

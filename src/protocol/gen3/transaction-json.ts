@@ -133,9 +133,10 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction with the id of its document. It is present even if its payload or its list of signatures has
-   * errors, because the network may have an exception for the transaction. It is undefined if the payload cannot be
-   * read, if `signatures` is no list, or if another member has an error.
+   * The transaction with the id of its document, or with an empty id if the document has no valid one. It is present
+   * even if its payload or its list of signatures has errors, because the network may have an exception for the
+   * transaction. It is undefined if the payload cannot be read, if `signatures` is no list, or if another member has an
+   * error.
    */
   readonly transaction: Transaction | undefined;
 }

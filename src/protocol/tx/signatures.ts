@@ -11,8 +11,8 @@ import { membersOf } from './multisignature.ts';
 export interface GroupSignatureStatus {
   /**
    * `none`: the transaction needs and has no members' signatures. `pending`: there are fewer signatures than needed.
-   * `ready`: there are enough signatures, and each is valid. `fail`: a signature is invalid or occurs twice, or the
-   * sender is no group.
+   * `ready`: there are enough signatures, and each is valid. `fail`: a signature is invalid, or occurs twice without an
+   * exception of the network, or the transaction has signatures of members although its sender is no group.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];

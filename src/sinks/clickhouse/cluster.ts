@@ -1,8 +1,8 @@
 /**
- * The final tables of a sink on a cluster. All rows of a range are on one shard. The rows of a range contain an id,
- * which is new for each attempt to write the range. Readers see only rows whose id is in a marker. Therefore two kinds
- * of rows stay invisible forever: rows of a failed attempt, and late rows of a process that lost the lease. The sink
- * can remove such rows at any time.
+ * Handles the final tables of a sink on a cluster. All rows of a range are on one shard. The rows of a range contain an
+ * id, which is new for each attempt to write the range. Readers see only rows whose id is in a marker. Therefore two
+ * kinds of rows stay invisible forever: rows of a failed attempt, and late rows of a process that lost the lease. The
+ * sink can remove such rows at any time.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
