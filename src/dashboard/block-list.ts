@@ -9,7 +9,10 @@ const BLOCKS_MAX = 400;
 
 type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
-/** Adds a new block, and removes all blocks of the list at or above its height, because these blocks were reverted. */
+/**
+ * Adds a new block, and removes all blocks of the list at or above its height: these blocks were reverted, or an answer
+ * has already brought the new block.
+ */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);
 }

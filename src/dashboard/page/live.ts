@@ -1,7 +1,8 @@
 /**
  * Holds the state of the node for the whole dashboard, and keeps the state up to date. `Live` requests the state once,
- * and then applies events from the event stream. Every 3 s, `Live` requests the state for which there are no events:
- * consensus, the heights of peers, diagnostics, pauses of forging, and other nodes on this machine.
+ * and then applies events from the event stream. Every 3 s, while the dashboard is visible, `Live` requests the state
+ * for which there are no events: consensus, the heights of peers, diagnostics, pauses of forging, and other nodes on
+ * this machine.
  */
 
 import type {
@@ -45,8 +46,8 @@ export interface LiveState {
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
   /**
-   * Names of delegates, by public key: the delegates that are or were, since the dashboard was opened, forgers or among
-   * the first 101 delegates by rank.
+   * Names of delegates, by public key. The map has each delegate that, at a request since the dashboard was opened, was
+   * a forger or among the first 101 delegates by rank.
    */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
@@ -309,9 +310,9 @@ async function latestBlocks(): Promise<readonly Block[]> {
 }
 
 /**
- * Lists this node and its connected peers on the same machine, such as the nodes of a devnet. If the dashboard was
- * loaded from another machine, the list has only this node. A found node stays in the list, so that the dashboard shows
- * when the node stops.
+ * Lists this node and its connected peers on the same machine that announce an HTTP port, such as the nodes of a
+ * devnet. If the dashboard was loaded from another machine, the list has only this node. A found node stays in the
+ * list, so that the dashboard shows when the node stops.
  */
 function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;
