@@ -59,7 +59,7 @@ export type NodeEvent<G extends Generation> = {
 }[keyof Events<G>];
 
 export interface EventOptions<K extends PropertyKey> {
-  /** Names of events; default: all. */
+  /** Names of events; default: all. The stream also has the event `log/gap`, whichever names are given. */
   readonly types?: readonly K[];
   /**
    * Address of an account. The stream has only those blocks that this account forged, and those transactions that this

@@ -154,9 +154,11 @@ export interface TestDevnet {
    */
   snapshot(name: string): Promise<Snapshot>;
   /**
-   * Restores a snapshot on all nodes. The snapshot is kept, and the ports stay the same.
+   * Restores a snapshot on all nodes, with the chain's clock and the mining mode. The snapshot is kept, and the ports
+   * stay the same. Partitions, delays, losses, clock offsets and `impersonate` stay in effect.
    *
-   * @throws an error that lists the existing names if no snapshot has the name
+   * @throws an error that lists the existing names if no snapshot has the name; an error if a node does not return to
+   *   the state of the snapshot
    */
   revert(name: string): Promise<Snapshot>;
   /**
@@ -165,9 +167,10 @@ export interface TestDevnet {
    *
    * @param from an account, its name, or a BIP-39 passphrase
    * @param options number of the node, or an object of options
-   * @throws an error with the reason when the node refuses the transaction; an error for a string that is neither the
-   *   name of an account nor a BIP-39 passphrase, unless `anyPassphrase` is true; an error with the name of the field
-   *   for a wrong payload; RangeError for a node that does not exist
+   * @throws an error with the reason when the node refuses the transaction, or (in the mining mode `instant`) when no
+   *   block of the next two rounds contains it; an error for a string that is neither the name of an account nor a
+   *   BIP-39 passphrase, unless `anyPassphrase` is true; an error with the name of the field for a wrong payload;
+   *   RangeError for a node that does not exist
    */
   send(
     from: TestAccount | string,
@@ -178,12 +181,14 @@ export interface TestDevnet {
    * Sends beddows from the account `genesis` (on another network than the devnet of the package, from its first
    * account), and mines slots until a block contains the transaction.
    *
-   * @throws an error for an invalid address or amount, and when the nodes refuse the transaction
+   * @throws an error for an invalid address or amount, when the nodes refuse the transaction, or when no block of the
+   *   next two rounds contains it
    */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**
-   * Makes the nodes accept any signature for the account with this address from now on. The account must have sent a
-   * transaction before, and must not be a multisignature account.
+   * Makes the nodes accept any signature for the account with this address from now on. The chain must know the public
+   * key of the account, for example from an earlier transaction of the account. The account must not be a
+   * multisignature account.
    *
    * @throws an error for an account that does not meet these conditions
    */
@@ -205,7 +210,9 @@ export interface TestDevnet {
    */
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`.
+   * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`. A link has the
+   * greater probability of its two nodes. A loss does not affect the function `mine` and the mining mode `instant`,
+   * which pass blocks to all nodes at once.
    *
    * @param nodes numbers of the nodes whose links lose messages; default: all
    * @throws an error for an invalid probability, or a node that does not exist
