@@ -51,7 +51,10 @@ export interface LiveState {
    */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
-  /** Undefined before the first answer, and if the node does not allow this browser to read it, like `diagnostics`. */
+  /**
+   * Undefined before the first answer, and if the node does not allow this browser to read it. The same holds for
+   * `diagnostics`.
+   */
   readonly forging: readonly ForgingDelegate[] | undefined;
   readonly diagnostics: readonly Diagnostic[] | undefined;
   /** Transactions that recently entered the pool, newest first. */

@@ -87,8 +87,8 @@ function wrapped(name: string, schema: object): Shape {
 
 /**
  * Copies the member `name` of an asset, with only the given members of this object. All other members of the asset are
- * dropped. If the asset or its member is not an object, it stays unchanged. A missing asset counts as an asset with an
- * empty object.
+ * dropped. An asset or a member that is not an object stays unchanged. A missing asset counts as an asset with an empty
+ * object.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };

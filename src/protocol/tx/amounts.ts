@@ -28,10 +28,10 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 
 /**
  * The amount with which a transaction enters sums. The amount is added to the total of the block and to the spending of
- * the sender. It is subtracted from the vote weights of the delegates for whom the sender votes. If an account receives
- * the amount, it is also added to the vote weights of the delegates for whom this account votes. If a transaction moves
- * no amount, its counted amount is the unknown member `amount` of its asset, which no signature covers; 0 if there is
- * no such member. This member may have any form that lisk-sdk's number library reads.
+ * the sender. The amount is subtracted from the vote weights of the delegates for whom the sender votes. If an account
+ * receives the amount, the amount is also added to the vote weights of the delegates for whom this account votes. If a
+ * transaction moves no amount, its counted amount is the unknown member `amount` of its asset, which no signature
+ * covers; 0 if there is no such member. This member may have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */

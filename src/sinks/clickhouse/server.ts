@@ -73,8 +73,8 @@ const PINNED: Readonly<Record<string, string>> = {
   // A shard that does not answer must fail the statement. Reads go to the same replica as writes, if possible.
   skip_unavailable_shards: '0',
   load_balancing: 'in_order',
-  // A statement that exceeds a limit must fail. With the value `break`, it would return a part of the rows without an
-  // error.
+  // A statement that exceeds a limit must fail. With the value `break`, the statement would return a part of the rows
+  // without an error.
   ...Object.fromEntries(
     ['read', 'result', 'set', 'group_by', 'sort', 'distinct', 'transfer', 'join', 'timeout'].map((limit) => [
       `${limit}_overflow_mode`,

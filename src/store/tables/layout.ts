@@ -1,8 +1,8 @@
 /**
  * Declares the tables of the store. The page docs/store-layout.md is generated from this declaration. The store is one
  * database of binary keys. The first byte of a key is the number of its table. Integers in keys are big-endian, so that
- * keys sort like these integers. A change of the form of a key or value needs a new `LAYOUT_VERSION`, unless this
- * version also reads the earlier form.
+ * keys sort like these integers. A change of the form of a key or value needs a new `LAYOUT_VERSION`, unless the
+ * changed code also reads the earlier form.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
