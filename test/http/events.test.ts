@@ -143,6 +143,13 @@ test('events that are no longer kept, and a position of another log, are reporte
     t.deepEqual([...subscriber.blocks.keys()].slice(0, 2), [21, 22]);
     subscriber.disconnect();
   }
+  // After a gap without further events, a program stores the id `next - 1`, which misses and repeats nothing.
+  const resumed = new EventSubscriber('types=blocks/new,log/gap');
+  await resumed.connect(origin, '20.0');
+  await until(() => resumed.blocks.size === 10, 'what is kept');
+  t.false(namesOf(resumed).includes('log/gap'));
+  t.is([...resumed.blocks.keys()][0], 21);
+  resumed.disconnect();
 });
 
 test('an id of another history of the chain is reported as a gap, even if the log has a record of that number', async (t) => {
