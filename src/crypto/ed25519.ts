@@ -3,8 +3,8 @@
  * accepts. A valid signature meets four conditions: S is below the group order; the public key is canonical; the public
  * key and R do not have small order; the verification equation holds without a cofactor. Libraries give different
  * answers for signatures and keys that break one of the conditions. Two nodes that give different answers would fork.
- * Cheap checks of the conditions therefore come before each call of an implementation (backend). A backend must also
- * answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
+ * Cheap checks of the first three conditions therefore come before each call of an implementation (backend). A backend
+ * must also answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';

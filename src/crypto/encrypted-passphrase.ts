@@ -13,7 +13,7 @@ export interface EncryptedPassphrase {
   readonly cipherText: Buffer;
   /** The initialisation vector, 12 bytes. */
   readonly iv: Buffer;
-  /** The salt. The salt has 16 bytes if this module encrypted the passphrase; other tools may use another length. */
+  /** The salt, 1 to 1,024 bytes. `bloomery` makes salts of 16 bytes; other tools may use another length. */
   readonly salt: Buffer;
   /** The authentication tag, 16 bytes. */
   readonly tag: Buffer;
@@ -39,15 +39,17 @@ const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** Maximum number of bytes of an encrypted passphrase. A passphrase of twelve words has about 80 bytes. */
+/** Maximum number of bytes of the cipher text in a text to parse. A passphrase of twelve words has about 80 bytes. */
 const CIPHER_BYTES_MAX = 4096;
 const SALT_BYTES_MAX = 1024;
 
 const deriveKey = promisify(pbkdf2);
 
 /**
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` for a malformed text; if lisk-sdk makes the same check, the
- *   message is that of lisk-sdk
+ * Parses the text of an encrypted passphrase. If the text has no `iterations`, the result has the default, 1,000,000.
+ *
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if the text is malformed or a value in it is out of bounds; if
+ *   lisk-sdk makes the same check, the message is that of lisk-sdk
  */
 export function parseEncryptedPassphrase(text: unknown): EncryptedPassphrase {
   if (typeof text !== 'string') throw invalid('Encrypted passphrase to parse must be a string.');

@@ -1,6 +1,7 @@
 /**
- * Reads lines of a chain file and validates their blocks, including their signatures. The worker threads of a reader do
- * this work for more than a few lines. A reader without worker threads does all work on the calling thread.
+ * Reads lines of a chain file and validates their blocks, including their signatures. A worker thread of the reader
+ * does this work for each call with more than a few lines. A reader without worker threads does all work on the calling
+ * thread.
  */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';

@@ -17,7 +17,8 @@ const NONE = new Uint8Array(0);
  * for the error message.
  *
  * @param knownHeight blocks up to this height are not validated, because the chain already has them
- * @returns for each line a length and the packed block; length 0 for a line that is refused or is block 1
+ * @returns for each line a length and the packed block; length 0 and no block for a line that is refused or contains
+ *   block 1
  */
 export function readPackedLines(
   packed: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Stores the results of signature checks. A transaction that was verified for the pool then needs no second check when
- * a block contains it.
+ * Stores the results of signature checks. While the cache has the results for a transaction that the pool has verified,
+ * the node does not check the signatures of the transaction again when a block contains it.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -11,8 +11,8 @@ const SIGNATURE_BYTES = 64;
 
 /**
  * Stores the latest results, including those of failed checks. If failed checks were not stored, the node would have to
- * check a wrong signature again each time that a peer repeats it. A transaction object always returns the same check
- * objects, so the cache finds a result by object without reading the bytes.
+ * check a wrong signature again each time that a peer repeats it. The codec remembers one check object for the primary
+ * signature of each transaction object, so the cache usually finds this result by object, without reading the bytes.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;

@@ -108,8 +108,9 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   }
 
   /**
-   * True if a check need not be made, because the cache has its result, or because a length is wrong and the check
-   * always fails. A result that is cached by content is then also cached for this object.
+   * True if a check need not be made: the cache has its result, or a length is wrong, so that the check always fails.
+   * If `isBulk` is true, the method searches the cache only by object. Otherwise, it also searches by content, and then
+   * caches a result that it found by content for this object, too.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;
