@@ -9,8 +9,9 @@ import type { PublicKey } from '../protocol/types.ts';
 
 /**
  * Evidence about the last signature of a delegate, from its watermark outside the data folder. `agrees`: the last
- * signature is in this journal. `later`: the delegate has signed after the last header of this journal, so the journal
- * is incomplete. `unknown`: there is no watermark, or the watermark is older than the last header of this journal.
+ * header that this journal returns (`SigningJournal.last`) is the header in the watermark. `later`: the delegate has
+ * signed after the last header of this journal, so the journal is incomplete. `unknown`: there is no watermark, or the
+ * watermark is older than the last header of this journal.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -54,9 +55,9 @@ export interface SigningJournal {
   /**
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
-   * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate since this
-   *   process last read the delegate's watermark; `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as
-   *   described for `SigningJournal`
+   * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate, or has
+   *   handed the delegate over, since this process started or last called `adopt`, `record` or `hold` for the delegate;
+   *   `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
@@ -71,7 +72,10 @@ export interface SigningJournal {
 export interface FolderJournal extends SigningJournal {
   /** All delegates in the journal. */
   delegates(): readonly PublicKey[];
-  /** Whether the journal is a copy of the original file, and so may be out of date. */
+  /**
+   * Whether the file is, or may be, a copy or an earlier state of the original file. The journal may then be out of
+   * date.
+   */
   readonly isCopied: boolean;
   /** Marks this file as the original file. The mark is on disk when this method returns. */
   recordFileIdentity(): void;

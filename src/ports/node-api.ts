@@ -44,8 +44,8 @@ export interface NodeStatus {
    */
   readonly broadhash: string;
   /**
-   * Percentage of the connected peers that have the tip of this node, from 0 to 100, with two significant digits; 0
-   * without peers. At most a hundred peers count. In generation 2, a peer that announces the genesis block as its tip
+   * Percentage of the connected peers that have the tip of this node, from 0 to 100, with two significant digits; 0 if
+   * no peer counts. At most a hundred peers count. In generation 2, a peer that announces the genesis block as its tip
    * counts only while this node has no other block.
    */
   readonly consensusPercent: number;
@@ -62,7 +62,7 @@ export interface NodeStatus {
    * wrong. `offsetMs` is the time by which the peer's clock is ahead.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** Progress of a download; absent if none is running. */
+  /** Progress of the current sync, even before its first block has arrived; absent if the node does not sync. */
   readonly sync?: SyncProgress;
   /** True if the node has no peers and needs no peers. */
   readonly isAlone?: true;
@@ -92,7 +92,9 @@ export interface ReaderStatus {
   readonly sinceMs: number;
   /** Memory of the reader in bytes, without pages of the store; 0 until the reader has answered the first ping. */
   readonly memoryBytes: number;
-  /** Number of requests to the reader since its start, including refused requests. */
+  /**
+   * Number of requests to the reader since its start, including refused requests, as of the last ping that it answered.
+   */
   readonly requests: number;
 }
 
@@ -106,7 +108,9 @@ export interface Reorg {
 }
 
 export interface SyncProgress {
-  /** Height of the chain that is downloaded, as the sync peer announces it. */
+  /**
+   * Height of the chain that is downloaded, as the sync peer announces it; the height of this node if that is greater.
+   */
   readonly targetHeight: number;
   /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
@@ -179,7 +183,7 @@ export interface PoolEntry {
   readonly ready?: boolean;
 }
 
-/** The members of a group, with a mark for each member that has signed a transaction. */
+/** The members of a multisignature account (a group), with a mark for each member that has signed a transaction. */
 export interface GroupSigners {
   /** Number of signatures that the transaction needs. */
   readonly min: number;
@@ -200,13 +204,14 @@ export interface PeerVerdict {
   /** Port of the peer; absent for a banned address without a known peer. */
   readonly wsPort?: number;
   /**
-   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`. If
-   * `untilMs` is absent, the node does not dial the peer until the node restarts, or until a connection that the peer
-   * opened has ended. `known`: the node knows the address, and may dial it.
+   * `dropped`: the connection ended, or a dial failed for a lasting reason, and no new connection was opened.
+   * `waiting`: the peer is not dialled before `untilMs`. If `untilMs` is absent, the node does not dial the peer until
+   * the node restarts, or until a connection that the peer opened has ended. `known`: the node knows the address, and
+   * may dial it.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
-  /** Start of the connection, or its end if the connection was dropped; Unix time in milliseconds. */
+  /** Start of the connection; for `dropped`, its end or the time of the failed dial. Unix time in milliseconds. */
   readonly sinceMs?: number;
   /** End of the ban, or end of the wait before the next dial; Unix time in milliseconds. */
   readonly untilMs?: number;

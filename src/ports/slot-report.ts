@@ -20,8 +20,8 @@ export interface SlotFact {
 /** The known events of slots. */
 export interface SlotReport {
   /**
-   * Unix time in milliseconds since which the history is complete; events of earlier slots may be missing. The history
-   * keeps only the first events of a slot with many events.
+   * Unix time in milliseconds; events from before this time may be missing. The history keeps only the first events of
+   * a slot with many events.
    */
   readonly sinceMs: number;
   readonly slots: readonly {
@@ -37,7 +37,7 @@ export interface SlotReport {
   readonly branches: readonly LeftBranch[];
   /**
    * The latest ranges of slots in which the forging scheduler ran, oldest first. In a slot between two ranges, the
-   * process did not run or was blocked by other work.
+   * process did not run or was blocked by other work, or somebody set the clock past the slot.
    */
   readonly looks: readonly SlotRange[];
   /**

@@ -1,9 +1,9 @@
 /**
  * Defines the transaction journal. The journal has each transaction that this node accepted from a client, and each
  * transaction of a peer for which a client sent a member's signature. A transaction is on disk before the client gets
- * its answer. The transaction stays in the journal until its block is too deep to be reverted, or until the transaction
- * expires or becomes invalid. If the journal has no room for a new transaction, it drops the oldest transaction that is
- * in the chain.
+ * its answer. The transaction stays in the journal until the node no longer expects a revert of its block, or until the
+ * transaction expires or becomes invalid. If the journal has no room for a new transaction, the node removes
+ * transactions in the chain from the journal, the earliest confirmed first.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
@@ -25,8 +25,8 @@ export interface JournaledTransaction {
 }
 
 /**
- * A journal with a maximum number of entries and a maximum number of bytes. An entry is on disk when the next `flush`
- * has resolved.
+ * A journal with a maximum number of entries and a maximum number of bytes. In a journal with a file, an entry is on
+ * disk when the next `flush` has resolved.
  */
 export interface TransactionJournal {
   /** All entries, oldest first. */

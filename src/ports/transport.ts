@@ -1,8 +1,8 @@
 /**
  * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
- * one-way messages. The `p2p` module defines the names and shapes of frames. The table of rates in
- * `rates.ts` has the same names; a message without a row in that table has no rate limit. The transport passes on the JSON values of
- * blocks and transactions without validating them. The rules of the chain decode these values.
+ * one-way messages. The `p2p` module defines the names and shapes of frames. The table in `rates.ts` has the rates of
+ * messages by these names; a message without a row in the table has no rate limit of its own. The transport passes on
+ * the JSON values of blocks and transactions without validating them. The rules of the chain decode these values.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';
@@ -178,11 +178,17 @@ export interface CloseReason {
 export type PeerOffenceCode =
   /** A message or an answer is malformed. */
   | 'MALFORMED_MESSAGE'
-  /** A peer list is not a list, is too long, or has impossible addresses. */
+  /**
+   * A peer list is too long or, in generation 3, is not a list. Entries with impossible addresses are skipped without
+   * an offence.
+   */
   | 'MALFORMED_PEER_LIST'
   /** The peer's info about itself is larger than allowed. */
   | 'INFO_TOO_LARGE'
-  /** The peer sent more messages in a second than allowed. */
+  /**
+   * The peer sent so many messages above the rate limit that it loses points; the messages above the limit were
+   * dropped.
+   */
   | 'MESSAGE_RATE'
   /** The peer sent so many messages that the transport closed the connection. */
   | 'MESSAGE_FLOOD'
@@ -216,7 +222,10 @@ export interface Transport {
    * is dropped without an error.
    */
   send(peerId: PeerId, message: PeerMessage): void;
-  /** Replaces the info of this node, and sends the new info to each peer. */
+  /**
+   * Replaces the info of this node, and sends the new info to each peer. If the info changes faster than the rate
+   * allows, a peer gets only the newest info, when the rate allows the next message.
+   */
   announce(info: NodeInfo): void;
   close(): Promise<void>;
 }

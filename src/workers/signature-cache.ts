@@ -18,7 +18,10 @@ export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;
   readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
-  /** @param entriesMax maximum number of stored results; each result takes about 250 bytes */
+  /**
+   * @param entriesMax maximum number of results stored by key; each of these results takes about 250 bytes. A result
+   *   stored by object stays as long as the check object
+   */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);
   }

@@ -24,8 +24,8 @@ export interface VerifierPoolOptions {
   /** Preferred backend. The default is the fastest backend that loads. */
   readonly backend?: Ed25519Backend;
   /**
-   * Maximum number of results in the cache; results that were not used recently are removed first. Each result takes
-   * about 250 bytes.
+   * Maximum number of results that the cache stores by content; results that were not used recently are removed first.
+   * Each of these results takes about 250 bytes.
    */
   readonly cacheEntriesMax: number;
   /** Receives one log line when the first thread ends unexpectedly, and none when further threads do. */
