@@ -31,9 +31,9 @@ export interface ClockWatchDependencies {
   /** The clocks that cannot be set; undefined if the node knows no such clock on this system. */
   readonly times: ProcessTimes | undefined;
   /**
-   * Called when the system clock was set by at least `SET_MS_MIN`. `byMs` is the step in milliseconds, negative if the
-   * clock was set back. `byMs` is undefined if the node cannot determine whether the clock was set or the machine
-   * slept.
+   * Called when the system clock was set, or may have been set, by at least `SET_MS_MIN`. `byMs` is the step in
+   * milliseconds, negative if the clock was set back. `byMs` is undefined if the node cannot determine whether the
+   * clock was set or the machine slept.
    */
   readonly onClockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
@@ -80,7 +80,8 @@ export class ClockWatch {
 
   /**
    * Reads the clocks, and returns their advance since the last call; undefined for the first call, and if the clocks
-   * cannot be read. Writes a log line if the system clock was set or the machine slept.
+   * cannot be read. Writes a log line if the system clock was set by at least `SET_MS_MIN`, or the machine slept for at
+   * least `SLEPT_MS_MIN`.
    */
   read(): Passage | undefined {
     const now = this.#read();
@@ -130,7 +131,7 @@ export class ClockWatch {
 
 /**
  * Returns whether slots passed mainly because the system clock was set forward. The node then had no time to forge in
- * the skipped slots.
+ * the skipped slots. On a system without the third clock, the result can also be true after a suspension.
  */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;

@@ -21,7 +21,10 @@ export interface ForgingDelegatesDependencies {
   readonly configured: readonly ConfiguredDelegate[];
   readonly scheduler: Pick<ForgingScheduler, 'enable' | 'disable' | 'isEnabled' | 'waiting' | 'paused'>;
   readonly state: () => StateReader;
-  /** Returns the key pair of an encrypted passphrase. The promise rejects if the password is wrong. */
+  /**
+   * Returns the key pair of an encrypted passphrase. The promise rejects if the password is wrong or the text is
+   * malformed.
+   */
   readonly unlock: (encryptedPassphrase: string, password: string) => Promise<KeyPair>;
   readonly addressOf: (publicKey: PublicKey) => Address;
   readonly observer: Observer;

@@ -245,9 +245,10 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the delegate's newest block on the chain if the journal lacks the header of this block; otherwise
-   * undefined. Returns `unknown` while the search for the newest block continues. The block counts even if it is old,
-   * because a new header that names an older block as the delegate's last one would contradict this block.
+   * Returns the delegate's newest block on the chain if the journal has no header of the delegate, or if the block is
+   * not older than the last header in the journal and has another id. Otherwise, the result is undefined. Returns
+   * `unknown` while the search for the newest block continues. The block counts even if it is old, because a new header
+   * that names an older block as the delegate's last one would contradict this block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

@@ -30,7 +30,10 @@ export type Newest = BlockHeader | undefined | 'unknown';
 export class NewestBlocks {
   readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
-  /** The highest of the older blocks. `#below` has the newest blocks of delegates up to this block. */
+  /**
+   * The highest of the older blocks. `#below` has, for each delegate, the newest block up to this block that the search
+   * has found so far.
+   */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();
   /** The lowest height that the search has reached. */

@@ -1,8 +1,8 @@
 /**
  * Finds the outcomes (forged, missed or reverted) of the slots of this node's delegates in the chain. A slot without a
- * block counts as missed as soon as the chain has a block of a later slot. The height of the later block determines the
- * order of forgers, so the owner of the empty slot is certain. If slots passed while this node was down or behind, the
- * node finds their outcomes when it gets the later blocks.
+ * block counts as missed as soon as the chain has a block of a later slot (exceptions: `#emptyBefore`). The height of
+ * the later block determines the order of forgers, so the owner of the empty slot is certain. If slots passed while
+ * this node was down or behind, the node finds their outcomes when it gets the later blocks.
  */
 
 import type { Observer } from '../../ports/observer.ts';

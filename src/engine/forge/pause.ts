@@ -29,7 +29,10 @@ export class Pause {
   readonly #dependencies: PauseDependencies;
   /** The kind of the current pause, and its start as Unix time in milliseconds; undefined if there is no pause. */
   #since: { readonly kind: string; readonly sinceMs: number } | undefined;
-  /** Unix time in milliseconds of the log line about a clock behind the tip; undefined if the clock is right. */
+  /**
+   * Unix time in milliseconds of the log line about a clock behind the tip; undefined if there was none, or if the
+   * clock has reached the start of the tip's slot since.
+   */
   #behindSinceMs: number | undefined;
 
   constructor(dependencies: PauseDependencies) {

@@ -21,7 +21,10 @@ export interface ForgingReadinessDependencies {
   readonly clockOffset: Pick<ClockOffset, 'agreedMs'>;
   readonly transport: Pick<Transport, 'connections'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Percentage of connected peers that must have our tip; 0 for no requirement. */
+  /**
+   * Percentage of connected peers, or of the dialled and named peers among them, that must have our tip; 0 for no
+   * requirement.
+   */
   readonly consensusMin: number;
   /** Whether the operator configured peers to connect to. */
   readonly expectsPeers: boolean;

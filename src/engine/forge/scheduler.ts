@@ -1,6 +1,7 @@
 /**
- * Decides when to forge: at the start of each slot whose owner is enabled on this node. The scheduler computes the
- * current slot from the clock. A timer only wakes the scheduler, which then checks all conditions.
+ * Decides when to forge: in each slot whose owner is enabled on this node, usually at the start of the slot. The
+ * scheduler computes the current slot from the clock. A timer only wakes the scheduler, which then checks all
+ * conditions.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -53,8 +54,8 @@ export interface ForgingDependencies {
   readonly onSlotChecked?: (slot: number) => void;
   readonly observer: Observer;
   /**
-   * Time in milliseconds for which the scheduler waits for the late block of an earlier slot, from the start of the
-   * current slot.
+   * Time in milliseconds, from the start of the current slot, for which the scheduler waits for a late block if the
+   * chain has no block of the previous slot.
    */
   readonly waitThresholdMs: number;
   /**
@@ -66,8 +67,8 @@ export interface ForgingDependencies {
   /** Returns the reason why no delegate may forge now; undefined if forging is possible. */
   readonly notReady: () => NotReady | undefined;
   /**
-   * Returns the time until which forging waits for a better chain that a peer claims to have, in milliseconds of
-   * `clock`. Forging does not wait if this time has passed.
+   * Returns the time until which forging waits for a better chain that a peer claims to have, as Unix time in
+   * milliseconds by `clock`. Forging does not wait if this time has passed.
    */
   readonly waitUntilMs?: () => number;
 }
@@ -87,8 +88,8 @@ export class ForgingScheduler {
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
   /**
-   * Chain time (Unix time in milliseconds) since which writes to the journal fail; undefined if the last write
-   * succeeded.
+   * Chain time (Unix time in milliseconds) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`;
+   * undefined if no write has failed with this code since the start or since the last successful write.
    */
   #journalFailsSinceMs: number | undefined;
 
@@ -161,8 +162,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Checks at once whether a delegate of this node can forge in the current slot. Other modules call this method when
-   * forging becomes ready again.
+   * Checks at once, or after the running attempt, whether a delegate of this node can forge in the current slot. Other
+   * modules call this method when forging becomes ready again.
    */
   check(): void {
     if (this.#attempt === undefined) this.#wake();
@@ -172,12 +173,12 @@ export class ForgingScheduler {
 
   /**
    * Forges in the current slot at once if the slot is ours, for a devnet that forges on request. Unlike the regular
-   * check, this method does not wait for the late block of an earlier slot, and ignores `isForgingSuspended` and
-   * `notReady` (for example missing peers). Like the regular check, this method obeys the double-forging guard and
-   * requires a writable disk.
+   * check, this method does not wait for the late block of an earlier slot, and ignores `isForgingSuspended`,
+   * `waitUntilMs` and `notReady` (for example missing peers). Like the regular check, this method obeys the
+   * double-forging guard and requires a writable disk.
    *
-   * @returns the block; undefined if the slot is not ours or already has a block, if the delegate may not sign, if
-   *   writes to the disk fail, or if the scheduler does not run
+   * @returns the block; undefined if the slot is not ours or already has a block, if the delegate may not sign, if the
+   *   block cannot be built, if writes to the store or the journal fail, or if the scheduler does not run
    * @throws BlockRejected if the rules refuse the block; or another error of `Chain.forge`
    */
   async forgeNow(): Promise<Block | undefined> {
@@ -287,7 +288,8 @@ export class ForgingScheduler {
 
   /**
    * Returns the current slot and the key pair of its owner. The result is undefined if the slot is not ours, if the
-   * chain already has a block for it, or if the late block of an earlier slot may still arrive.
+   * chain already has a block for it, or (unless `isOnDemand` is true) if the late block of an earlier slot may still
+   * arrive.
    */
   #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;

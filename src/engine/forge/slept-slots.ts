@@ -34,7 +34,7 @@ export class SleptSlots {
 
   /**
    * Logs our slots that passed since the last check and have no block. Slots in which the scheduler ran are left out,
-   * because their reasons have other log lines.
+   * because their reasons have other log lines. The first check logs nothing.
    *
    * @param passage advance of the clocks since the last check; undefined if unknown
    */

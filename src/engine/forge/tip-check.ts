@@ -2,7 +2,9 @@
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
  * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
  * delegate has signed headers above the tip, a new header on the tip would contradict them. No delegate therefore signs
- * until the node has proof that its tip is current.
+ * until the node has proof that its tip is current. If no delegate of this node has signed a header more than one block
+ * above the tip, the node accepts its tip without proof in two cases: the node knows no peers; or peers have reported
+ * their tips, and a round of slots has passed since the start or the stall.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -49,13 +51,13 @@ export interface TipDoubt {
 }
 
 /**
- * Maximum age, in slots, of a received block that counts as new. The block may be late, or its slot may have just
- * ended.
+ * Maximum age, in slots, of a received or downloaded block that counts as new. The block may be late, or its slot may
+ * have just ended.
  */
 const FRESH_SLOTS = 2;
 /**
- * Time in milliseconds after a start for which the node waits for connections. The node does not wait if it has fixed
- * peers and all of them have announced a tip.
+ * Time in milliseconds after a start, or after a stall of the process, for which the node waits for connections. The
+ * node does not wait if it has fixed peers and all of them have announced a tip.
  */
 const SETTLE_MS = 5000;
 /**
@@ -78,7 +80,7 @@ const WAIVER = '--risk-double-forging waives this';
 
 export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
-  /** Whether the node has proof that its tip is current. */
+  /** Whether the node has accepted its tip as current since the start or since the last stall. */
   #isShown = false;
   /** Unix time in milliseconds of the start, or of the end of the last stall of the process. */
   #startedMs: number;
@@ -113,12 +115,12 @@ export class TipCheck {
     this.#checkedMs = nowMs;
   }
 
-  /** Returns the reason why the tip may be out of date; undefined if the node has proof that the tip is current. */
+  /** Returns the reason why the tip may be out of date; undefined if the node accepts the tip as current. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;
     const doubt = this.#doubt();
-    // On a chain that has only its genesis block, the node does not store the proof, because a peer with a block may
+    // On a chain that has only its genesis block, the node does not store the result, because a peer with a block may
     // still connect.
     if (doubt === undefined && this.#dependencies.chain.tip.header.height > 1) this.#isShown = true;
     return doubt;
@@ -130,7 +132,7 @@ export class TipCheck {
   }
 
   /**
-   * Whether certainly no delegate has signed a block above the tip. The result is true if all slots since the tip
+   * Whether certainly no delegate has signed a block above the tip. The result is true if all ended slots since the tip
    * belong to delegates that are enabled on this node, and if the signatures of these delegates are known. The
    * signatures of a delegate are known if its watermark agrees with the journal, or if neither has a header of the
    * delegate.

@@ -38,8 +38,8 @@ export class WatermarkedJournal implements SigningJournal {
   /** For each delegate, its watermark if the watermark is newer than the delegate's last line in the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
   /**
-   * For each delegate, the text of its watermark when this process last read or wrote it; empty if there was none. If
-   * the text has changed since, another process has written the watermark.
+   * For each delegate, the text of its watermark at the start, or after the last call of `adopt`, `record` or `hold`;
+   * empty if there was none. If the text has changed since, another process has written the watermark.
    */
   readonly #seen = new Map<PublicKey, string>();
 
