@@ -36,7 +36,10 @@ export interface KnownPeer {
   readonly list: 'new' | 'tried';
   /** Time when the peer was added to its list; Unix time in milliseconds. */
   readonly addedMs: number;
-  /** Number of failed dials since the last success. */
+  /**
+   * Number of failed dials since the last success or since the peer entered its list; 0 for fixed and whitelisted
+   * peers. After a restart, the number is 0.
+   */
   readonly failures: number;
 }
 
@@ -101,7 +104,8 @@ export class PeerBook {
    * Adds a peer to the list `new`. A peer that is already in the book stays in its bucket. If the book only has the
    * address of the peer, this method adds the rest of the info.
    *
-   * @param sourceIp IP address of the peer that reported the new peer; undefined if the new peer reported itself
+   * @param sourceIp IP address of the peer that reported the new peer; undefined if the new peer reported itself, or
+   *   was a tried peer that the node could not reach
    */
   add(info: PeerInfo, sourceIp?: string): void {
     const known = this.#entries.get(peerIdOf(info));

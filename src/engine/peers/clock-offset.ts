@@ -13,13 +13,18 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * Number of stored samples of each peer, one for each of its latest blocks. The sample with the shortest delay counts,
- * because a slow connection can only delay a block.
+ * Number of stored samples of each peer, one for each of its latest blocks. For `estimateMs` and `verdict`, the sample
+ * with the shortest delay counts, because a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
-/** Minimum number of samples of a peer. A peer with fewer samples does not count. */
+/**
+ * Minimum number of recent samples of a peer (`SAMPLE_AGE_MS_MAX`). A peer with fewer recent samples does not count.
+ */
 const SAMPLES_MIN = 3;
-/** Minimum number of peers with enough samples. A single peer may have a slow connection, or lie. */
+/**
+ * Minimum number of peers with enough samples for `estimateMs`, and of agreeing peers for `agreedMs`. A single peer may
+ * have a slow connection, or lie.
+ */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**

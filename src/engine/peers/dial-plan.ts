@@ -26,11 +26,15 @@ const FINAL_CODES: ReadonlySet<number> = new Set([4102, 4103, 4104, 4105, 4502])
 /** Maximum number of addresses whose next dial time the node remembers. */
 export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
-/** Shortest and longest wait after a failure, in milliseconds. The wait doubles with each failure. */
+/**
+ * Shortest and longest wait after a failed dial with the outcome `unreachable`, in milliseconds. The wait doubles with
+ * each such failure since the last success. The shortest wait also applies after the outcome `connected`, and after the
+ * end of a connection, except an end with `FORBIDDEN_CODE`.
+ */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
- * Shortest and longest wait after a failure of a fixed peer, in milliseconds. The waits are shorter than `WAIT`,
- * because the nodes of a small network start one after another.
+ * The same waits for a fixed peer, in milliseconds; for a fixed peer, `FORBIDDEN_CODE` is no exception. The waits are
+ * shorter than `WAIT`, because the nodes of a small network start one after another.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 /** Time in milliseconds before the node dials a fixed peer again after a failure with the outcome `hopeless`. */
@@ -78,8 +82,9 @@ export class DialPlan {
   }
 
   /**
-   * Returns the Unix time in milliseconds from which the node may dial the address. The result is infinite for an own
-   * address, and after a dial that failed with a code of `FINAL_CODES`, unless the peer is a fixed peer.
+   * Returns the Unix time in milliseconds from which the node may dial the address; 0 if the node need not wait. The
+   * result is infinite for an own address, and after a dial that failed with a code of `FINAL_CODES`, unless the peer
+   * is a fixed peer.
    */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);

@@ -1,8 +1,8 @@
 /**
- * Decides which peers this node dials, and when it dials them again. The node dials each fixed peer whenever the peer
- * is not connected, and dials other peers of the book in rounds. The node dials seeds to get their lists of peers. At
- * each interval `shuffleMs`, the node disconnects one outbound peer if no outbound connection is free, so that the next
- * round can dial another peer.
+ * Decides which peers this node dials, and when it dials them again. The node dials each fixed peer while the peer is
+ * not connected, with a short wait after each failure. The node dials other peers of the book in rounds. The node dials
+ * seeds to get their lists of peers. At each interval `shuffleMs`, the node disconnects one outbound peer if no
+ * outbound connection is free, so that the next round can dial another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -28,8 +28,8 @@ export interface PeerIntervals {
   /** Time in milliseconds after which the node asks its seeds for peers again. The default is 30 000. */
   readonly seedMs: number;
   /**
-   * Time in milliseconds between two moments at which the node disconnects one outbound peer to dial another. The
-   * default is 300 000.
+   * Time in milliseconds between two moments at which the node disconnects one outbound peer to dial another, unless an
+   * outbound connection is free. The default is 300 000.
    */
   readonly shuffleMs: number;
 }
@@ -136,7 +136,10 @@ export class Dialler {
     return this.#plan.isDialling(peerId);
   }
 
-  /** Unix time in milliseconds from which the node may dial the address; infinite if no such time is set. */
+  /**
+   * Unix time in milliseconds from which the node may dial the address; 0 if the node need not wait, and infinite if
+   * the node does not dial the address again (`DialPlan.dueMs`).
+   */
   dueMs(peerId: PeerId): number {
     return this.#plan.dueMs(peerId);
   }
@@ -247,8 +250,8 @@ export class Dialler {
   }
 
   /**
-   * If outbound connections are free, asks the connected seeds for peers and dials the other seeds. Otherwise,
-   * disconnects the seeds.
+   * If outbound connections are free, asks the connected seeds for peers and dials the other seeds (`dialSeeds`).
+   * Otherwise, disconnects the seeds.
    */
   #askSeeds(): void {
     const free = this.#free();

@@ -174,7 +174,8 @@ export class PeerManager {
   }
 
   /**
-   * Saves the book and closes all connections. If saving fails, the connections are still closed.
+   * Saves the book if the manager was started, and closes all connections. If saving fails, the connections are still
+   * closed.
    *
    * @throws AggregateError if the book cannot be saved or a connection cannot be closed
    */

@@ -12,18 +12,18 @@ export interface NamedPeersOptions {
   /** The address at which this node listens. */
   readonly own: PeerAddress;
   /**
-   * Peers that the node dials whenever they are not connected, and never disconnects to make room. An offence in the
-   * content of a message costs fixed peers no points.
+   * Peers that the node dials whenever they are not connected, and never disconnects to make room. Fixed peers lose
+   * points only for the offences in `WIRE_OFFENCES` (`peer-scoring.ts`).
    */
   readonly fixedPeers: readonly PeerAddress[];
   /**
    * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when it has enough
-   * outbound connections. An offence in the content of a message costs seeds no points.
+   * outbound connections. Seeds lose points only for the offences in `WIRE_OFFENCES`.
    */
   readonly seedPeers: readonly PeerAddress[];
   /**
-   * Peers that stay in the book and are never evicted. An offence in the content of a message costs whitelisted peers
-   * no points.
+   * Peers that stay in the book and are never evicted. Whitelisted peers lose points only for the offences in
+   * `WIRE_OFFENCES`.
    */
   readonly whitelistedPeers: readonly PeerAddress[];
   /** IP addresses to which the node never connects, and from which it accepts no connection. */

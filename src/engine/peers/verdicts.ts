@@ -28,7 +28,10 @@ export interface VerdictSources {
   rolesOf(peerId: PeerId): readonly PeerRole[];
   reputationOf(peerId: PeerId): number;
   isDialling(peerId: PeerId): boolean;
-  /** Unix time in milliseconds from which the node may dial the address; infinite if no such time is set. */
+  /**
+   * Unix time in milliseconds from which the node may dial the address; 0 if the node need not wait, and infinite if
+   * the node does not dial the address again.
+   */
   dialDueMs(peerId: PeerId): number;
   /** The reason of the latest dial of an address that failed for a passing reason; undefined if there is none. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
@@ -92,7 +95,7 @@ function connectionState(
   if (isDialling(peerId)) return { verdict: 'dialling' };
   if (ban !== undefined) return banned(ban);
   const dueMs = dialDueMs(peerId);
-  // If no time of the next dial is set, `dueMs` is infinite.
+  // If the node does not dial the address again, `dueMs` is infinite.
   const until = dueMs > nowMs && Number.isFinite(dueMs) ? { untilMs: dueMs } : {};
   if (drop !== undefined) {
     const { direction, atMs, code, reason } = drop;
