@@ -1,10 +1,10 @@
 /**
  * Handles transactions that this node has accepted from clients. The node writes each of them to the transaction
  * journal on disk before it answers the client. The transaction stays in the journal until the node no longer expects a
- * revert of its block. A transaction also leaves the journal if it has waited too long, or if the chain makes it
- * invalid. After a start, the node checks the transactions of the journal like new transactions, and announces them
- * again. Each node keeps the transactions of its own clients, so the journal has no transactions of peers, except those
- * for which a client of this node sent a signature.
+ * revert of its block. A transaction also leaves the journal if it has waited too long, if the chain makes it invalid,
+ * or if it is in the chain and a full journal needs room. After a start, the node checks the transactions of the
+ * journal like new transactions, and announces them again. Each node keeps the transactions of its own clients, so the
+ * journal has no transactions of peers, except those for which a client of this node sent a signature.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -28,7 +28,7 @@ export interface AcceptedDependencies {
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
   /**
-   * Whether the chain of this node has caught up with the network. Until then, the node drops no transaction as
+   * Whether the chain of this node has caught up with the network. Until then, no transaction leaves the journal as
    * invalid, because a transaction that is invalid in an old state may be valid in the current state.
    */
   readonly isCaughtUp: () => boolean;
@@ -128,8 +128,8 @@ export class AcceptedTransactions {
 
   /**
    * Checks a member's signature from a client, and adds it to its pending transaction. Then writes the transaction with
-   * the signature to the journal, even if the transaction came from a peer. If this write fails, the client gets a
-   * refusal, but the pool keeps the signature.
+   * the signature to the journal, even if the transaction came from a peer. If the journal has no room or the write
+   * fails, the client gets a refusal, but the pool keeps the signature.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;

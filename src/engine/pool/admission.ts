@@ -14,7 +14,7 @@ import type { Payer } from './verification-budget.ts';
  * @param receivedAtMs time of arrival; Unix time in milliseconds
  * @returns the pool's entry, which is in the queue `verified`, or in the queue `pending` if members' signatures are
  *   missing
- * @throws TransactionRejected if any check fails
+ * @throws TransactionRejected if any check fails, or if the pool is full
  */
 export function admitFromClient(
   context: PoolContext,

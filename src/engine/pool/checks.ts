@@ -57,8 +57,8 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
 }
 
 /**
- * Returns `ready` if a group transaction has enough members' signatures in the current state, otherwise `pending`.
- * Returns `none` if the transaction needs and has no members' signatures.
+ * Checks the members' signatures of a transaction against the state at the tip. Returns `ready` if there are enough
+ * valid ones, `none` if the transaction needs and has none, and `pending` in all other cases.
  */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);

@@ -35,10 +35,11 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 }
 
 /**
- * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block. The recipient
- * of a reverted transaction loses the amount of the transaction, and transactions of the recipient may spend this
- * amount. The transactions of the recipients are therefore moved back, so that the next steps verify them again. The
- * pool does not announce the reverted transactions, because the engine announces them after each revert.
+ * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block, until all
+ * queues together are full. The recipient of a reverted transaction loses the amount of the transaction, and
+ * transactions of the recipient may spend this amount. The transactions of the recipients are therefore moved back, so
+ * that the next steps verify them again. The pool does not announce the reverted transactions, because the engine
+ * announces them after each revert.
  *
  * @param blocks reverted blocks in any order
  */

@@ -30,9 +30,9 @@ export interface Pooled {
 
 /**
  * The five queues, with a limit for each queue and a limit for all queues together. A full queue refuses new
- * transactions. A move to another queue ignores the limit of the queue, so that the pool never drops a transaction
- * because it must be verified again. Moves do not change the total number, so the limit for all queues together still
- * holds.
+ * transactions, except those of reverted blocks. A move to another queue ignores the limit of the queue, so that the
+ * pool never drops a transaction because it must be verified again. Moves do not change the total number, so the limit
+ * for all queues together still holds.
  */
 export class PoolQueues {
   readonly perQueueMax: number;

@@ -4,7 +4,7 @@
  * check to the budget of the sender's address, even if the signature is valid. Each group of addresses (`BudgetGroup`)
  * also has a budget, so that an attacker with many addresses cannot use up the time that the node needs for blocks.
  *
- * Costs are measured in milliseconds of `Verifier.spentMs`, so the same limits hold for a fast and a slow
+ * The cost of checks is measured in milliseconds of `Verifier.spentMs`, so the same limits hold for a fast and a slow
  * implementation of Ed25519. Checks of blocks and of their transactions are never charged.
  */
 

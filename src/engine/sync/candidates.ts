@@ -37,8 +37,9 @@ export class Candidates {
   }
 
   /**
-   * Returns the dialled peers that announce the best tip of all dialled peers, if this tip is better than ours.
-   * Otherwise returns the dialled peers with another chain at our height, if `rivalsAtOurHeight` is true.
+   * Considers the dialled peers that are neither in `excluded` nor in their backoff. Returns those that announce the
+   * best tip of these peers, if this tip is better than ours. Otherwise returns those with another chain at our height,
+   * if `rivalsAtOurHeight` is true.
    */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
@@ -81,7 +82,10 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /** Whether the sync peer is an inbound peer, and a peer that we dialled also claims a better chain. */
+  /**
+   * Whether the sync peer is an inbound peer or has disconnected, and a peer that we dialled also claims a better
+   * chain.
+   */
   isStrangerInTheWay(syncPeer: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
     return connection?.direction !== 'outbound' && this.#better(new Set([syncPeer]), isOutbound).length > 0;

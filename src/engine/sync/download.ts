@@ -41,7 +41,8 @@ export interface DownloadSource {
   readonly codec: Codec;
   /**
    * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
-   * download does not ask the failed peer again.
+   * download does not ask the failed peer again. Also called for a same-tip peer if no peer sends blocks after a block
+   * of this same-tip peer (`SYNC_HELPER_DIVERGED`).
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -63,8 +64,9 @@ export interface Batch {
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
- * Downloads batches of blocks after the block `from` until the sync peer has no more blocks. Each batch continues the
- * batch before it. If the sync peer fails, the download ends with its error only if no other peer sends the batch.
+ * Downloads batches of blocks after the block `from` until the sync peer has no more blocks, or until no peer is left
+ * to ask. Each batch continues the batch before it. If the sync peer fails, the download ends with its error only if no
+ * other peer sends the batch.
  *
  * @throws ProtocolError from `source.transport` if the sync peer does not answer, or `SYNC_BLOCKS_UNLINKED` if its
  *   answer does not continue the chain

@@ -35,7 +35,7 @@ const PROGRESS_INTERVAL_MS = 10_000;
  * announced tips may start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
-/** Maximum number of failures in a row after which a claim of a peer still starts a sync with that peer. */
+/** Maximum number of failures in a row after which a run still begins with the peer whose claim triggered the run. */
 const FAILURES_TRUSTED = 1;
 /**
  * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
@@ -107,8 +107,8 @@ export class Synchronizer {
    */
   #waitedUntilMs = -Infinity;
   /**
-   * Time of `#clock` in milliseconds when this run last applied blocks; -Infinity if it applied none, or if it has
-   * reached the current slot.
+   * Time of `#clock` in milliseconds when this run last applied blocks; -Infinity if it applied none, or if the newest
+   * of them is in the current or the previous slot.
    */
   #lastProgressMs = -Infinity;
   /** Whether this node has applied blocks of the current sync, so that the claim of the sync peer was true. */
@@ -150,10 +150,10 @@ export class Synchronizer {
   }
 
   /**
-   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and has not reached
-   * the current slot. During a download, the node neither forges nor gossips blocks. If our tip is older than
-   * `STALE_SLOTS` slots, the value is also true while forging waits for the sync peer to prove its claim, for up to
-   * `PROOF_MS`.
+   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the newest of
+   * them is older than the previous slot. During a download, the node neither forges nor gossips blocks. If our tip is
+   * older than `STALE_SLOTS` slots, the value is also true while forging waits for the sync peer to prove its claim,
+   * for up to `PROOF_MS`.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
