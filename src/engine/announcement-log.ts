@@ -7,13 +7,14 @@
 export interface Announced<T> {
   readonly key: string;
   readonly item: T;
-  /** Number of peers to which the node announced the item. */
+  /** Number of announcements of the item that this entry has caused. Each announcement goes to one peer. */
   timesSent: number;
   /** True if a later entry, in the same log or in another log, has the same item. */
   isReplaced: boolean;
   /**
-   * Unix time in milliseconds at which the node announces the item again if no connected peer is known to have it.
-   * `waitMs` is the time in milliseconds from the last announcement, or from the last such check, to `againMs`.
+   * Earliest Unix time in milliseconds at which the node checks the entry. If no connected peer is then known to have
+   * the item, the node announces the item again. `waitMs` is the time in milliseconds from the creation of the entry,
+   * or from its last check, to `againMs`.
    */
   againMs: number;
   waitMs: number;

@@ -31,7 +31,10 @@ export const KNOWN_PER_PEER_MAX = 500;
  * number, so a peer that reconnects does not get more messages than the rate allows.
  */
 export const PEERS_MAX = 20_000;
-/** Time in milliseconds for which a new item waits, so that one message can announce several new items. */
+/**
+ * Maximum time in milliseconds for which the node waits for further new items before it announces a new item. One
+ * message can then announce several new items.
+ */
 const GATHER_MS = 200;
 /**
  * Number of peers that may get an item at the same moment. If each node announces an item to three other nodes, the
@@ -51,7 +54,10 @@ export interface AnnouncementOptions<T> {
   readonly clock: Clock;
   /** Returns the connected peers that may get an announcement now. */
   readonly targets: () => readonly PeerId[];
-  /** Maximum number of peers to which the node announces one item. */
+  /**
+   * Maximum number of peers to which the node announces one item. When the node announces an item again after
+   * `AGAIN_MS`, the count begins again.
+   */
   readonly peersPerItemMax: number;
   /** Maximum rate of messages to one peer. */
   readonly rate: Sending;
@@ -148,14 +154,17 @@ export class Announcements<T> {
     for (const key of keys) known.set(key, true);
   }
 
-  /** Called when a connection opens. The connected peer then gets the current items. */
+  /**
+   * Called when a connection opens. The connected peer then gets the current items that the node has not yet announced
+   * to `peersPerItemMax` peers.
+   */
   connected(): void {
     this.#arm(GATHER_MS);
   }
 
   /**
-   * Called when a connection ends. A peer that reconnects gets all current items again, because the peer may have lost
-   * its items.
+   * Called when a connection ends. If the peer connects again, the node announces items to it that the peer had before,
+   * because the peer may have lost them.
    */
   disconnected(peerId: PeerId): void {
     this.#peers.delete(peerId);
@@ -219,9 +228,9 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces again each item whose `againMs` has passed. Drops items that need no announcement any more. If a
-   * connected peer is known to have an item, the node does not announce the item now, and checks it again later,
-   * because the peer may disconnect.
+   * Checks each item whose `againMs` has passed. Drops an item that the node need not announce any more. If a connected
+   * peer is known to have the item, checks the item again after `waitMs`, because the peer may disconnect. Otherwise,
+   * announces the item again.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

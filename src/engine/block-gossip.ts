@@ -43,8 +43,9 @@ export interface BlockGossipDependencies {
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
-   * Called when a peer sent a block that this node has applied or forged. Also called when the node refused a block
-   * because of its timestamp, because then the clock of this node or of the forger may be wrong.
+   * Called when a peer sent a block that this node has imported or forged and still remembers (`#seenBlocks`). Also
+   * called when the node refused a block because of its timestamp, because then the clock of this node or of the forger
+   * may be wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
@@ -56,9 +57,9 @@ export class BlockGossip {
   /** Ids of blocks that this node has forged or imported. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of the whole JSON documents of blocks that this node refused or ignored. A block's id does not cover the
-   * whole block, so a damaged copy can have the id of the undamaged block. After the refusal of a damaged copy, the
-   * node must still accept the undamaged block.
+   * Digests of the whole JSON documents of blocks that this node ignored, or refused with a code that is not in
+   * `CLOCK_DEPENDENT_REJECTIONS`. A block's id does not cover the whole block, so a damaged copy can have the id of the
+   * undamaged block. After the refusal of a damaged copy, the node must still accept the undamaged block.
    */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 

@@ -86,9 +86,10 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block with the tip. Refuses a block that has a wrong header, signature, payload hash or slot owner, or
-   * whose slot has not begun. This method does not check the transactions, because anybody can fill a block with
-   * transactions that are expensive to check.
+   * Compares a block with the tip. Refuses a block that extends the tip or wins a tie if its header, signature, payload
+   * hash or slot owner is wrong, or if its slot has not begun. For any other block, the result is that of
+   * `#applyForkChoice`. This method does not check the transactions, because anybody can fill a block with transactions
+   * that are expensive to check.
    *
    * @throws BlockRejected
    */
@@ -146,7 +147,7 @@ export class BlockImporter {
    * Applies fork choice again and validates the block. Then appends the block to the chain, or replaces the tip with
    * the block. Step 2 of the import has verified the signatures.
    *
-   * @throws BranchRejected or BlockRejected if the rules refuse the block
+   * @throws BranchRejected or BlockRejected if the rules refuse the block; or another error of `Chain.commit`
    */
   #validateAndCommit(block: Block, receivedAtS: number): ImportOutcome {
     const chain = this.#chain;

@@ -26,7 +26,8 @@ export class BlockSender {
 
   /**
    * Sends the JSON of a block to each peer whose rate limit allows a further block. A peer reaches its limit only if
-   * several rival blocks arrive within one slot. This node then skips the peer, which gets the block from other nodes.
+   * several rival blocks arrive within one slot, or if a devnet forges many blocks on request. This node then skips the
+   * peer, which gets the block from other nodes.
    */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();

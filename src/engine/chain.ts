@@ -98,8 +98,8 @@ export class Chain {
   }
 
   /**
-   * Height of the highest block that the node cannot revert, because the block is final or its undo record is deleted.
-   * The node can switch to another branch only if the branch contains this block.
+   * Height of the highest block that the node cannot revert, because the block is final or the store has no undo record
+   * of it. The node can switch to another branch only if the branch contains this block.
    */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
@@ -174,7 +174,7 @@ export class Chain {
    * chain already has blocks at these heights. If the rules refuse a block, the blocks before the refused block stay in
    * the chain.
    *
-   * @param perCommit number of blocks in one commit
+   * @param perCommit maximum number of blocks in one commit
    * @throws BranchRejected for the first refused block; or another error of `commit`
    * @throws ProtocolError `TIP_MOVED` if the blocks no longer follow the tip
    */

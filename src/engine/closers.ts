@@ -12,7 +12,7 @@ export class Closers {
   }
 
   /**
-   * Runs the steps in reverse order. A second call of this method does nothing.
+   * Runs the steps in reverse order, and forgets them. A second call of this method does not run them again.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */

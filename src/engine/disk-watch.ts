@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { NoteStore } from '../ports/store.ts';
 
-/** Minimum time in milliseconds from a failed write to the next trial write. */
+/** Minimum time in milliseconds from a failed write or trial write to the next trial write. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
  * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
@@ -43,7 +43,10 @@ export interface NotReady {
 
 export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
-  /** The last failed write or trial write, and the time of this failure; undefined while writes succeed. */
+  /**
+   * The last failed write or trial write, and the time of this failure; undefined if no write has failed since the
+   * start or since the last successful trial write.
+   */
   #failure:
     { readonly notReady: NotReady & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;
 
@@ -93,8 +96,8 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_RECOVERED', 'writes to the disk succeed again');
     } catch (error) {
-      // The error of the trial write is recorded and not thrown. The change before the trial write is on disk, so the
-      // caller of `watch` must not get an error.
+      // The error of the trial write is recorded and not thrown. If `watch` makes the trial write, the change before it
+      // is on disk, so the caller of `watch` must not get an error.
       this.#recordFailure(error);
     }
   }

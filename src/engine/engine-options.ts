@@ -22,8 +22,8 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * Time in milliseconds, from the start of a slot, for which its owner waits for the late block of an earlier slot.
-   * The time is less than the block time.
+   * Time in milliseconds, from the start of a slot, for which its owner waits for a late block if the chain has no
+   * block of the previous slot. The time is less than the block time.
    */
   readonly waitThresholdMs: number;
   /** Time in milliseconds between two steps of the transaction pool. The name comes from Lisk Core. */

@@ -19,11 +19,17 @@ export interface GenerationProfile {
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */
   readonly blocksPerAnswerMax: number;
-  /** Maximum number of bytes of the blocks in one answer to a peer, measured as JSON. */
+  /**
+   * Maximum number of bytes of the blocks in one answer to a peer, measured as JSON. An answer has one block even if
+   * this block alone is larger.
+   */
   readonly blocksAnswerBytesMax: number;
   /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedPerAnswerMax: number;
-  /** Percentage of connected peers that must have our tip before this node forges; 0 for no requirement. */
+  /**
+   * Percentage of connected peers, or of the dialled and named peers among them, that must have our tip before this
+   * node forges; 0 for no requirement.
+   */
   readonly forgingConsensusMin: number;
 }
 

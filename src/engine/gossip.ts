@@ -21,7 +21,7 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
 /**
  * Time in milliseconds for which the node ignores a peer's signatures for multisignature accounts after the peer sent a
  * false signature. With the default limits of connections (120 peers), false signatures cause at most two checks per
- * second in total.
+ * second in total, unless peers connect again from other ports.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /**
@@ -33,7 +33,10 @@ const FALSE_SIGNERS_MAX = 5000;
 const ID_CHARACTERS_MAX = 20;
 /** Maximum time in milliseconds for which the node verifies transactions of a peer before other work can run. */
 const SLICE_MS = 5;
-/** Maximum number of unfinished messages of one peer. The node drops further messages of the peer. */
+/**
+ * Maximum number of messages of one peer, with a block or with whole transactions, that the node handles at the same
+ * time. The node drops further messages of these two kinds.
+ */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies extends BlockGossipDependencies {
@@ -203,7 +206,7 @@ export class Gossip {
   #fetchAnnounced(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
     // If the peer's verification budget is used up, the node would not verify its transactions, so the node does not
-    // ask for them. Other peers also announce these transactions.
+    // ask for them. Other peers usually announce these transactions, too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
@@ -238,10 +241,11 @@ export class Gossip {
   }
 
   /**
-   * Adds the members' signatures in a message of a peer to their pending transactions. Honest peers verify a signature
-   * before they pass it on. An attacker makes a false signature without work, but this node needs time to check it.
-   * After a false signature, the node therefore ignores the sender's signatures for a while. The sender gets no
-   * penalty, because an honest peer may have another transaction with the same id (`peers/penalties.ts`).
+   * Adds the members' signatures in a message of a peer to their pending transactions, until the verification budget of
+   * the peer is used up. Honest peers verify a signature before they pass it on. An attacker makes a false signature
+   * without work, but this node needs time to check it. After a false signature, the node therefore ignores the
+   * sender's signatures for a while. The sender gets no penalty, because an honest peer may have another transaction
+   * with the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

@@ -91,9 +91,10 @@ export class NetworkView {
   }
 
   /**
-   * Returns the tips that peers announced, as evidence about the tip of the network. Only peers that connected since a
-   * given moment and for which `speaks` (`peers/consensus.ts`) returns true count. If any of them is a peer that this
-   * node dialled or that the operator named, the result has only the tips of such peers.
+   * Returns the tips that peers announced, as evidence about the tip of the network. A peer counts if it connected at
+   * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for it. If this node
+   * dialled any of these peers, or the operator named any of them, the result has only the tips of dialled and named
+   * peers.
    *
    * @param sinceMs Unix time in milliseconds
    */

@@ -2,8 +2,8 @@
  * Stores the events of each slot that this node observed. An event is, for example, a forged block, a pause of forging,
  * a refused block or a reverted block. The modules `chain` and `forge` log their events with the number of the slot,
  * and this class takes the events from the log. The class ignores log lines of other modules. The history therefore
- * explains a missing block only by events of its slot, not by events of other slots at about the same time. Forging
- * switches, left branches and uncertain orders are stored separately, because they concern no single slot.
+ * explains a slot without a block only by events of this slot, not by events of other slots at about the same time.
+ * Forging switches, left branches and uncertain orders are stored separately, because they concern no single slot.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -12,21 +12,21 @@ import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
 /**
- * Maximum number of slots in the history. A thousand slots are nearly ten rounds, or nearly three hours with slots of
- * 10 s.
+ * Maximum number of slots with events in the history. A thousand consecutive slots are nearly ten rounds, or nearly
+ * three hours with slots of 10 s.
  */
 const SLOTS_MAX = 1000;
 /**
- * Maximum number of stored events for one slot. The history needs this limit because an attacker may send many false
- * blocks for one slot.
+ * Maximum number of stored events for one slot. The history drops all later events of the slot, because an attacker may
+ * send many false blocks for one slot.
  */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
 /**
- * Maximum number of stored ranges of consecutive slots in which the forging scheduler ran. A new range begins after a
- * stall of the process, and after somebody has set the clock back.
+ * Maximum number of stored ranges of consecutive slots in which the forging scheduler ran. A new range begins after the
+ * process has stalled for a whole slot, and after somebody has set the clock back, or forward past a slot.
  */
 const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot number are stored as events of that slot. */

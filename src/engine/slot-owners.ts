@@ -50,8 +50,9 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the owner of a slot. The result is undefined in three cases: the store is empty; the slot has no owner; the
-   * slot has no block and belongs to an old round whose delegate list the store has deleted.
+   * Returns the owner of a slot. The result is undefined in these cases: the store is empty; the slot has no owner; the
+   * slot has no block, and the store has deleted the delegate list of its round, or the list disagrees with the blocks
+   * of the round.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;

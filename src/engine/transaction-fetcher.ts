@@ -96,13 +96,15 @@ interface Announcer {
   /** Ids that the peer announced and that the node has not asked this peer for yet. */
   readonly wanted: Set<TransactionId>;
   /**
-   * Largest number of ids that the peer announced at once. One request to the peer has at most this number of ids. A
-   * node of lisk-sdk bans peers that ask for more ids than it is configured to announce.
+   * Largest number of ids that the peer announced at once, but at most `ITEMS_PER_MESSAGE_MAX`. One request to the peer
+   * has at most this number of ids. A node of lisk-sdk bans peers that ask for more ids than it is configured to
+   * announce.
    */
   largest: number;
   /**
-   * Maximum number of ids in the next request. The node halves this maximum after a failed request, because a single
-   * transaction may make an answer unreadable.
+   * Maximum number of ids in the next request. After a failed request, the maximum is half of the number of ids in that
+   * request, because a single transaction may make an answer unreadable. A successful request doubles the maximum, up
+   * to `largest`.
    */
   batchMax: number;
   /** Whether a request to this peer has no answer yet. */
@@ -253,9 +255,10 @@ export class TransactionFetcher {
 
   /**
    * Chooses the ids for the next request to a peer. If no id is due, returns the time until the next attempt. The
-   * method drops ids of transactions that have arrived in the meantime. Refused transactions get separate requests,
-   * because the node stops reading an answer at an invalid transaction. The node asks for refused transactions only if
-   * it has no new ids to ask for, or in one of `AGAIN_EVERY` requests.
+   * method drops ids of transactions that have arrived in the meantime, and of refused transactions that this peer has
+   * already sent. Refused transactions get separate requests, because the node stops reading an answer at an invalid
+   * transaction. The node asks for refused transactions only if it has no new ids to ask for, or in one of
+   * `AGAIN_EVERY` requests.
    */
   #due(
     peerId: PeerId,
