@@ -27,7 +27,7 @@ export interface NodeIdentity {
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty. */
   readonly commit: string;
-  /** 16 alphanumeric characters, chosen at each start of the process. */
+  /** 16 alphanumeric characters, chosen at each start of the process; 16 zeros in the view of a stopped node. */
   readonly nonce: string;
 }
 
@@ -108,9 +108,7 @@ export interface Reorg {
 }
 
 export interface SyncProgress {
-  /**
-   * Height of the chain that is downloaded, as the sync peer announces it; the height of this node if that is greater.
-   */
+  /** Height that the sync peer announces; the height of this node if that is greater. */
   readonly targetHeight: number;
   /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
@@ -122,7 +120,7 @@ export type HistorySpan = 'hour' | 'day';
 
 /** Values of the node over the last hour or day, for charts. */
 export interface NodeHistory {
-  /** Length of the interval of one point, in milliseconds. */
+  /** Length of the interval of one point, in milliseconds; 0 in the view of a stopped node, which has no points. */
   readonly intervalMs: number;
   /** Points, oldest first. An interval in which nothing happened may have no point. */
   readonly points: readonly HistoryPoint[];
@@ -135,10 +133,7 @@ export interface HistoryPoint {
   readonly blocks: number;
   /** Number of transactions in the blocks that were applied. */
   readonly transactions: number;
-  /**
-   * Number of slots without a block between the blocks that were applied. Slots between downloaded blocks do not count,
-   * because they are old.
-   */
+  /** Number of slots without a block between applied blocks. Slots before a downloaded block do not count. */
   readonly missedSlots: number;
   /** Number of times that blocks were reverted. */
   readonly reorgs: number;
@@ -176,10 +171,7 @@ export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /**
-   * Whether enough members have signed; undefined if no members must sign, or if the pool has not verified the
-   * transaction yet.
-   */
+  /** Whether enough members have signed; undefined for an unverified transaction, or if no members must sign. */
   readonly ready?: boolean;
 }
 
@@ -288,9 +280,7 @@ export interface NodeListener {
    *   snapshot
    */
   chainChanged?(applied?: readonly Block[]): void;
-  /**
-   * Called when the pool accepted a transaction that passed verification, or one that waits for members' signatures.
-   */
+  /** Called when the pool accepted a transaction that is verified, or that waits for members' signatures. */
   transactionReceived?(transaction: Transaction): void;
 }
 
@@ -329,7 +319,7 @@ export interface NodeApi {
    * Returns which members have signed a group transaction of the pool. Undefined if the pool does not have the
    * transaction, or if the transaction needs no members' signatures.
    *
-   * @param client IP address of the client; the signature checks are charged to this address
+   * @param client IP address of the client; the checks are charged to this address, or to the /64 of an IPv6 address
    * @throws ProtocolError `VERIFICATION_LIMIT` if the verification budget of the address or of its group is used up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
@@ -349,8 +339,9 @@ export interface NodeApi {
    */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
   /**
-   * @param client IP address of the client; the signature checks are charged to this address. If the verification
-   *   budget of the address or of its group is used up, the refusal is `VERIFICATION_LIMIT`
+   * @param client IP address of the client; the signature checks are charged to this address, or to the /64 of an IPv6
+   *   address. If the verification budget of this address or of its group is used up, the refusal is
+   *   `VERIFICATION_LIMIT`
    */
   submitTransaction(json: unknown, client?: string): Promise<SubmitResult>;
   /** @param client the same as for `submitTransaction` */
@@ -374,14 +365,10 @@ export interface NodeApi {
   metricsText(): Promise<string> | undefined;
   /** Values of the last hour or day, for charts. */
   history(span: HistorySpan): Live<NodeHistory>;
-  /**
-   * The latest diagnostics, newest first.
-   *
-   * @param limit at least 1
-   */
+  /** The latest diagnostics, newest first, at most `limit` (at least 1). */
   diagnostics(limit: number): Live<readonly Diagnostic[]>;
   /**
-   * The stored events of `count` slots, beginning with `firstSlot`.
+   * The stored events of `count` slots, beginning with `firstSlot`. The view of a stopped node returns no slots.
    *
    * @param count at least 1
    */

@@ -188,14 +188,15 @@ export interface ChainQueries {
   accounts(query: AccountQuery): Page<AccountEntry>;
   delegates(query: DelegateQuery): Page<DelegateEntry>;
   /**
-   * Finds the blocks that match a query. A query that no index answers runs in chunks and may fail like `transactions`.
+   * Finds the blocks that match a query. A query that no index answers and that has many candidates runs in chunks, and
+   * may fail like `transactions`.
    */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
-   * Finds the transactions that match a query. A query that no index answers runs in chunks, and other work runs
-   * between the chunks.
+   * Finds the transactions that match a query. A query that no index answers and that has many candidates runs in
+   * chunks, and other work runs between the chunks.
    *
-   * @throws ProtocolError `QUERIES_BUSY` if too many queries without an index are already waiting
+   * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, and too many such queries are already waiting
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
@@ -205,8 +206,8 @@ export interface ChainQueries {
    */
   accountBy(identity: AccountIdentity): Account | undefined;
   /**
-   * Finds the voters of a delegate; the page is empty for an undefined `publicKey`. A query that no index answers runs
-   * in chunks and may fail like `transactions`.
+   * Finds the voters of a delegate; the page is empty if `publicKey` is undefined or malformed. A query that no index
+   * answers and that has many voters runs in chunks, and may fail like `transactions`.
    */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
