@@ -263,10 +263,7 @@ export class Engine {
     });
   }
 
-  /**
-   * Registers the listeners of the engine itself. Gossip, the synchronizer and the modules that forge register their
-   * own.
-   */
+  /** Registers the engine's own listeners. Gossip, the synchronizer and the forging modules register theirs. */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({

@@ -80,8 +80,8 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival the pool stores. The number covers two hours of blocks
- * with 25 transactions, and takes about 2 MB.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. The times take about 2 MB. The pool
+ * stores at least the latest half of this number: an hour of blocks with 25 transactions.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -260,7 +260,7 @@ export class TransactionPool {
   }
 
   /**
-   * Returns the Unix time in milliseconds at which a transaction arrived. The pool keeps the times of the latest
+   * Returns the Unix time in milliseconds at which a transaction arrived. The pool keeps the times of at most
    * `CONFIRMED_TIMES_MAX` confirmed transactions. The result is undefined if the pool does not have the time.
    */
   receivedAtMs(id: TransactionId): number | undefined {
