@@ -3,7 +3,7 @@
  * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
  * The node announces a new item at once to the few peers that have had no message from this node for the longest time.
  * The node then announces the item to further peers one after another. Because the peers get their messages at
- * different times, some peers can always get a new item at once. If no connected peer is known to have an item, the
+ * different times, some peers can usually get a new item at once. If no connected peer is known to have an item, the
  * node announces the item again after a while.
  */
 

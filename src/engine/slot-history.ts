@@ -1,7 +1,7 @@
 /**
- * Stores the events of each slot that this node observed. An event is, for example, a forged block, a pause of forging,
- * a refused block or a reverted block. The modules `chain` and `forge` log their events with the number of the slot,
- * and this class takes the events from the log. The class ignores log lines of other modules. The history therefore
+ * Stores the events that this node observed, by slot. An event is, for example, a forged block, a pause of forging, a
+ * refused block or a reverted block. The modules `chain` and `forge` log their events with the number of the slot, and
+ * this class takes the events from the log. The class ignores log lines of other modules. The history therefore
  * explains a slot without a block only by events of this slot, not by events of other slots at about the same time.
  * Forging switches, left branches and uncertain orders are stored separately, because they concern no single slot.
  */

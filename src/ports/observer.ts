@@ -12,7 +12,10 @@ export interface Observer {
    *   passphrases
    */
   log(level: LogLevel, code: string, message: string, fields?: LogFields): void;
-  /** Adds `by` to a counter; `by` is 1 by default. The name of the metric contains its unit. */
+  /**
+   * Adds `by` to a counter; `by` is 1 by default. If the counted values have a unit, the name of the metric contains
+   * the unit.
+   */
   count(metric: string, by?: number, labels?: Readonly<Record<string, string>>): void;
   /** Sets a gauge. */
   gauge(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;

@@ -1,10 +1,10 @@
 /**
  * Handles transactions that this node has accepted from clients. The node writes each of them to the transaction
- * journal on disk before it answers the client. The transaction stays in the journal until the node no longer expects a
- * revert of its block. A transaction also leaves the journal if it has waited too long, if the chain makes it invalid,
- * or if it is in the chain and a full journal needs room. After a start, the node checks the transactions of the
- * journal like new transactions, and announces them again. Each node keeps the transactions of its own clients, so the
- * journal has no transactions of peers, except those for which a client of this node sent a signature.
+ * journal, usually a file, before it answers the client. The transaction stays in the journal until the node no longer
+ * expects a revert of its block. A transaction also leaves the journal if it has waited too long, if the chain makes it
+ * invalid, or if it is in the chain and a full journal needs room. After a start, the node checks the transactions of
+ * the journal like new transactions, and announces them again. Each node keeps the transactions of its own clients, so
+ * the journal has no transactions of peers, except those for which a client of this node sent a signature.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
