@@ -76,7 +76,8 @@ export class Pause {
 
   /**
    * Returns a reason if the clock is behind the start of the tip's slot by at least `BEHIND_MS_MIN`. The node refuses
-   * blocks of future slots, so this can only happen after the clock was set back.
+   * blocks of future slots, so this can happen only after the clock was set back, or with a data folder from a machine
+   * whose clock was ahead.
    */
   #clockFault(): NotReady | undefined {
     if (this.#behindMs() < BEHIND_MS_MIN) return undefined;

@@ -55,8 +55,8 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 /**
  * Refuses a transaction that is invalid in the state, in particular one with false members' signatures. The id does not
  * cover members' signatures, so anybody can copy a good transaction and put false signatures into the copy. While the
- * pool had the false copy, the pool would refuse the good transaction as known, and peers announce a transaction only
- * once.
+ * pool had the false copy, the pool would refuse the good transaction as known, and most peers announce a transaction
+ * only once.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
