@@ -188,8 +188,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * @throws ProtocolError `REQUEST_FAILED` if too many requests wait, the call fails, or the peer refuses the request
-   *   or sends a malformed answer
+   * @throws ProtocolError `REQUEST_FAILED` if too many requests wait, the generation has no such request, a call fails,
+   *   or the peer refuses the request or sends a malformed answer
    */
   async request<R extends PeerRequest>(request: R): Promise<AnswerTo<R>> {
     const failed = (reason: string, cause?: unknown): ProtocolError =>

@@ -44,7 +44,9 @@ const PONG = '#2';
 const HANDSHAKE_RID = 1;
 
 export interface FrameFilterEvents {
-  /** Called once for each `FRAMES_DROPPED_PER_CHARGE` frames that were dropped because of the rate limit. */
+  /**
+   * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames that were dropped in one window because of the rate limit.
+   */
   overused(detail: string): void;
   /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;

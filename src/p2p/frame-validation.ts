@@ -132,7 +132,10 @@ export function infoText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= INFO_TEXT_MAX ? value : undefined;
 }
 
-/** Reads an integer of at least 0, given as a number or (in a query) as decimal text; undefined for anything else. */
+/**
+ * Reads an integer of at least 0, given as a number, or as decimal text without leading zeros, as in a query; undefined
+ * for anything else.
+ */
 export function infoCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && PLAIN_NUMBER.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;

@@ -14,12 +14,12 @@ import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
  * Maximum number of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent
- * bytes reads too slowly, and the next message to this peer disconnects it.
+ * bytes reads too slowly, and the next message, call or answer to this peer disconnects it.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Maximum number of unsent bytes of all peers together. Above this maximum, the next message to a peer with more than
- * `UNSENT_BYTES_FREE` unsent bytes disconnects this peer.
+ * Maximum number of unsent bytes of all peers together. Above this maximum, the next message, call or answer to a peer
+ * with more than `UNSENT_BYTES_FREE` unsent bytes disconnects this peer.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
@@ -86,7 +86,9 @@ export class Link {
     this.#unsentOfAll = unsentOfAll;
   }
 
-  /** Starts to pass received events and calls to the handlers. Must be called before the first frame can arrive. */
+  /**
+   * Starts to pass received events and calls to the handlers. Must be called before the first event or call can arrive.
+   */
   listen(on: LinkEvents, events: readonly string[]): void {
     this.#on = on;
     for (const event of ['rpc-request', 'ping']) void this.#serveCalls(event, on);
@@ -99,8 +101,8 @@ export class Link {
    * @param answerBytes maximum size of the answer in bytes; one frame by default. An answer of at most this size does
    *   not count against the budget for unsolicited bytes
    * @param what kind of the request; blocks by default
-   * @throws ProtocolError `CALL_FAILED` if the connection is not open, the peer reads too slowly, the peer answers with
-   *   an error, or no answer comes in time
+   * @throws ProtocolError `CALL_FAILED` if the connection is not open or ends before the answer, the peer reads too
+   *   slowly, the peer answers with an error, or no answer comes in time
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {
     this.#refuseWhenClosed();

@@ -29,12 +29,16 @@ interface PreHandshakeLimiterOptions {
 /**
  * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
  * together about a tenth of the main thread's time. Half of the burst and half of the rate are reserved for addresses
- * without a recent handshake. Therefore a few addresses that connect again and again do not lock out other addresses.
- * Handshakes beyond the rate wait. The limit on connections also limits the number of waiting handshakes.
+ * without another handshake in the last ten seconds. Therefore a few addresses that connect again and again do not lock
+ * out other addresses. Handshakes beyond the rate wait. The number of waiting handshakes is limited by
+ * `handshakesPendingMax`.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
-/** Limits on handshakes from addresses of named peers, in addition to the limits for strangers. */
+/**
+ * Handshakes from addresses of named peers have these limits of their own. When they are used up, further handshakes
+ * from these addresses count against the limits for strangers.
+ */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
 const NAMED_HANDSHAKES_PER_SECOND = 10;
 
@@ -56,10 +60,10 @@ export class PreHandshakeLimiter {
 
   /** Limits the handshakes of all strangers together. */
   readonly #handshakes = new TokenBucket(HANDSHAKES_AT_ONCE_MAX, 1_000 / HANDSHAKES_PER_SECOND);
-  /** Also limits the handshakes of addresses that had another handshake recently. */
+  /** Also limits the handshakes of addresses that had another handshake in the present window (`#greeted`). */
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
-  /** Addresses that had a handshake recently. */
+  /** Handshakes of each address, counted in windows of ten seconds. */
   readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
   /** Connections that wait for their handshake, oldest first. */

@@ -148,8 +148,8 @@ function cell(value: unknown, writing: Writing): unknown {
 
 function valueOf(value: unknown, writing: Writing): unknown {
   if (writing === 'number' && typeof value === 'string' && INTEGER.test(value)) return Number(value);
-  // Longer lists are truncated to this length. All lists that the protocol allows are shorter, so the codec refuses a
-  // truncated list as too long.
+  // Lists with more than `LIST_ENTRIES_MAX` entries are truncated. All lists that the protocol allows are shorter, so
+  // the codec refuses a truncated list as too long.
   if (writing === 'list' && typeof value === 'string') return value.split(',', LIST_ENTRIES_MAX);
   return value;
 }

@@ -30,9 +30,9 @@ export interface ListenOptions {
   readonly wsPort: number;
   readonly dialect: WireDialect;
   readonly clock: Clock;
-  /** Time limit for the handshake of a new connection. */
+  /** Time limit for each of the two handshakes of a new connection (see `TransportTimeouts.handshakeMs`). */
   readonly handshakeTimeoutMs: number;
-  /** Time without an answer to a heartbeat after which a connection is closed. */
+  /** Time without a message, such as the answer to a heartbeat, after which a connection is closed. */
   readonly pongTimeoutMs: number;
   /**
    * Maximum number of connections without a handshake at a time. At the maximum, a new connection replaces one
@@ -61,7 +61,9 @@ interface ListenerEvents {
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
-  /** Called when frames of the peer were dropped because of the rate limit (`FrameFilterEvents.overused`). */
+  /**
+   * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames of the peer that were dropped because of the rate limit.
+   */
   overused(link: Link | undefined, ip: string, detail: string): void;
   /** Called when the peer sent so many frames that the connection was closed. */
   flooded(link: Link | undefined, ip: string, detail: string): void;

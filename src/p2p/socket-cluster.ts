@@ -75,11 +75,11 @@ interface LibraryServer {
 
 export interface ServerOptionsOfNode {
   readonly path: string;
-  /** Time limit for the handshake of a new connection. */
+  /** Time limit for the handshake of the protocol, from the moment when the WebSocket opened. */
   readonly handshakeTimeoutMs: number;
   /**
-   * Time without an answer to a heartbeat after which the connection is closed. The answer to the handshake tells the
-   * peer this time.
+   * Time without a message, such as the answer to a heartbeat, after which the connection is closed. The answer to the
+   * handshake tells the peer this time.
    */
   readonly pongTimeoutMs: number;
   readonly on: ServerEvents;

@@ -52,9 +52,16 @@ interface TransportTimeouts {
   readonly dialMs: number;
   /** Timeout of a request. Default 10,000. */
   readonly requestMs: number;
-  /** Time in which an inbound connection must finish its handshake. Default 10,000, as in the reference. */
+  /**
+   * Time limit for each of the two handshakes of an inbound connection. The request for the WebSocket must arrive
+   * within this time, and the handshake of the protocol must arrive within the same time after the WebSocket opened.
+   * Default 10,000, as in the reference.
+   */
   readonly handshakeMs: number;
-  /** Time in which an inbound peer must answer a heartbeat. Default 20,000, as in the reference. */
+  /**
+   * Time after which an inbound connection is closed if no message arrives, not even the answer to a heartbeat. Default
+   * 20,000, as in the reference.
+   */
   readonly pongMs: number;
   /** Maximum time for which closing the transport waits for the peers to close their connections. Default 500. */
   readonly leaveMs: number;
@@ -324,7 +331,7 @@ class SocketTransport implements ListeningTransport {
   /**
    * If the maximum number of inbound connections is reached, disconnects one of them to make room for another peer.
    *
-   * @returns false if no connection became free
+   * @returns false if there is no room for another peer
    */
   #makeRoom(): boolean {
     const inbound = [...this.#peers.values()].filter((connection) => connection.direction === 'inbound');

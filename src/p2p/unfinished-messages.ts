@@ -11,8 +11,8 @@
  * A connection that loses its turn may be the slow connection of an honest node. The node therefore only pauses it, and
  * gives it another turn after all others. During the pause, the bytes that its peer sends collect in the socket. The
  * parts of messages that these paused connections have delivered take memory, so the sum of the parts is limited. A
- * connection ends if it loses a second turn, or if its part of a message would exceed this limit. Without a limit on
- * turns, connections that send only a few bytes would get turns forever.
+ * connection ends if it loses a second turn with the same message, or if its part of a message would exceed this limit.
+ * Without a limit on turns, connections that send only a few bytes would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';

@@ -157,7 +157,7 @@ export class UnsolicitedBytesBudget {
     this.#pending.push({ answerBytes, what, isArrived: false, isRead: false });
   }
 
-  /** Removes a request that was answered or has timed out. */
+  /** Removes a request that was answered or has failed, for example after its time limit. */
   settled(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
     const ofKind = this.#pending.filter((each) => each.answerBytes === answerBytes && each.what === what);
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
@@ -188,7 +188,8 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Decides whether to read a frame. A frame that is read also counts against the budgets.
+   * Decides whether to read a frame. A frame that is read also counts against the budgets, except an answer to a
+   * request of the kind `blocks` and an answer of at most `SMALL_WEIGHT_MAX`.
    *
    * @param containerBytes returns the weight that is added to the size of the frame; called only if the decision
    *   depends on it
@@ -240,7 +241,8 @@ export class UnsolicitedBytesBudget {
 
   /**
    * Finds the pending request with the smallest maximum size of an answer into which a frame fits. Therefore a small
-   * acknowledgement is not assigned to a request with a large answer.
+   * acknowledgement is not assigned to a request with a large answer. Of several such requests with the same maximum
+   * size, a request of the kind `blocks` comes first.
    */
   #requestFor(bytes: number, step: Step): PendingRequest | undefined {
     let best: PendingRequest | undefined;
