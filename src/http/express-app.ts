@@ -283,9 +283,10 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 }
 
 /**
- * Finds the route for a method. Real nodes refuse HEAD. In the strict dialect, routes in the envelope also refuse HEAD.
- * In the extended dialect, they allow HEAD, because monitors and load balancers use HEAD. Routes without an envelope
- * allow HEAD in both dialects. Streams refuse HEAD, because a stream has no end.
+ * Finds the route for a method. Real nodes refuse HEAD. Here, a GET route may also allow HEAD. In the strict dialect,
+ * GET routes in the envelope refuse HEAD. In the extended dialect, they allow HEAD, because monitors and load balancers
+ * use HEAD. GET routes without an envelope allow HEAD in both dialects. Streams refuse HEAD, because a stream has no
+ * end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
@@ -316,8 +317,8 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
 /**
  * Sends errors as answers.
  *
- * @param contentType content type of the refusals. Routes use JSON without a charset, as clients of Lisk expect. Errors
- *   in reading a request always have JSON with a charset
+ * @param contentType content type of the answer: JSON without a charset on routes, as clients of Lisk expect. For an
+ *   error in reading a request, the answer is always JSON with a charset
  */
 function answerError(options: HttpOptions, dialect: HttpDialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {

@@ -166,7 +166,10 @@ export function createHttpServer(
       },
     );
   };
-  /** Continues a request whose rate-limit check waited for the answer of the counting process. The work for strangers is scheduled again. */
+  /**
+   * Continues a request whose rate-limit check waited for the answer of the counting process. The work for strangers is
+   * scheduled again.
+   */
   const continueInTurn = (request: IncomingMessage, nextStep: () => void): void => {
     const connection = admission.of(request.socket);
     const contained = (): void => (connection === undefined ? nextStep() : connection.contain(nextStep));

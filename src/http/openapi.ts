@@ -88,8 +88,9 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
 }
 
 /**
- * Describes the clients that a route with a special access rule serves. Such a route serves neither clients behind
- * proxies that are not trusted nor pages of other sites, except pages from the origin in `http.corsOrigin`.
+ * Describes the clients that a route with a special access rule serves. Such a route refuses three kinds of requests
+ * from these clients: through a proxy that is not trusted, from a page of another site (except the origin in
+ * `http.corsOrigin`), and with an unknown host name.
  */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
   forging: 'Serves only clients whose addresses are in `http.forgingWhitelist`.',

@@ -20,8 +20,8 @@ export interface HttpOptions {
   /** Clients that have access: all clients, or the addresses and networks (CIDR) in the list. */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
   /**
-   * Host names of this node, besides `localhost` and IP addresses. Restricted routes refuse requests with any other
-   * name.
+   * Host names of this node, besides `localhost` and IP addresses. Routes with an access rule of their own
+   * (`Declared.access`) refuse requests with any other name.
    */
   readonly hostNames: readonly string[];
   /** Addresses that may read and switch forging. `access` must allow the address, too. */
@@ -105,7 +105,10 @@ export interface HttpLimits {
   readonly strangersTotalMax: number;
   /** Number of requests of a client address in a window that are answered without delay; 0 for no delays. */
   readonly delayAfter: number;
-  /** Time in milliseconds by which each request beyond `delayAfter` is delayed longer than the request before it. */
+  /**
+   * Time in milliseconds by which each request beyond `delayAfter` is delayed longer than the request before it, up to
+   * a delay of 60 s.
+   */
   readonly delayMs: number;
   /** Length of a window, in milliseconds. */
   readonly windowMs: number;

@@ -118,7 +118,8 @@ export function pageMeta(request: CheckedRequest): { readonly offset: number; re
  * Returns the part of a list that the request asks for, as a query to the store. An offset above `OFFSET_BEYOND_ALL` is
  * replaced by `OFFSET_BEYOND_ALL`.
  *
- * @throws Problem 400 for a cursor of a list with another sort order, or for a cursor together with an offset
+ * @throws Problem 400 for a cursor of a list with another sort order, or for the parameter `after` together with an
+ *   offset above 0
  */
 export function pageOf(request: CheckedRequest): PageRequest {
   const { limit, offset } = pageMeta(request);

@@ -3,8 +3,8 @@
 import type { SchemaType } from './schema.ts';
 
 /**
- * A list with one element (`p[]=1`). For an integer parameter, the element is the value. For any other type, the list
- * counts as an object.
+ * A list with one element (`p[]=1`). For an integer parameter, the element is the value if it is a number. In all other
+ * cases, the list counts as an object.
  */
 interface ListValue {
   readonly element: string;
@@ -18,7 +18,7 @@ export type Query = ReadonlyMap<string, QueryValue>;
 
 /**
  * Parses the part after `?` like the real nodes. Brackets make lists and objects. A text with invalid percent escapes
- * is not decoded. The function never throws.
+ * is not decoded, except that `+` becomes a space. The function never throws.
  */
 export function parseQuery(text: string): Query {
   const query = new Map<string, QueryValue>();

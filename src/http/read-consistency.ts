@@ -23,7 +23,10 @@ export const HEIGHT_WAIT_MS_MAX = 12_000;
 const SOCKET_TIMEOUT_SHARE = 0.6;
 /** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
-/** Seconds after which a client should ask again if the node has not reached the height. */
+/**
+ * Seconds after which a client should send a request again that the node answered with 503, or with 429 because of the
+ * limit on signature checks. The 429 of the rate limit states its own time.
+ */
 export const RETRY_AFTER_S = 5;
 
 export interface ReadPosition {
@@ -53,7 +56,7 @@ export function isUnchanged(header: string | undefined, etag: string): boolean {
 }
 
 export interface WantedHeight {
-  /** Undefined when the client requires no height; NaN when the value is not a height. */
+  /** Undefined when the client requires no height; NaN when a value that the client sent is not a height. */
   readonly height: number | undefined;
   /** The request target without the parameter `minHeight`. */
   readonly target: string;
@@ -68,8 +71,8 @@ const HEIGHT = /^[1-9][0-9]{0,9}$/;
  * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. The largest
  * of several heights counts.
  *
- * @param dialect dialect of the paths below `/api`; the strict dialect has only the parameters of the reference, so there
- *   only the header is read
+ * @param dialect dialect of the paths below `/api`; the strict dialect has only the parameters of the reference, so
+ *   there only the header is read
  */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
@@ -107,8 +110,8 @@ export class HeightWaiters {
   /**
    * Waits until the chain has the height.
    *
-   * @returns true when the chain has the height; false after `HEIGHT_WAIT_MS_MAX`, after a share of the
-   *   socket timeout, or when the server closes, or at once when too many requests wait
+   * @returns true when the chain has the height. Otherwise false: at once when too many requests wait, or when the time
+   *   limit ends (the shorter of `HEIGHT_WAIT_MS_MAX` and a share of the socket timeout), or when the server closes
    */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;

@@ -15,7 +15,7 @@ import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
 export interface SharedCountersOptions {
-  /** Limits that differ from `HTTP_DEFAULTS`. */
+  /** Options that differ from `HTTP_DEFAULTS`: the limits, and the addresses that are trusted. */
   readonly http: Partial<HttpOptions>;
   /** Called with the key of an address when it is shut out. */
   readonly shutOut: (key: string) => void;

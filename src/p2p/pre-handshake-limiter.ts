@@ -29,9 +29,9 @@ interface PreHandshakeLimiterOptions {
 /**
  * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
  * together about a tenth of the main thread's time. Half of the burst and half of the rate are reserved for addresses
- * without another handshake in the last ten seconds. Therefore a few addresses that connect again and again do not lock
- * out other addresses. Handshakes beyond the rate wait. The number of waiting handshakes is limited by
- * `handshakesPendingMax`.
+ * without another handshake in the present window of ten seconds. Therefore a few addresses that connect again and
+ * again do not lock out other addresses. Handshakes beyond the rate wait. The number of waiting handshakes is limited
+ * by `handshakesPendingMax`.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;

@@ -79,8 +79,9 @@ export const LINGER_BYTES_MAX = 128 * 1024;
 export const LINGERING_MAX = 64;
 
 /**
- * Number of refusals of an address in a window of `WINDOW_MS` after which the address is shut out for `SHUT_OUT_MS`.
- * The connections of an address that is shut out are closed, and its new connections are refused at once.
+ * Maximum number of refusals of an address in a window of `WINDOW_MS`. At the next refusal, the address is shut out for
+ * `SHUT_OUT_MS`. The connections of an address that is shut out are closed, and its new connections are refused at
+ * once.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;

@@ -43,7 +43,7 @@ export function eventsOf(
 /**
  * Makes the events of a block that the stream reads from the chain and not from the log. The events are the same as
  * when the block was applied. After the last block that is read from the chain, the event of the finalized height
- * follows.
+ * follows, if any block is final.
  */
 export function pastEvents(
   api: NodeApi,

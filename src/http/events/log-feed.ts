@@ -14,8 +14,8 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 /** Maximum number of records that one subscriber gets before the next subscriber is served. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
- * Number of records that are cached with their texts, because most subscribers want the same records. A subscriber that
- * is further behind counts as a replay.
+ * Number of records that are cached with their texts, because most subscribers want the same records. A stranger's
+ * subscriber that wants events of records and is further behind counts as a replay.
  */
 export const RECORDS_CACHED_MAX = 64;
 

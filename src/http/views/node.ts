@@ -161,16 +161,23 @@ export const HISTORY_SHAPE: Schema = shape.objectOf({
       {
         time: {
           ...shape.INSTANT,
-          description: 'Start of the interval. An interval in which nothing happened has no point.',
+          description: 'Start of the interval. An interval in which nothing happened may have no point.',
         },
         blocks: shape.COUNT,
         transactions: { ...shape.COUNT, description: 'Number of transactions in these blocks.' },
-        missedSlots: { ...shape.COUNT, description: 'Slots without a block between these blocks.' },
+        missedSlots: {
+          ...shape.COUNT,
+          description:
+            'Slots without a block before these blocks. Slots before downloaded blocks, and before the first block after ' +
+            'the start or a reorg, do not count.',
+        },
         reorgs: shape.COUNT,
         delayMs: {
           type: 'integer',
           minimum: 0,
-          description: 'Mean time from the start of a slot until its block was applied, in milliseconds.',
+          description:
+            'Mean time from the start of a slot until its block was applied, in milliseconds. Downloaded blocks do not ' +
+            'count; absent if no other block was applied.',
         },
         pool: shape.COUNT,
         peers: shape.COUNT,
@@ -273,7 +280,7 @@ const CLOCK_SHAPE: Schema = {
   type: 'integer',
   description:
     "Time in milliseconds by which the peers' clocks are ahead of this node's clock; negative if they are behind. " +
-    `Absent if the difference is less than ${CLOCK_OFFSET_SHOWN_MS} ms.`,
+    `Absent if the difference is unknown or less than ${CLOCK_OFFSET_SHOWN_MS} ms.`,
 };
 
 const CLOCKS_SHAPE: Schema = {
@@ -302,8 +309,8 @@ const ALONE_SHAPE: Schema = {
   type: 'boolean',
   description:
     'True if the node has no peers and needs none; otherwise absent. A node needs no peers if it was started without ' +
-    'them (`p2p.enabled: false`, `--no-peers`), or if no option names a peer and all delegates of the round forge on ' +
-    'this node, as in a devnet of one node.',
+    'them (`p2p.enabled: false`, `--no-peers`), or if no option names a fixed or seed peer other than the node itself ' +
+    'and all delegates of the round forge on this node, as in a devnet of one node.',
 };
 
 const READERS_SHAPE: Schema = {
@@ -316,7 +323,8 @@ const READERS_SHAPE: Schema = {
         state: {
           type: 'string',
           enum: ['starting', 'up', 'silent'],
-          description: '`silent`: the reader does not respond, and the node starts another reader beside it.',
+          description:
+            '`silent`: the node has started another reader, because this one does not respond or uses too much memory.',
         },
         since: shape.INSTANT,
         memoryBytes: { ...shape.COUNT, description: "The reader's own memory, without pages of the store." },

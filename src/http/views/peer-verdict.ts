@@ -26,7 +26,7 @@ const OPTIONAL: Readonly<Record<string, Schema>> = {
   direction: { type: 'string', enum: ['inbound', 'outbound'], description: '`inbound` if the peer dialled this node.' },
   since: { ...shape.INSTANT, description: 'Start of the connection, or its end if the connection was dropped.' },
   until: { ...shape.INSTANT, description: 'End of the ban, or of the wait before the next dial.' },
-  code: { type: 'integer', description: 'Close code of a dropped connection.' },
+  code: { type: 'integer', description: 'Close code of a dropped connection or of the last failed dial.' },
   reason: shape.TEXT,
   list: { type: 'string', enum: ['new', 'tried'], description: 'List of the peer book that contains the peer.' },
   height: shape.COUNT,
@@ -41,7 +41,9 @@ export const PEER_VERDICT_SHAPE: Schema = shape.objectOf(
     roles: shape.listOf({ type: 'string', enum: ['fixed', 'seed', 'whitelisted', 'blacklisted'] }),
     reputation: {
       type: 'integer',
-      description: '100 for a peer that never broke a rule; at 0, the node bans the address of the peer.',
+      description:
+        '100 for a peer that never broke a rule. At 0, the node bans the address of the peer; if the configuration names ' +
+        'a peer at this address, the node only disconnects the peer.',
     },
     ...OPTIONAL,
   },
