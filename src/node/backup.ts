@@ -155,7 +155,8 @@ export interface RestoreOptions {
 
 /**
  * Restores a snapshot after verifying its content: every block and all data that follow from the blocks. If the options
- * give a trusted digest or trust the file, only the state is verified.
+ * give a trusted digest or trust the file, no block is verified. The state must then match the digest, and the state,
+ * the undo records and the finalized height must match their checksums.
  *
  * @param location the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS` if the data folder

@@ -1,10 +1,10 @@
 /**
  * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. It
- * contains its own file identity and the checksum of the newest line of the journal. After each new line of the
- * journal, the node replaces the fingerprint by a new file. A backup that is copied over existing files keeps the
- * inodes and birth times of these files, so the restored journal looks genuine. If the node has replaced the
- * fingerprint since the backup, the fingerprint reveals the backup: the file has another identity than its restored
- * content says.
+ * contains its own file identity and the checksum of the newest line about a delegate in the journal. After each new
+ * line of a journal that records the identity of its own file, the node replaces the fingerprint by a new file. A
+ * backup that is copied over existing files keeps the inodes and birth times of these files, so the restored journal
+ * looks genuine. If the node has replaced the fingerprint since the backup, the fingerprint reveals the backup: the
+ * file has another identity than its restored content says.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { isFileIdentity, type FileIdentity } from './journal-lines.ts';
 export interface JournalFingerprint {
   /** False when the fingerprint is a copy. */
   readonly isSameFile: boolean;
-  /** Checksum of the newest line of a delegate; undefined for a journal without such a line. */
+  /** Checksum of the newest line about any delegate; undefined for a journal without such a line. */
   readonly newest: string | undefined;
 }
 

@@ -8,10 +8,16 @@ import { readFileSync } from 'node:fs';
 
 /** File descriptors for everything else: store, journals, log, peers, channels between processes. */
 const OTHER_FILES = 300;
-/** Share of the descriptors for HTTP, if a process may open fewer files than `OTHER_FILES` and some connections. */
+/**
+ * Smallest share of the descriptors that HTTP connections get, even if fewer than `OTHER_FILES` remain for everything
+ * else.
+ */
 const SHARE_MIN = 1 / 4;
 
-/** Maximum number of files that this process may open; undefined if the system does not report it. */
+/**
+ * Maximum number of files that this process may open; undefined if the system reports no number, for example without
+ * `/proc`.
+ */
 export function openFilesMax(): number | undefined {
   try {
     const [, soft] = /^Max open files +(\d+) /m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];

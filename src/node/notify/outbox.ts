@@ -208,8 +208,8 @@ function load(file: string, observer: Observer): Loaded {
   }
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
-  // A kill interrupted the write of an incomplete last line. If the line holds an event, this event was not delivered,
-  // and the notifier finds it again if it is an event of slots.
+  // A kill interrupted the write of an incomplete last line. If the line holds an event, this event was not delivered.
+  // The notifier finds the event again only if the event reports missed slots.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {

@@ -45,10 +45,14 @@ const DRAIN_MS_MAX = 20_000;
 const START_MS_MAX = 60_000;
 /**
  * Number of intervals between pings (20 s) after which a reader that is not ready, and sends no message, is killed. A
- * start takes about one second. After such a kill, the next reader gets twice the time, because the machine may be slow.
+ * start takes about one second. After such a kill, the next reader gets twice the time, because the machine may be
+ * slow.
  */
 const STARTING_PINGS_MAX = 80;
-/** Number of readers that the pool starts, one after another, until the first reader is ready. */
+/**
+ * Maximum number of readers that the pool starts, one after another, until the first reader is ready. If a reader ended
+ * by itself and was not killed (`wasKilled`), the pool starts no further reader.
+ */
 const FIRST_READERS_MAX = 3;
 /**
  * If a reader uses more memory than this, the pool starts another reader. The old reader then answers its open requests
@@ -301,7 +305,9 @@ export function createReaderPool({
     pinging = clock.after(PING_MS, ping);
   };
 
-  /** Kills a reader that does not become ready. A drained reader is not ready either, but has a time limit of its own. */
+  /**
+   * Kills a reader that does not become ready. A drained reader is not ready either, but has a time limit of its own.
+   */
   const endStarting = (reader: Reader): void => {
     if (reader.isDraining) return;
     lateStarts += 1;

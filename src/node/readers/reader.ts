@@ -6,7 +6,10 @@ import type { ReaderStatus } from '../../ports/node-api.ts';
 import type { ToReader } from './messages.ts';
 import type { NodeRpcServer } from './node-rpc-server.ts';
 
-/** Time for open answers when the pool closes; `HttpServer.close` ends open answers after half a second. */
+/**
+ * Time in which a reader must end when the pool closes. The reader ends its open answers after half a second
+ * (`HttpServer.close`).
+ */
 const CLOSE_MS_MAX = 3_000;
 
 export interface Reader {
