@@ -1,7 +1,7 @@
 /**
  * Finds the block whose state an answer shows. The answer reports this block in its headers, and its ETag contains the
  * id of the block. A client may send the highest height that it has seen. The client then never gets an answer from an
- * older state, even if a load balancer sends it to another node.
+ * older state, even if a load balancer sends the next request to another node.
  */
 
 import type { IncomingMessage } from 'node:http';

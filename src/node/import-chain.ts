@@ -58,7 +58,10 @@ export interface ImportOptions {
 /** Lines that one thread reads together. */
 interface ReadJob {
   readonly numbers: readonly number[];
-  /** For each line its block. The line itself, if no valid block was read from the line or if the block is block 1. */
+  /**
+   * One item for each line: its block, or the line itself if no valid block was read from the line or if the block is
+   * block 1.
+   */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
 

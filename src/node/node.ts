@@ -360,7 +360,8 @@ function watermarksOf({ network, config, observer }: NodeOptions): SigningWaterm
 
 function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig): WantedPeers {
   if (!enabled) return 'none';
-  // All nodes of a network often have the same list of seeds, so a seed may find its own address in the list.
+  // All nodes of a network often have the same list of seeds, so a node that is a seed may find its own address in the
+  // list.
   const isOther = (ip: string, wsPort: number): boolean => !isOwnAddress({ ip, wsPort }, { ip: host, wsPort: port });
   const others = [
     ...fixedPeers.filter(({ ip, wsPort }) => isOther(ip, wsPort)),

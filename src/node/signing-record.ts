@@ -1,7 +1,7 @@
 /**
- * The signing record of a node, as a file for another node: the last header that each delegate signed, with a checksum.
- * By default, the export of a record ends signing on the old node, so that two nodes do not sign with one record at the
- * same time.
+ * The signing record of a node, as a file for another node: for each delegate, the last header that the delegate
+ * signed, or a moment before which its signatures are unknown, or both. The file has a checksum. By default, the export
+ * of a record ends signing on the old node, so that two nodes do not sign with one record at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';

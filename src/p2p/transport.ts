@@ -1,4 +1,6 @@
-/** Implements the transport over sockets. It holds all open connections, inbound and outbound, by peer id. */
+/**
+ * Implements the transport over sockets. The transport holds all open connections, inbound and outbound, by peer id.
+ */
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock, Random } from '../ports/clock.ts';

@@ -36,8 +36,8 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // `syncProgress` and the following members are present only when they apply. Usually the answer therefore has only
-  // the members that clients of Lisk know.
+  // `syncProgress` and the following members are present only when they apply, because clients of Lisk do not know
+  // them.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_SHOWN_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };

@@ -7,8 +7,9 @@ import * as shape from './shapes.ts';
 
 /**
  * Shows the registration with the asset member that the oldest clients expect and, in generation 3, also with the asset
- * member of this generation. A registration has no recipient and no requester. The members for them are empty texts in
- * the extended dialect, and null in the strict dialect, because old nodes sent null.
+ * member of this generation. A registration has no recipient and no requester. The members `recipientId` and
+ * `requesterPublicKey` are empty texts in the extended dialect, and null in the strict dialect, because old nodes sent
+ * null.
  */
 export function registrationView(
   transaction: Transaction,
