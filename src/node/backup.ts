@@ -62,7 +62,7 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
  * dangerous than no journal.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
- *   is damaged; errors of `copyStore`. After an error, no files are left
+ *   is damaged; errors of `copyStore` and of the system. After an error, no files are left
  */
 export async function backUp(
   location: ChainLocation,
@@ -160,7 +160,7 @@ export interface RestoreOptions {
  *
  * @param location the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS` if the data folder
- *   contains a chain; after an error no files are left
+ *   contains a chain; errors of the system if the data folder cannot be created. After an error, no files are left
  */
 export async function restoreSnapshot(
   file: string,

@@ -66,7 +66,7 @@ export function journalFileOf(dataDirectory: string): string {
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when the file
  *   cannot be read or a line before the last line is damaged, `JOURNAL_WRITE_FAILED` when a file with a second hard
- *   link cannot be replaced by a copy
+ *   link cannot be replaced by a copy; errors of the system when the file cannot be created or opened for writing
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));

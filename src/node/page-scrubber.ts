@@ -30,7 +30,7 @@ const LOOK_MS = 1000;
 const STATE_PAGES_PER_LOOK = 16;
 /**
  * Maximum number of undo records that the scrubber checks, in one step of about 5 ms. The scrubber checks the undo
- * records of the highest blocks. Only a chain without finality for hours has more undo records.
+ * records of the highest blocks. Only a chain whose finalized height has not risen for hours has more undo records.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Maximum number of pages with undo records that the scrubber checks in one step. */

@@ -27,7 +27,7 @@ export interface AskingPeer {
   /**
    * Stores the info that the peer sends about itself.
    *
-   * @throws ProtocolError `INFO_REFUSED`
+   * @throws ProtocolError `INFO_REFUSED` if the info shows an incompatible peer, or is malformed or too large
    */
   believe(value: unknown): void;
   offence(offence: PeerOffenceCode, detail: string): void;
