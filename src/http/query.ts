@@ -111,8 +111,9 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number. A
- * text parameter that is not in `TEXT_NAMES` therefore refuses such a text.
+ * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number,
+ * unless JavaScript would round the integer. A text parameter that is not in `TEXT_NAMES` therefore refuses such a
+ * text.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };

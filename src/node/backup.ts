@@ -301,7 +301,7 @@ async function check(draft: ChainLocation, manifest: Manifest, options: RestoreO
  * of the copy. Without this check, a damaged copy could later replace an intact chain.
  *
  * @param original location whose folder the error names
- * @throws ProtocolError `STORE_DAMAGED`
+ * @throws ProtocolError `STORE_DAMAGED` when a checksum does not match; errors of `openSnapshot`
  */
 async function describeWhole(copy: ChainLocation, original: ChainLocation): Promise<CopiedChain> {
   return describe(copy, (store) => refuseChangedState(store, chainDirectory(original)));

@@ -172,9 +172,9 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Counts bytes that arrived.
+   * Counts the bytes of a message that arrived. A message that may be an answer to a pending request does not count.
    *
-   * @param seems whether the bytes begin like an answer
+   * @param seems whether the message begins like an answer
    * @returns milliseconds for which reading from the connection must pause
    */
   arrived(bytes: number, nowMs: number, seems: boolean): number {

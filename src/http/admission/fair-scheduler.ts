@@ -57,7 +57,7 @@ export class FairScheduler {
   }
 
   /**
-   * Does the work now, or in the next turn of its address. The number of waiting tasks is limited by the number of
+   * Does the work now, or in a later turn of its address. The number of waiting tasks is limited by the number of
    * connections.
    *
    * @param read starts reading the bytes that `work` handles; the work follows after the event loop has read once

@@ -41,7 +41,8 @@ export interface EventSink {
 
 export interface EventHub {
   /**
-   * Serves a subscriber until it disconnects or the hub closes.
+   * Serves a subscriber until the subscriber disconnects, the hub closes or, with `endsWithLog`, the last record of the
+   * log was sent.
    *
    * @param after last event that the subscriber has; undefined to start with the next event
    * @returns false when there are too many subscribers or too many replays (subscribers that receive old events), and

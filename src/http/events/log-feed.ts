@@ -74,8 +74,8 @@ export class LogFeed<S extends FedSubscriber> {
   }
 
   /**
-   * Returns the events of a record. If the subscriber can want none of the events, the list is empty and the block is
-   * not read.
+   * Returns the events of a record. If the events are not cached and the subscriber can want none of them, the list is
+   * empty and the block is not read.
    */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;

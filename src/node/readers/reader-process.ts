@@ -22,7 +22,7 @@ import { ReaderObserver } from './reader-observer.ts';
 const REPORT_MS = 200;
 
 /**
- * The node sends a message to each reader every 250 ms at least. If the reader has handled no message for
+ * The node sends a message to each reader that is ready every 250 ms at least. If the reader has handled no message for
  * `QUIET_MS_MAX` milliseconds, it probably did not run, and messages about new blocks may wait behind the requests that
  * it handles first. Before the next request, it therefore looks for new blocks in the store.
  */
