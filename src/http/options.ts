@@ -15,7 +15,7 @@ export interface HttpOptions {
   readonly address: string;
   /** Options of a second listener, for TLS, at the same address; absent for no TLS. */
   readonly tls?: TlsOptions;
-  /** If true, the client's address is read from `X-Forwarded-For`. */
+  /** If true, the client's address is read from the header `X-Forwarded-For`, if the request has this header. */
   readonly trustProxy: boolean;
   /** Clients that have access: all clients, or the addresses and networks (CIDR) in the list. */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
@@ -36,8 +36,8 @@ export interface HttpOptions {
   readonly limits: HttpLimits;
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /**
-   * If true, the interface uses the strict dialect: the names and shapes of a real node of the generation, and no
-   * others.
+   * If true, paths below `/api` use the strict dialect: the names and shapes of a real node of the generation, and no
+   * others. Paths without this prefix always use the extended dialect.
    */
   readonly strictDialect: boolean;
   /** If true, the response cache stores answers that depend only on the chain, until the chain changes. */

@@ -6,7 +6,7 @@ export const TEXT: Schema = { type: 'string' };
 export const FLAG: Schema = { type: 'boolean' };
 export const COUNT: Schema = { type: 'integer', minimum: 0 };
 export const INTEGER: Schema = { type: 'integer' };
-/** Percentage with two decimals. */
+/** Percentage, rounded to two decimals. */
 export const PERCENT: Schema = { type: 'number', minimum: 0 };
 /** An amount in beddows, as decimal digits. */
 export const AMOUNT: Schema = { type: 'string', description: 'Decimal digits, in beddows.' };

@@ -46,8 +46,8 @@ export class LimitClient implements SharedLimits {
   /** Number of closed connections since the last message, by key of the client. */
   readonly #left = new Map<string, number>();
   /**
-   * Number of refusals since the last message, by key. Only the first `LIMIT_REPORTED_MAX` keys are reported in one
-   * message.
+   * Number of refusals since the last message, by key. Only the first `LIMIT_REPORTED_MAX` keys count; refusals of
+   * further keys before the next message are dropped.
    */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();

@@ -1,6 +1,7 @@
 /**
  * Messages between the node and a process that answers HTTP for the node (a reader). All messages are plain data. A
- * reader parses requests of untrusted clients, so the node checks what a reader sends.
+ * message of the kind `socket` also carries a handle. A reader parses requests of untrusted clients, so the node checks
+ * what a reader sends.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';
