@@ -35,10 +35,7 @@ export interface ConnectionHost {
   readonly scheduler: FairScheduler;
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
-  /**
-   * True when the node has time and memory to read the input that a client sends after the last answer of its
-   * connection.
-   */
+  /** True when the node has time and memory to read the input that arrives after the last answer of a connection. */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
   refused(connection: ClientConnection, reason: RefusalReason): void;
