@@ -99,8 +99,8 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
 }
 
 /**
- * @param lengths limits on the length of the text; empty for no limits. A refusal names the limit that the text does
- *   not keep, and the format
+ * @param lengths limits on the length of the text; empty for no limits. A text that breaks a limit and the format
+ *   causes two errors
  */
 export function addressInPath(
   description: string,

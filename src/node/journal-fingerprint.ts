@@ -4,7 +4,7 @@
  * line of a journal that records the identity of its own file, the node replaces the fingerprint by a new file. A
  * backup that is copied over existing files keeps the inodes and birth times of these files, so the restored journal
  * looks genuine. If the node has replaced the fingerprint since the backup, the fingerprint reveals the backup: the
- * file has another identity than its restored content says.
+ * fingerprint file has another identity than its restored content says.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
