@@ -62,7 +62,8 @@ interface ListenerEvents {
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
   /**
-   * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames of the peer that were dropped because of the rate limit.
+   * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames of the peer that were dropped in one window because of the
+   * rate limit.
    */
   overused(link: Link | undefined, ip: string, detail: string): void;
   /** Called when the peer sent so many frames that the connection was closed. */
