@@ -1,7 +1,7 @@
 /** Amounts are bigint counts of beddows. 1 LSK = 10^8 beddows. */
 
 /**
- * Largest amount of a transaction in beddows (2^63 - 1). This constant is also the largest balance after a transfer.
+ * Largest amount of a transaction in beddows (2^63 - 1), and largest balance that a transfer may give to its recipient.
  */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 
@@ -25,8 +25,8 @@ export function lskText(beddows: bigint): string {
 }
 
 /**
- * Converts an amount in LSK to beddows. The text has 1 to 11 digits, and up to 8 digits after a point (`1.5`). Returns
- * undefined for any other text.
+ * Converts an amount in LSK to beddows. The text has 1 to 11 digits. A point and 1 to 8 digits may follow (`1.5`).
+ * Returns undefined for any other text.
  */
 export function beddowsOfLskText(text: string): bigint | undefined {
   const match = /^([0-9]{1,11})(?:\.([0-9]{1,8}))?$/.exec(text);

@@ -6,11 +6,11 @@
 import { assert } from './errors.ts';
 
 /**
- * Map of at most `entriesMax` entries. The map drops entries that were not used recently. Time is divided into spans. A
- * span ends when `entriesMax / 2` entries were used in it. At the end of a span, the map drops each entry that was
- * neither used nor added in that span. An entry therefore survives at least `entriesMax / 2` uses of other entries.
- * Each use of an entry costs one lookup. A strict least-recently-used order would cost a removal and an insertion for
- * each use.
+ * Map of at most `entriesMax` entries. The map drops entries that were not used recently. `get` and `set` use an entry,
+ * but `has` and `entries` do not. Time is divided into spans. A span ends when `entriesMax / 2` entries were used in it
+ * and a further entry is used. At the end of a span, the map drops each entry that was not used in that span. An entry
+ * therefore survives at least the use of `entriesMax / 2` other entries. Each use of an entry costs one lookup. A
+ * strict least-recently-used order would cost a removal and an insertion for each use.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;
@@ -35,7 +35,7 @@ export class LruMap<K, V> {
     return this.#entries.has(key);
   }
 
-  /** Returns the value of a key, and counts the entry as used in the current span. */
+  /** Returns the value of a key, and counts the entry as used; undefined if the map does not have the key. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;

@@ -35,7 +35,7 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
  * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
  * @returns undefined for any other text, and for a number that is too large for the number library of lisk-sdk
- *   (`REFERENCE_PLACES_MAX`)
+ *   (`REFERENCE_PLACES_MAX`), or a zero with such a large exponent; `ZERO` for a number too small for the library
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());
@@ -93,7 +93,8 @@ interface Limbs {
 }
 
 /**
- * A sum to which terms are added one by one. The sum stores its terms, and adds them up only when its value is read.
+ * A sum to which terms are added one by one. The sum adds integers at once. The sum stores its decimal terms, and adds
+ * them up only when its value is read.
  */
 export class DecimalSum {
   #terms: { readonly number: Decimal; readonly sign: number }[] = [];
@@ -182,8 +183,8 @@ export class DecimalSum {
 }
 
 /**
- * Caches the limbs of numbers that were added before. The node adds each number several times before its block is in
- * the chain.
+ * Caches the limbs of numbers that were added before. The node adds each number of a transaction several times before
+ * the block of the transaction is in the chain.
  */
 const known = new WeakMap<Decimal, Limbs>();
 
@@ -194,7 +195,7 @@ function limbsOf(number: Decimal): Limbs {
   const base = Math.floor(exponent / LIMB_PLACES);
   const within = exponent - base * LIMB_PLACES;
   const values = new Float64Array(Math.ceil((digits.length + within) / LIMB_PLACES));
-  // The loop starts at the last digit, because the lowest limb may have fewer digits than the other limbs.
+  // The loop starts at the last digit, because the exponent decides how many digits the lowest limb takes.
   for (let index = 0, end = digits.length; end > 0; index += 1) {
     const shift = index === 0 ? within : 0;
     const start = Math.max(0, end - (LIMB_PLACES - shift));
@@ -207,7 +208,7 @@ function limbsOf(number: Decimal): Limbs {
 }
 
 /**
- * Carries the part of each limb that exceeds `LIMB` over to the next limb.
+ * Carries the multiples of `LIMB` in each limb over to the next limb.
  *
  * @param runs runs in ascending order; the function changes them in place
  */
@@ -248,6 +249,7 @@ function signOf(runs: readonly Limbs[]): number {
  * The magnitude of a sum, as limbs from 0 to `LIMB` - 1, lowest first. The result has `WHOLE_LIMBS_MAX` limbs.
  *
  * @param runs result of `carry`
+ * @param sign result of `signOf` for these runs
  * @returns undefined for a sum with a fraction, and for a sum with too many limbs
  */
 function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | undefined {

@@ -1,9 +1,10 @@
 /**
  * Determines the scope of an IP address: the hosts that can reach the address. Sources: the IPv4 and the IPv6
  * Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025), and RFC 5771 and RFC
- * 4291 for multicast. The table omits blocks that the registries call globally reachable, with two exceptions. The
+ * 4291 for multicast. The table omits blocks that the registries call globally reachable, with three exceptions. The
  * table contains the blocks of AS112 and AMT, because only the servers of these services have addresses there. The
- * table also contains the blocks whose addresses embed an IPv4 address.
+ * table also contains the blocks whose addresses embed an IPv4 address. It contains `192.0.0.0/24` and `2001::/23` as
+ * a whole, although the registries call some addresses in these two blocks globally reachable.
  */
 
 import { ipBytes } from './ip.ts';
@@ -80,8 +81,8 @@ function scopeOf(bytes: readonly number[]): IpScope {
   const block = PARSED.find((each) => isWithin(bytes, each));
   if (block === undefined) return 'global';
   if (block.scope !== 'embedded') return block.scope;
-  // A 6to4 address has the IPv4 address after its prefix of two bytes. In the other blocks, the IPv4 address is at the
-  // end.
+  // A 6to4 address has the IPv4 address after its prefix of two bytes. In the other blocks of scope `embedded`, the
+  // IPv4 address is at the end.
   const at = block.bits === 16 ? 2 : bytes.length - IPV4_BYTES;
   return scopeOf(bytes.slice(at, at + IPV4_BYTES));
 }

@@ -1,4 +1,4 @@
-/** Converts IPv4 and IPv6 addresses between text and bytes. */
+/** Reads the texts of IPv4 and IPv6 addresses. */
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/;
 const IPV6_GROUP = /^[0-9a-fA-F]{1,4}$/;

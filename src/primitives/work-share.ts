@@ -2,7 +2,7 @@
  * Limits the time of the main thread that all work for other parties may take together. Work for other parties means
  * the HTTP requests and event streams of strangers, and the requests of all peers. All work for other parties shares
  * one budget, because two separate budgets of one half each would leave no time for blocks. Work that exceeds the
- * budget must wait.
+ * budget must wait. Work that cannot be postponed does not wait, but reduces the budget (`spend`).
  */
 
 /**
@@ -36,7 +36,7 @@ export class WorkShare {
   readonly #clock: WorkShareOptions['clock'];
   readonly #share: number;
   readonly #burstMs: number;
-  /** Callbacks that wait until the budget has time left. Each part of the node has at most one waiting callback. */
+  /** Callbacks that wait until the budget has time left. Each user of the budget has at most one waiting callback. */
   readonly #waiting: (() => void)[] = [];
   /** Milliseconds that work may take now; negative after long work. */
   #creditMs: number;
