@@ -46,8 +46,8 @@ function valueText(value: Printable): string {
 }
 
 /**
- * Escapes control characters, direction characters and line separators, because text from outside could use them to
- * forge lines or control a terminal.
+ * Escapes control characters, line separators and characters that change the direction of text, because text from
+ * outside could use them to forge lines or control a terminal.
  */
 function visible(text: string): string {
   return text.replace(

@@ -17,7 +17,7 @@ export interface LogSink {
 
 /** Limits on log files. Without a rotation, one file grows without limit. */
 export interface Rotation {
-  /** Size in bytes at which the file is renamed. */
+  /** Maximum size of the file in bytes. If a write would exceed it, the file is renamed first, unless it is empty. */
   readonly bytesMax: number;
   /** Number of renamed files that are kept, as `<file>.1` (the latest) and so on; at least 1. */
   readonly filesKept: number;
@@ -27,7 +27,7 @@ export interface Rotation {
  * Appends to a file. If the file's folder is missing, the function creates the folder, but not its parent. On a full
  * disk, lines are lost, but the node continues to run.
  *
- * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
+ * @throws ProtocolError `LOG_FILE_UNUSABLE` when the folder cannot be created or the file cannot be opened
  */
 export function fileSink(file: string, rotation?: Rotation): LogSink {
   let descriptor: number | undefined = openLog(file);
@@ -56,13 +56,13 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
         const bytes = Buffer.from(lines, 'utf8');
         const isFull = sizeBytes > 0 && sizeBytes + bytes.length > (rotation?.bytesMax ?? Infinity);
         if (rotation !== undefined && isRotated && isFull) rotate(rotation);
-        // If the file could not be opened again after a rotation, the sink tries again at the next line.
+        // If a rotation could not rename the files or open the new file, the sink tries again at the next line.
         descriptor ??= openLog(file);
         const written = writeSync(descriptor, bytes);
         sizeBytes += written;
         if (written < bytes.length) linesLost += 1;
       } catch {
-        // The lost line is only counted, because a log line about the loss could not be written either.
+        // The sink only counts the lost line, because a log line about the loss could not be written now either.
         linesLost += 1;
       }
     },

@@ -42,7 +42,7 @@ export interface ClosableObserver extends Observer {
  * if a module wrote it. The member `data` has the fields of the line, without secrets (`printableFields`). A call of
  * the observer never throws. A line for a file is written to the operating system before the call returns.
  *
- * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
+ * @throws ProtocolError `LOG_FILE_UNUSABLE` when the folder cannot be created or the file cannot be opened
  */
 export function createObserver(options: ObserverOptions): ClosableObserver {
   const sink = sinkOf(options.target);

@@ -30,14 +30,14 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 interface Family {
   readonly declaration: MetricDeclaration;
   readonly metric: Counter | Gauge | Histogram;
-  /** Label values of all series that were recorded. */
+  /** Label values of all series that were recorded, for a gauge since the last `forget`. */
   readonly series: Set<string>;
 }
 
 /**
- * Metrics in memory. Recording never throws. The registry refuses a metric that is not declared, labels or a kind that
- * differ from the declaration, a value that is not a number, a negative addition to a counter, and a series above the
- * limit. Refusals are counted in `bloomery_metrics_refused_total`.
+ * Metrics in memory. Recording throws only for an infinite value (TypeError). The registry refuses a metric that is not
+ * declared, labels or a kind that differ from the declaration, the value NaN, a negative addition to a counter, and a
+ * series above the limit. Refusals are counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
@@ -120,7 +120,7 @@ export class MetricsRegistry {
     this.#registry.removeSingleMetric(PREFIX + name);
   }
 
-  /** Returns every metric in the text format. */
+  /** Returns all metrics in the text format, except gauges without a value. */
   text(): Promise<string> {
     for (const set of this.#beforeReading) set();
     return this.#registry.metrics();

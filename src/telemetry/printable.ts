@@ -17,7 +17,8 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
  * Converts the fields of a log line to plain values. A member whose name denotes a secret shows `[hidden]`, at any
  * depth. Where another text contains the same secret, `[hidden]` replaces the secret (of at least `SECRET_CHARS_MIN`
  * characters), because an error message may quote its data. Bigints become decimal text, and bytes become hexadecimal
- * text. An error becomes an object with name, code, message, data, cause and stack. The function never throws.
+ * text. Long texts, bytes and lists are shortened. An error becomes an object with name, message and stack, and with
+ * code, data and cause if it has them. The function never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
