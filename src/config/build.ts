@@ -1,4 +1,4 @@
-/** Reads the record that the build writes beside the compiled files (`bin/build.js`): version, time and commit. */
+/** Reads time and commit from the record that the build writes beside the compiled files (`bin/build.js`). */
 
 import { readFileSync } from 'node:fs';
 import { packageVersion } from './package.ts';
@@ -16,8 +16,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
- * @param file record that the build wrote. If the file is missing or its content is wrong, the identity has no time and
- *   an empty commit. The content can be wrong while a build replaces the file
+ * @param file record that the build wrote. If the file is missing or is not JSON, the identity has no time and an empty
+ *   commit. A wrong time or commit counts as missing. The content can be wrong while a build replaces the file
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

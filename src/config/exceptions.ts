@@ -12,7 +12,8 @@ const ENTRIES_MAX = 100_000;
 /**
  * Reads the exceptions of a network. A kind of exception that is not in the file counts as empty.
  *
- * @throws ProtocolError with the code of `record`; the error names the file, the key and the expected value
+ * @throws ProtocolError with the code of `record`; the error names the file and the key, and for a wrong value also the
+ *   expected value
  */
 export function readExceptions(record: RecordReader): Exceptions {
   const ids = (key: string): ReadonlySet<string> =>

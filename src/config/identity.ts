@@ -13,7 +13,7 @@ import { RecordReader } from './record.ts';
 /** The facts in an `identity.json` of a folder in `networks/`. */
 export interface NetworkIdentity {
   readonly name: string;
-  /** Start of the time on the network, as a text of ISO 8601. */
+  /** Time at which the timestamps of the network begin, as a text of ISO 8601. */
   readonly epoch: string;
   readonly communityIdentifier: string;
   readonly nethash: string;

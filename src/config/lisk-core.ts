@@ -55,11 +55,12 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
 };
 
 /**
- * Makes the files of a network folder. `networkFilesOf` does not check the genesis block. `loadNetwork` checks it
- * later.
+ * Makes the files of a network folder. `networkFilesOf` does not check that the id and the payload hash of the genesis
+ * block match its content. `loadNetwork` checks that later.
  *
- * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, an unknown key, values that contradict each other,
- *   or content that is nested too deep; the error names the file
+ * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, an unknown key (among the constants, exceptions,
+ *   seed peers and delegates), values that contradict each other, or content that is nested too deep; the error names
+ *   the file
  */
 export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): NetworkFiles {
   refuseDeep(folder.config, folder.configFile);
@@ -128,8 +129,8 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration that differs from the facts of its network. With a wrong configuration, the node would build
- * a chain that no other node accepts.
+ * Refuses a configuration whose offset of the rewards or last height of block version 0 differs from the facts of its
+ * network. With a wrong configuration, the node would build a chain that no other node accepts.
  */
 function checkFacts(
   identity: NetworkIdentity,

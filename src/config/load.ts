@@ -119,7 +119,7 @@ function defaultOf(
 ): unknown {
   if (named.path === 'http.processes') return processes ?? named.option.default;
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
-  // The default of `forging.waitThresholdS` suits the slots of mainnet. On a devnet with short slots, the default would
+  // The default of `forging.waitThresholdS` suits the slots of mainnet. On a devnet with short slots, the default could
   // be as long as a whole slot.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
@@ -135,7 +135,7 @@ function defaultOf(
 }
 
 /**
- * True when the access options admit other machines. The HTTP interface then listens on all addresses by default.
+ * True when the access options admit other machines. The HTTP interface then listens on all IPv4 addresses by default.
  */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
@@ -241,7 +241,7 @@ function variableOfPath(path: string): string {
   return variableOf(section, key);
 }
 
-/** @throws ProtocolError if a code of `notify.events` had another name in an earlier version */
+/** @throws ProtocolError `CONFIG_INVALID` with the new code if the list contains the former name of an event code */
 function refuseRenamedCode({ origin }: ConfigLayer, name: string, value: unknown): void {
   for (const code of Array.isArray(value) ? (value as readonly unknown[]) : []) {
     const now = typeof code === 'string' ? RENAMED_EVENT_CODES[code] : undefined;

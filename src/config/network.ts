@@ -278,7 +278,7 @@ function forgersOf(folder: string): Forgers | undefined {
   return { defaultPassword, delegates, arePublished };
 }
 
-/** Reads one `{publicKey, encryptedPassphrase}` of a network folder or of a configuration file. */
+/** Reads a `{publicKey, encryptedPassphrase}` of a network folder, a configuration file or an environment variable. */
 export function forgerEntry(record: RecordReader): ForgerEntry {
   return {
     publicKey: record.text('publicKey', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32)),

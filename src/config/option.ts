@@ -18,7 +18,7 @@ export interface Option<T> {
    * True for a value with a secret, which must never appear in logs, errors, documentation or the output of a command.
    */
   readonly secret?: boolean;
-  /** Replaces `default` in the documentation, for a default that depends on other values. */
+  /** Replaces `default` in the documentation, for a default that depends on the network, the machine or an option. */
   readonly defaultText?: string;
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
@@ -162,7 +162,10 @@ export function hostName(entry: string): string | undefined {
   return /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(entry) ? entry.toLowerCase() : undefined;
 }
 
-/** Reads an IPv4 or IPv6 address, or a block of addresses (`10.0.0.0/8`). */
+/**
+ * Returns the text of an IPv4 or IPv6 address, or of a block of addresses (`10.0.0.0/8`); undefined for any other text.
+ * Of an IPv6 address, only the characters and the length are checked.
+ */
 export function ipOrBlock(entry: string): string | undefined {
   const [address = '', bits, ...rest] = entry.split('/');
   if (rest.length > 0) return undefined;
