@@ -22,8 +22,8 @@ export interface NodeAsker {
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Opens an event stream. The stream lasts until the node closes it. The time limit applies only to the start of the
-   * answer.
+   * Opens an event stream. The stream lasts until the node or the reader of the stream closes it, or the connection is
+   * lost. The time limit applies only to the start of the answer.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED`, also if the node refuses the request
@@ -32,8 +32,8 @@ export interface NodeAsker {
   /**
    * Sends a request with a JSON body, and returns the data of the answer.
    *
-   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node; `NODE_ANSWER_UNEXPECTED` for
-   *   any other error status, or for an answer without data
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node, for status 400, 403, 404,
+   *   409 or 422 with a message; `NODE_ANSWER_UNEXPECTED` for any other error status, or for an answer without data
    */
   send<T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<T>;
 }
@@ -74,7 +74,9 @@ const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;
 
 export interface AskerOptions {
-  /** Time limit for an answer; by default 5 s, or the time in `BLOOMERY_NODE_TIMEOUT_S`. */
+  /**
+   * Time limit for an answer; by default 5 s, or the time in `BLOOMERY_NODE_TIMEOUT_S`. `send` waits for at least 30 s.
+   */
   readonly timeoutMs?: number;
   /**
    * True to use the paths without prefix. Only nodes of this software serve these paths, and they then send all members
@@ -269,7 +271,12 @@ interface NodeAddress {
   readonly authorization: Readonly<Record<string, string>>;
 }
 
-/** Completes an address: `HOST`, `HOST:PORT` and `[IPV6]:PORT` are accepted. */
+/**
+ * Completes an address. Without scheme, the forms `HOST`, `HOST:PORT`, `[IPV6]` and `[IPV6]:PORT` are accepted, also
+ * with a path.
+ *
+ * @throws ProtocolError `USAGE` as described at `nodeAsker`
+ */
 function addressOf(text: string): NodeAddress {
   const [, , userInfo = ''] = ADDRESS.exec(text) ?? [];
   const shown = shownAddress(text);

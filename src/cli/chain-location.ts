@@ -33,8 +33,8 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
  * The location of an existing chain under a data folder. Without a network in the flags, the data folder must contain
  * exactly one chain.
  *
- * @throws ProtocolError `USAGE` when the data folder has no chain of the network, or without a network no chain or
- *   several; errors like `locationOfNetwork`
+ * @throws ProtocolError `USAGE` when the data folder has no chain of the network in the flags; without a network in the
+ *   flags, `USAGE` when the data folder has no chain or several chains; errors like `locationOfNetwork`
  */
 export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   if (flags.network !== undefined) {
@@ -44,7 +44,7 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   }
   const home = bloomeryHome(process.env);
   const folder = flags.dataDir === undefined ? home : resolve(flags.dataDir);
-  // The flag may name the folder of the network, or the folder above it.
+  // The flag may name the folder of one chain, or the folder that contains the folders of chains.
   const locations = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
   const [dataDirectory, other] = locations;
   if (dataDirectory === undefined) throw usageError(`there is no chain in ${folder}: correct --data-dir`);
@@ -56,8 +56,8 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
 }
 
 /**
- * Tells the user why the command takes longer: the entries of an interrupted import are written first. The line goes to
- * the standard error output, also with `--json`.
+ * Tells the user why the command takes longer: it first writes the index entries that an interrupted import did not
+ * write. The line goes to the standard error output, also with `--json`.
  */
 function onBackfill(entries: number): void {
   printStderr(

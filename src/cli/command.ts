@@ -80,7 +80,8 @@ function pathOf(command: Command): string {
 
 /**
  * Refuses an empty value of an option for a folder or a file. An empty value can come from an unset variable in a
- * script. A command would then use the current folder for a chain, or `--fresh` would empty the current folder.
+ * script. With an empty value, a command would use the current folder for a chain, or `--fresh` would empty the current
+ * folder.
  *
  * @throws ProtocolError `USAGE`
  */

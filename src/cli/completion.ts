@@ -26,7 +26,8 @@ interface Entry {
 
 /**
  * The script with which a shell completes the program's commands and options, and the known values of options and
- * arguments. For all other words, the script completes file names.
+ * arguments. For all other words, the script completes file names; in zsh and fish, only if the command has neither
+ * subcommands nor known values of arguments.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
   const positions = positionsOf(program, '', known);

@@ -8,8 +8,9 @@ import { storeDamaged } from '../store/disk/store-refusals.ts';
 import { CommanderError } from 'commander';
 
 /**
- * Calls `work`. If `work` throws an error without a code and without a system call, the cause is damaged bytes or a
- * defect of this program. The function then throws an error that names both possibilities.
+ * Calls `work`. If `work` throws an error that is neither a ProtocolError nor an error of Commander or of a system
+ * call, the cause is damaged bytes or a defect of this program. The function then throws an error that names both
+ * possibilities.
  *
  * @param directory folder of an existing store
  * @throws ProtocolError `STORE_DAMAGED` in place of such an error; all other errors of `work` unchanged

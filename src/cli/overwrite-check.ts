@@ -4,7 +4,8 @@ import { statSync } from 'node:fs';
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Refuses to replace an existing file, unless `force` is given. Devices and pipes are accepted.
+ * Refuses to replace an existing regular file, unless `force` is given. The function accepts anything else that exists,
+ * such as a device or a pipe.
  *
  * @throws ProtocolError `FILE_EXISTS`
  */

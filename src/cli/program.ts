@@ -48,8 +48,8 @@ const WHICH_CHAIN = `
 Without --network the folder must hold one chain, as a node of a known network leaves it.`;
 
 /**
- * Creates the program with all commands. Parsing never ends the process: in its place, parsing throws `CommanderError`,
- * also after `--help` and `--version`.
+ * Creates the program with all commands. Parsing never ends the process. Instead of ending it, parsing throws
+ * `CommanderError`, also after `--help` and `--version`.
  */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))

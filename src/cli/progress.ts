@@ -30,7 +30,7 @@ export interface StepProgress {
 const TERMINAL_INTERVAL_MS = 100;
 const BLOCKS_LINE_INTERVAL_MS = 10_000;
 const STEP_LINE_INTERVAL_MS = 5_000;
-/** On a terminal, a command that ends before this time shows no progress, only its result. */
+/** On a terminal, a `StepProgress` shows nothing before this time, so a short command shows only its result. */
 const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;
 

@@ -56,7 +56,7 @@ export async function checkTransaction(
   };
 }
 
-/** The group that must sign: the group of the sender, or the group that the transaction registers. */
+/** The group that must sign: the group that the transaction registers, or else the group of the sender, if any. */
 async function groupOf({ payload, senderId }: Transaction, source: Source): Promise<Group | undefined> {
   if (payload.kind === 'multisignature') {
     const keys = payload.keysgroup.map((key) => ({ publicKey: key.slice(1) }));

@@ -41,7 +41,7 @@ export function lsk(digits: string): string {
  * Date and time in UTC; the number of seconds for a time that `Date` cannot show.
  *
  * @param timestampS whole seconds since the epoch
- * @param epochMs epoch of the network, as Unix time
+ * @param epochMs epoch of the network, as Unix time in milliseconds
  */
 export function timeText(timestampS: number, epochMs: number): string {
   const date = new Date(epochMs + timestampS * 1000);

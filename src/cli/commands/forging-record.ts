@@ -56,8 +56,8 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   withJournal(journalFile, (journal) => {
     const exportedAtS = Math.floor(Date.now() / 1000);
     const isKept = flags.keep === true;
-    // With `--keep`, this node makes signatures that the exported record lacks. If this journal was copied or restored,
-    // it may lack signatures that the original node made after the copy.
+    // The exported record counts as a copy if it may lack signatures. With `--keep`, this node makes signatures after
+    // the export. If this journal was copied or restored, the original node may have made signatures after the copy.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
@@ -86,8 +86,8 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports a record. The first import of a record that is no copy counts as the complete history of signatures. This
- * import marks the file as a copy if it can, and stores on this machine into which folder it imported the record. After
+ * Imports a record. The first import of a record that is no copy counts as the complete history of signatures. If it
+ * can, this import marks the file as a copy, and stores on this machine into which folder it imported the record. After
  * the import of a copy, or a repeated import of a record, the node waits before it signs, to make sure that no other
  * node signs. A repeated import into the same folder counts like the first one if the journal there still knows the
  * whole record.
@@ -209,8 +209,8 @@ function writeInstead(file: string, text: string): void {
 /**
  * Updates the watermarks of the delegates, if this machine has any. A watermark says whether the record of the delegate
  * has left this machine, which the export or the import has just changed. The function does not change a watermark that
- * is newer than the journal. If the configuration of a node names another folder for watermarks, the node updates the
- * watermarks in this folder itself.
+ * is newer than the journal. If the configuration file of a node names another folder for watermarks, the node itself
+ * updates the watermarks in that folder.
  *
  * @param movedAtS time when the record left this machine; undefined when the record was imported
  */
@@ -288,7 +288,7 @@ function writeNew(file: string, text: string): void {
   }
 }
 
-/** Flushes the folder, because without the flush a new file may not survive a power failure. */
+/** Flushes the folder of a new file, because without the flush the file may not survive a power failure. */
 function fsyncFolderOf(file: string): void {
   const descriptor = openSync(dirname(resolve(file)), 'r');
   try {

@@ -10,7 +10,7 @@ import { printStderrLines, printJson, printLines, report } from '../output.ts';
 
 /**
  * @throws ProtocolError `FILE_EXISTS`, `CANCELLED`, `USAGE`, and errors of `planInit` and `writeFiles`, which mean that
- *   nothing was written; `OUTPUT_UNWRITABLE` when the result could not be printed
+ *   nothing was written; `OUTPUT_UNWRITABLE` when the files were written, but the result could not be printed
  */
 export async function init(flags: InitFlags): Promise<void> {
   const interview = flags.yes === true ? undefined : new Interview({ input: process.stdin, output: process.stderr });

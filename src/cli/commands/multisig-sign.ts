@@ -14,13 +14,14 @@ import { askFirst } from '../wallet/send.ts';
 import { printJson, printLine, report } from '../output.ts';
 
 /**
- * Sends the signature of the member to the node. With `--offline`, the function prints the signature.
+ * Sends the signature of the member to the node. With `--offline`, the function prints the signature instead.
  *
  * @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for an invalid transaction
  * @throws ProtocolError `USAGE` for a file without exactly one transaction, and for an id with `--offline`;
- *   `TRANSACTION_UNKNOWN` for an id that is not in the pool; errors of `walletNetwork`, `documentsIn`,
- *   `readPassphrase`, `askFirst`, `NodeAsker.ask` and `NodeAsker.send`; with `--wait` also of `heightOfTransaction`
+ *   `TRANSACTION_UNKNOWN` for an id that is not in the queues `pending`, `ready` and `verified` of the pool; errors of
+ *   `walletNetwork`, `documentsIn`, `readPassphrase`, `askFirst`, `NodeAsker.ask` and `NodeAsker.send`; with `--wait`
+ *   also of `heightOfTransaction`
  */
 export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
   const network = await walletNetwork(flags);

@@ -48,7 +48,7 @@ function verdictText({ verdict, direction, since, until, code, reason }: PeerVer
   }
 }
 
-/** Date and time in UTC. */
+/** Date and time in UTC; `?` for an absent time. */
 function timeText(instant: string | undefined): string {
   return instant === undefined ? '?' : instant.slice(0, 19).replace('T', ' ');
 }

@@ -1,4 +1,6 @@
-/** `bloomery start`: runs a node until a signal comes, its supervisor ends, or damage of the store ends it. */
+/**
+ * `bloomery start`: runs a node until a signal, the end of its supervisor, damage of its store or its watchdog ends it.
+ */
 
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
@@ -105,8 +107,8 @@ function listeners(config: Config): { host: string; port: number }[] {
 }
 
 /**
- * With `forging.force`, decrypts the passphrases of the delegates before any part of the node is opened, so that an
- * error needs no clean-up.
+ * If forging is enabled with `forging.force`, decrypts the passphrases of the delegates before any part of the node is
+ * opened, so that an error needs no clean-up.
  *
  * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase cannot be decrypted with
  *   the password, or belongs to another public key

@@ -1,4 +1,4 @@
-/** `bloomery tx verify`: checks whether the network would accept a signed transaction. */
+/** `bloomery tx verify`: checks whether a node would accept signed transactions, without sending them. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -19,8 +19,8 @@ interface Verified extends TransactionCheck {
 }
 
 /**
- * @throws ProtocolError `TRANSACTION_NOT_VALID` if a transaction is not valid, after all results were printed; errors
- *   of `documentsIn`, `askSource`, `networkAt` and `checkTransaction`
+ * @throws ProtocolError `TRANSACTION_NOT_VALID` if a transaction has a fault or lacks signatures, after all results
+ *   were printed; errors of `documentsIn`, `askSource`, `networkAt` and `checkTransaction`
  */
 export async function txVerify(file: string, flags: QueryFlags): Promise<void> {
   const documents = documentsIn(file);

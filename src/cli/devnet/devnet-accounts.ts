@@ -21,7 +21,10 @@ export interface DevnetAccountsParts {
   readonly directory: string | undefined;
   readonly network: Network;
   readonly timekeeper: Timekeeper;
-  /** Known accounts; by default they are read from the network folder. Needed if this folder may no longer exist. */
+  /**
+   * Known accounts: the accounts whose passphrases are published. By default, they are read from the network folder.
+   * The option is needed if this folder may no longer exist.
+   */
   readonly accounts?: readonly KnownAccount[];
   /**
    * In a forked devnet, public keys of rich accounts for which the devnet can sign, in the order of their balances at
@@ -88,9 +91,9 @@ export class DevnetAccounts {
    * Sends beddows to an address, and mines slots until a block has the transaction. The sender is the first known
    * account, usually `genesis`, which has nearly all funds. In a forked devnet, the sender is one of the `funders`.
    *
-   * @throws ProtocolError `USAGE` for an invalid address or amount; `NETWORK_UNREADABLE` for a network without known
-   *   passphrases; in a forked devnet, `DEVNET_FUNDS_MISSING` if no funder has enough; errors of `Timekeeper.confirm`
-   *   and `Timekeeper.ask`
+   * @throws ProtocolError `USAGE` for an invalid address or amount, and for an empty list of known accounts;
+   *   `NETWORK_UNREADABLE` for a network without known passphrases; in a forked devnet, `DEVNET_FUNDS_MISSING` if no
+   *   funder has enough; errors of `Timekeeper.confirm` and `Timekeeper.ask`
    */
   async fund(address: string, amount: string): Promise<FundedAccount> {
     checkAddress(address);

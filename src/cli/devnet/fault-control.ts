@@ -25,7 +25,8 @@ export class FaultControl {
    * Cuts the network into parts, and replaces an earlier cut. Nodes outside the given parts form another part.
    *
    * @param parts lists of numbers of nodes
-   * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, or a single part of all nodes
+   * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, an empty part, or a single part of
+   *   all nodes
    */
   partition(parts: unknown): Promise<ActiveFaults> {
     const lists: readonly unknown[] = Array.isArray(parts) ? parts : [parts];

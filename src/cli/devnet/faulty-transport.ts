@@ -2,9 +2,10 @@
  * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates this
  * transport. `bloomery start` does not even load this file.
  *
- * Both ends of a link know the faults of the link. The sender applies the faults to messages and requests. The receiver
- * applies the faults to answers and to the peer's information about itself, because the sender sends its information to
- * all peers at once. Faults do not affect handshakes, heartbeats and the measured round trip, so connections stay open.
+ * Both ends of a link know the faults of the link. The sender of a message or a request applies the faults to it. The
+ * receiver of an answer applies the faults to it. The receiver also applies the faults to a peer's information about
+ * itself, because the peer sends this information to all its peers at once. Faults do not affect handshakes, heartbeats
+ * and the measured round trip, so connections stay open.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -41,8 +41,8 @@ const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 
 /**
- * Folder of a devnet: the folder that `--data-dir` names, or a folder with the network's name in `BLOOMERY_HOME`
- * (default: `~/.bloomery`).
+ * Folder of a devnet: the folder that `--data-dir` names, or the folder `networkName` in `BLOOMERY_HOME` (default:
+ * `~/.bloomery`).
  */
 export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, networkName: string): string {
   return dataDir === undefined ? join(bloomeryHome(process.env), networkName) : resolve(dataDir);

@@ -32,7 +32,7 @@ export interface AgentOptions extends AgentStart {
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
-  /** Undefined for a node in memory. Requests can then neither close nor copy the node. */
+  /** Undefined for a node in memory. Requests can then neither copy nor close nor open the node. */
   readonly host?: AgentHost;
 }
 
@@ -126,7 +126,8 @@ export class NodeAgent implements NodeControl {
    * Executes a request, and returns the state of the node; `CLOSED` after `outcome` and `close`, and after `faults`
    * before the node is built.
    *
-   * @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built; `DEVNET_TRANSACTION_REFUSED`;
+   * @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built, except for `faults`, `outcome`, `close` and
+   *   `open` (`set` and `impersonate` have their effect nevertheless); `DEVNET_TRANSACTION_REFUSED`;
    *   `DEVNET_NODE_FLEETING` for `snapshot`, `close` and `open` of a node in memory
    * @throws BlockRejected for a block that the rules refuse
    */

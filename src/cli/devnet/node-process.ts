@@ -35,7 +35,7 @@ export interface NodeProcess {
   readonly link?: ProcessLink;
 }
 
-/** The program of the process, its arguments and its environment. */
+/** The program that the process runs, and its arguments. */
 interface NodeProgram {
   readonly entry: string;
   readonly args: readonly string[];
@@ -97,12 +97,12 @@ function forkNode(
   return { process: running, child };
 }
 
-/** Removes the options of nodes from an environment, because they would override the plan of each node. */
+/** Removes the variables of this software from an environment, because they would override the plan of each node. */
 function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // The log options are kept, except the file, because each node writes its log to its own file.
+      // `BLOOMERY_DEBUG` and the log options are kept. The log file is removed, because each node has its own log file.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
   );
@@ -113,8 +113,8 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 const LOG_END_BYTES = 64 * 1024;
 
 /**
- * Returns the last message of the node if its log has one since `logStart`; otherwise a text with the exit code or the
- * signal.
+ * Returns the last message that begins with `bloomery: ` in the last 20 lines of the log since `logStart`. Without such
+ * a message, returns a text with the exit code or the signal.
  */
 function reasonOf(logFile: string, logStart: number, exitCode: number | null, signal: NodeJS.Signals | null): string {
   const lastWord = endOf(logFile, logStart)

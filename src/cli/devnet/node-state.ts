@@ -21,7 +21,7 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
   return [
     [DATA_FILE, join(chainDirectory({ dataDirectory }), DATA_FILE)],
     [JOURNAL_FILE, journalFileOf(dataDirectory)],
-    // Without this file, a node would restore transactions that it accepted after the snapshot.
+    // If a snapshot left out this file, a reverted node would restore transactions that it accepted after the snapshot.
     [TRANSACTIONS_FILE, transactionJournalOf(dataDirectory)],
   ];
 }

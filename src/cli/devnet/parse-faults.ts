@@ -80,7 +80,7 @@ export function skewMsOfText(text: string): number {
   throw usageError(`\`${text}\` is not a clock offset: give +3s, -500ms or 0s, at most a day`);
 }
 
-/** Milliseconds of a text such as `150ms`, `1.5s`, `2m` or `1h`; undefined for any other text. */
+/** Whole milliseconds of a text such as `150ms`, `1.5s`, `2m` or `1h`; undefined for any other text. */
 export function durationMsOf(text: string): number | undefined {
   const found = /^(\d{1,8}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text);
   const unitMs = UNITS_MS[found?.[2] ?? ''];

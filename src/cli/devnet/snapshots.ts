@@ -41,13 +41,13 @@ interface SnapshotRecord extends SnapshotFacts, TimeState {
 
 const SNAPSHOTS_FOLDER = 'snapshots';
 /**
- * Mode of the snapshots folder. Other users must not read it, although they may be able to read the folder of the
- * devnet.
+ * Mode of the folder of a snapshot. Other users must not read this folder, although they may be able to read the folder
+ * of the devnet.
  */
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** The number of snapshots is limited, because each takes as much space as the chains of all nodes. */
+/** The number of snapshots is limited, because each may take as much space as the chains of all nodes. */
 const SNAPSHOTS_MAX = 100;
 
 export class Snapshots {

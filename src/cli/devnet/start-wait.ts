@@ -21,17 +21,17 @@ export interface DevnetStart {
 }
 
 /**
- * Operations that move or save the clock or the chain, and therefore wait. Other operations (stopping nodes, setting
- * faults) also work during a start.
+ * Operations that need the clock or the blocks of the devnet, and therefore wait. Other operations (stopping nodes,
+ * setting faults) also work during a start.
  */
 const WAITING = ['mine', 'mode', 'warp', 'freeze', 'resume', 'snapshot', 'revert', 'fund', 'send', 'impersonate'];
 const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;
 
 /**
- * Makes the operations that need the clock wait until the devnet has begun. Before the devnet has begun, it uses the
- * machine's clock. If the user has warped the devnet in an earlier run, the blocks of the chain are in the future of
- * the machine's clock.
+ * Makes the operations in `WAITING` wait until the devnet has begun. Before the devnet has begun, it uses the machine's
+ * clock. If the user has warped the devnet in an earlier run, the blocks of the chain are in the future of the
+ * machine's clock.
  *
  * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING` with the missing
  * nodes.

@@ -92,8 +92,8 @@ export class SupervisedNode {
   }
 
   /**
-   * Reason why the node is not restarted after its process has ended; undefined while a process runs or waits for its
-   * restart, and after the user has killed the node.
+   * Reason why the process of the node ended, if the node will not be restarted. Undefined while a process runs, while
+   * the node waits for its restart, and after the user has killed the node.
    */
   get deathReason(): string | undefined {
     return this.#state.kind === 'dead' ? this.#state.reason : undefined;

@@ -1,6 +1,7 @@
 /**
  * Controls the time and the blocks of a devnet: one clock for all its nodes, and the time of the next block. All
- * changes of the clock and of the chain go through one serial queue. Therefore two commands never use the same slot.
+ * changes of the clock, and all requests to forge, go through one serial queue. Therefore two commands never use the
+ * same slot. In the mode `interval` with a block in each slot, the nodes forge without a request.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -96,7 +97,7 @@ export class Timekeeper {
 
   /**
    * Starts the network. Must be called when all nodes run. The clock continues from an earlier run, but not before the
-   * newest block. In the mode `interval`, the first block is forged at once.
+   * newest block. In the mode `interval`, the first block is forged at once, unless the clock is frozen.
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
     return this.#queue.run(async () => {

@@ -28,7 +28,8 @@ export interface InitPlan {
 const NETWORK_PRESET = 'devnet';
 
 /**
- * @param interview undefined with `--yes`; then only flags and defaults are used
+ * @param interview undefined with `--yes`; then the user is asked only for a password that neither a flag nor the
+ *   environment gives, and values without a flag have their defaults
  * @throws ProtocolError `USAGE`, and errors of `findNetworkDirectory`, `loadNetwork`, `Interview.ask` and
  *   `readDelegate`
  */

@@ -24,11 +24,11 @@ interface Session {
 const PACKAGE = 'chdb';
 
 /**
- * Loads the package from one given folder only. A package in the working folder, or in a folder above it, could come
- * from another user and would run with the rights of the current user.
+ * Loads the package from the given folder only. Without a folder, Node.js looks for it as for the other packages of
+ * this program. The working folder does not count: a package there, or in a folder above it, could come from another
+ * user and would run with the rights of the current user.
  *
- * @param folder folder in which the package is installed; undefined for the folder in which the packages of this
- *   program are installed
+ * @param folder folder in which the package is installed; undefined if it is installed beside this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
  */
 export function embeddedEngine(folder: string | undefined): EmbeddedEngine {

@@ -6,7 +6,7 @@ import type { Payload, Transaction } from '../../protocol/types.ts';
 /**
  * Returns one line for each property of the transaction.
  *
- * @param where name of the network
+ * @param where text for the row `network`, for example `mainnet, generation 3` or `of the node`
  */
 export function describe({ senderId, fee, payload }: Transaction, where: string): readonly string[] {
   const rows: readonly (readonly [string, string])[] = [

@@ -52,7 +52,8 @@ export interface ForkRequest {
 const JOURNAL_ROUNDS = 3;
 /**
  * Number of the richest accounts among which the funders are chosen. Neither an account with a second key nor a group
- * can be a funder, because a single key must be enough to sign for a funder.
+ * can be a funder, because a single key must be enough to sign for a funder. An account whose public key the chain does
+ * not know cannot be a funder either.
  */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
@@ -107,8 +108,8 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
 
 /**
  * Marks the chain of the first node as a chain of the devnet, and removes the addresses of peers from it. Creates the
- * journals of all nodes, and records the last signed header of each delegate in the journal of the node that forges for
- * this delegate.
+ * journals of all nodes. For each delegate that forged in the newest `JOURNAL_ROUNDS` rounds, records the delegate's
+ * last header in the journal of the node that forges for this delegate.
  */
 async function adopt(
   { path, network: earlier }: ForkSource,

@@ -22,7 +22,7 @@ const COMMUNITY_IDENTIFIER_LENGTH_MAX = 64;
 const SUFFIX = '-fork';
 
 /**
- * @param path a data folder, the folder of a network in it, or a snapshot
+ * @param path a data folder, the folder of one chain in a data folder, or a snapshot file
  * @param network name or folder of the network; undefined if the source determines the network
  * @throws ProtocolError `USAGE` when there is no chain to fork; `SNAPSHOT_REFUSED` for an unreadable snapshot; errors
  *   of `locationOfData`, `findNetworkDirectory` and `loadNetwork`

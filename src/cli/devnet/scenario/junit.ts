@@ -46,8 +46,8 @@ export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
 }
 
 /**
- * Escapes text for an XML attribute. XML does not allow other control characters than tabs and line breaks, not even
- * escaped ones, so they become `?`.
+ * Escapes text for an XML attribute. Tabs and line breaks become blanks. XML does not allow other control characters,
+ * not even escaped ones, so they become `?`.
  */
 function escaped(text: string): string {
   return text
