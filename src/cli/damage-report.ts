@@ -12,7 +12,7 @@ import { CommanderError } from 'commander';
  * call, the cause is damaged bytes or a defect of this program. The function then throws an error that names both
  * possibilities.
  *
- * @param directory folder of an existing store
+ * @param directory folder of the store, for the error
  * @throws ProtocolError `STORE_DAMAGED` in place of such an error; all other errors of `work` unchanged
  */
 export async function withDamageReport<T>(directory: string, work: () => Promise<T>): Promise<T> {

@@ -25,8 +25,8 @@ export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
   /**
-   * Waits for the start of the node. Once the node has started, the watchdog ends the process if the main thread is
-   * blocked.
+   * Waits for the start of the node. Once the node has started, the watchdog also ends the process if the main thread
+   * is blocked or only collects garbage.
    *
    * @returns undefined if the program was asked to stop before the node had started; the node is then closed as soon as
    *   it has started, or the process ends after `STOP_MS_MAX`

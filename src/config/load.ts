@@ -38,7 +38,7 @@ const CODE = 'CONFIG_INVALID';
  * of all delegates.
  */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
-/** Default of `forging.consensusMin` in generation 2, in percent. */
+/** Default of `forging.consensusMin` in generation 2 without `forging.force`, in percent. */
 const GEN2_CONSENSUS_MIN = 51;
 
 /** An option with its effective value and the source of that value. */

@@ -14,7 +14,10 @@ import { locationOfData } from '../chain-location.ts';
 import type { SourceFlags } from '../flags.ts';
 import { withDamageReport } from '../damage-report.ts';
 
-/** A source answers queries. Messages name it by `base`. */
+/**
+ * A source answers queries. Messages name the source by `base`. For a data folder, `ask` throws ProtocolError
+ * `CHAIN_ANSWER_UNEXPECTED` for an error status, an answer without data, or data of a wrong shape.
+ */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
@@ -33,7 +36,11 @@ export function isStopped({ dataDir, network }: Omit<SourceFlags, 'node'>): bool
   return dataDir !== undefined || network !== undefined;
 }
 
-/** @throws ProtocolError like `locationOfData`, `openStoppedNode` and `withDamageReport`; errors of `work` */
+/**
+ * Calls `work` with a read-only view of the chain on the disk.
+ *
+ * @throws ProtocolError like `locationOfData`, `openStoppedNode` and `withDamageReport`; errors of `work`
+ */
 export async function withStoppedNode<T>(
   flags: Omit<SourceFlags, 'node'>,
   work: (api: NodeApi, base: string) => Promise<T>,

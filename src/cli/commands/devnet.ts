@@ -33,7 +33,7 @@ import { drawOnTerminal, printStderr, outputIsTerminal, printJson, printLine } f
 const SUMMARY_INTERVAL_MS = 10_000;
 
 /**
- * @throws ProtocolError for wrong flags, a port in use, or a failure of the devnet
+ * @throws ProtocolError for wrong flags, a port in use, a folder that the devnet cannot use, or a failure of the devnet
  */
 export async function devnet(flags: DevnetFlags): Promise<void> {
   if (flags.newNetworkId === true && flags.fork === undefined) throw usageError('--new-network-id needs --fork');

@@ -6,7 +6,12 @@ import type { DoctorFlags } from '../flags.ts';
 import { EXIT } from '../error-lines.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 
-/** @throws ProtocolError `USAGE` like `nodeAsker` */
+/**
+ * Prints the findings, and sets the exit code of a failure if there are any. Faults of the flags, such as an invalid
+ * address, are findings, too.
+ *
+ * @throws ProtocolError `OUTPUT_UNWRITABLE`
+ */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const { network, dataDir, config } = flags;
   const configured = {

@@ -17,9 +17,9 @@ const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 
 /**
- * @throws ProtocolError `USAGE` for `--follow` with a data folder; `EVENTS_REFUSED` for parameters that the route of
- *   events refuses; for a node, errors of `nodeAsker`, `NodeAsker.stream` and `eventsIn`; for a data folder, errors of
- *   `withStoppedNode`
+ * @throws ProtocolError for a data folder: `USAGE` with `--follow`, `EVENTS_REFUSED` for parameters that the route of
+ *   events refuses, and errors of `withStoppedNode`; for a node: errors of `nodeAsker`, `NodeAsker.stream` and
+ *   `eventsIn`
  */
 export async function events(flags: EventsFlags): Promise<void> {
   const print = (event: NodeEventJson): void => {

@@ -44,8 +44,8 @@ const BYTES_MAX = 16 * 1024 * 1024;
  * this node can sign.
  *
  * @throws ProtocolError `USAGE` when there is no record or the record has no delegate, and for `--json` without a file;
- *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_UNWRITABLE`; errors of
- *   `locationOfNetwork`
+ *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_UNWRITABLE` for a file and
+ *   `OUTPUT_UNWRITABLE` for the standard output; errors of `locationOfNetwork`
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)

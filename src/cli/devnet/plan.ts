@@ -37,7 +37,10 @@ export interface PlannedNode {
 /** All nodes listen only on this address, because the keys of a devnet are public. */
 export const DEVNET_HOST = '127.0.0.1';
 
-/** A node of generation 2 forges only if at least this percentage of its peers agrees with its tip. */
+/**
+ * Minimum percentage of peers that must agree with the tip of a node before the node forges, in a devnet of generation
+ * 2 with several nodes.
+ */
 const CONSENSUS_MIN = 51;
 /**
  * Time limit for the start, in milliseconds: all nodes of a devnet must answer within this time, even on a slow or busy
