@@ -31,7 +31,7 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
 
 /**
  * The location of an existing chain under a data folder. Without a network in the flags, the data folder must contain
- * exactly one chain.
+ * exactly one chain, or be the folder of a chain itself.
  *
  * @throws ProtocolError `USAGE` when the data folder has no chain of the network in the flags; without a network in the
  *   flags, `USAGE` when the data folder has no chain or several chains; errors like `locationOfNetwork`
@@ -66,8 +66,8 @@ function onBackfill(entries: number): void {
 }
 
 /**
- * Finds the network of a data folder. A devnet with its own settings has its network folder beside the folders of its
- * nodes; other networks are found by name.
+ * Finds the network of the folder of a chain. A devnet with its own settings has its network folder beside the folders
+ * of its nodes; other networks are found by name.
  */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);

@@ -1,7 +1,7 @@
 /**
- * All output of commands, except questions to the user and warnings about the answers. Lines and data go to standard
- * output, notes to standard error output. Writing is synchronous: when a function of this file returns without an
- * error, the operating system has all bytes of the text, except text for standard error output that could not be
+ * All output of commands, except questions to the user and warnings about what the user entered. Lines and data go to
+ * standard output, notes to standard error output. Writing is synchronous: when a function of this file returns without
+ * an error, the operating system has all bytes of the text, except text for standard error output that could not be
  * written.
  */
 

@@ -127,8 +127,9 @@ function defaultOf(
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // On a network with published keys, anybody can sign blocks for the delegates, so protection against double forging
-  // is useless. In addition, all delegates of a new network must be able to start forging.
+  // The default is true on a network with published keys. There, anybody can sign blocks for the delegates, so
+  // protection against double forging is useless. In addition, all delegates of a new network must be able to start
+  // forging.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;

@@ -1,8 +1,8 @@
 /**
- * Computes with exact decimal numbers of any size, and with sums of these numbers. Amounts that no signature covers may
- * have fractions, signs and exponents. A number is stored as digits and exponent. A sum has limbs (blocks of digits)
- * only for the decimal places that its terms use. A number such as `1e999999999` costs no more than its text.
- * Reading a sum takes about 4 ms for each million digits.
+ * Computes with exact decimal numbers of any size, and with sums of these numbers. A transaction may contain an amount
+ * that no signature covers. Such an amount may have a fraction, a sign and an exponent. A number is stored as sign,
+ * digits and exponent. A sum has limbs (blocks of digits) only for the decimal places that its terms use. A number such
+ * as `1e999999999` costs no more than its text. Reading a sum takes about 4 ms for each million digits.
  */
 
 import { assert } from './errors.ts';

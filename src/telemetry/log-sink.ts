@@ -17,7 +17,7 @@ export interface LogSink {
 
 /** Limits on log files. Without a rotation, one file grows without limit. */
 export interface Rotation {
-  /** Maximum size of the file in bytes. If a write would exceed it, the file is renamed first, unless it is empty. */
+  /** Maximum size of the file in bytes. Before a write would exceed it, a file that is not empty is renamed. */
   readonly bytesMax: number;
   /** Number of renamed files that are kept, as `<file>.1` (the latest) and so on; at least 1. */
   readonly filesKept: number;

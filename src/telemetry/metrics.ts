@@ -35,9 +35,10 @@ interface Family {
 }
 
 /**
- * Metrics in memory. Recording throws only for an infinite value (TypeError). The registry refuses a metric that is not
- * declared, labels or a kind that differ from the declaration, the value NaN, a negative addition to a counter, and a
- * series above the limit. Refusals are counted in `bloomery_metrics_refused_total`.
+ * Metrics in memory. Recording throws only if an infinite value is added to a counter or a histogram (TypeError). The
+ * registry refuses a metric that is not declared, labels or a kind that differ from the declaration, the value NaN, a
+ * negative addition to a counter, and a series above the limit. Refusals are counted in
+ * `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();

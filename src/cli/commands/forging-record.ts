@@ -208,7 +208,7 @@ function writeInstead(file: string, text: string): void {
 
 /**
  * Updates the watermarks of the delegates, if this machine has any. A watermark says whether the record of the delegate
- * has left this machine, which the export or the import has just changed. The function does not change a watermark that
+ * has left this machine. The export or the import has just changed that. The function does not change a watermark that
  * is newer than the journal. If the configuration file of a node names another folder for watermarks, the node itself
  * updates the watermarks in that folder.
  *

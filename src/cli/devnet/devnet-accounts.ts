@@ -1,6 +1,6 @@
 /**
- * Funds accounts of a devnet, sends transfers of known accounts, and makes the nodes accept transactions of any account
- * without its key.
+ * Funds accounts of a devnet, sends transfers of known accounts, and makes the nodes accept transactions of chosen
+ * accounts without their keys.
  */
 
 import type { Network } from '../../config/network.ts';

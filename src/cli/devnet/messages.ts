@@ -44,7 +44,7 @@ export type AgentRequest =
 export type OperationOutcome =
   { readonly result: object } | { readonly error: { readonly code: string; readonly message: string } };
 
-/** The answer to every request. */
+/** The answer to every request that the node could execute. */
 export interface AgentState {
   readonly tip: { readonly id: string; readonly height: number; readonly slot: number };
   /** Digest of the state at the tip; only after `snapshot` and `open`. */
@@ -121,7 +121,8 @@ export type NumberedAnswer =
 /** The supervisor's connection to a node. */
 export interface AgentLink {
   /**
-   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node does not answer in time, or the error of the node
+   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node has ended or does not answer in time, or the error of the
+   *   node
    */
   ask(request: AgentRequest): Promise<AgentState>;
 }

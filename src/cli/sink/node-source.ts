@@ -18,7 +18,10 @@ import { StreamedChain } from './streamed-chain.ts';
 
 /** Pause in milliseconds before the first new request to a lost node. */
 const PAUSE_MS = 1000;
-/** Time in milliseconds without a byte after which a stream counts as lost. A node sends a byte every 15 seconds. */
+/**
+ * Time in milliseconds without a byte after which a stream counts as lost. A node sends at least one byte every 15
+ * seconds.
+ */
 const SILENCE_MS = 60_000;
 const BLOCKS = 'blocks/new,transactions/included';
 const CHANGES = `${BLOCKS},blocks/delete,finalized/change`;
