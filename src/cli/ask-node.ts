@@ -68,7 +68,7 @@ const REQUEST_TIMEOUT = 408;
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /** Minimum time limit for a request that changes something. A node needs one or two seconds to decrypt a passphrase. */
 const SEND_TIMEOUT_MS = 30_000;
-/** Maximum size of an answer: several times the longest answer that a command needs (500 diagnostics). */
+/** Maximum size of an answer: several times the longest usual answer that a command needs (500 diagnostics). */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;

@@ -10,8 +10,8 @@ export interface NodeEventJson {
 }
 
 /**
- * Maximum size of one event, in characters. The largest event of a node, a transaction or a block header, is several
- * times smaller.
+ * Maximum size of one event, in characters. The events of usual transactions and of block headers are much smaller. A
+ * transaction of generation 2 can exceed the maximum only with unknown members in its asset, which may have megabytes.
  */
 const EVENT_CHARACTERS_MAX = 1024 * 1024;
 

@@ -35,7 +35,7 @@ export interface ConfigSources {
 const CODE = 'CONFIG_INVALID';
 /**
  * Maximum size of a configuration file. The maximum is several times the size of a file with all options and the keys
- * of all delegates.
+ * of all delegates of a round.
  */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** Default of `forging.consensusMin` in generation 2 without `forging.force`, in percent. */

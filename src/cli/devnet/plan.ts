@@ -91,7 +91,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(forgers === undefined
             ? FORK_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
-          // The option is left out for a single node, which would wait forever for the consensus of peers.
+          // The option is left out for a single node, which would wait forever for the consensus of peers. With
+          // `force`, the default of the option is 0.
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },

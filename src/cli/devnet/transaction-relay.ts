@@ -10,7 +10,7 @@ import type { NodeLinks } from './node-links.ts';
 
 /**
  * Maximum number of known transactions. With their keys (`knownAs`), the relay hands on each transaction only once. The
- * maximum is several times the size of a pool.
+ * maximum is several times the size of a pool with default options.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 

@@ -50,8 +50,8 @@ export interface DiskReport {
 
 const FREE_BYTES_MIN = 1024 ** 3;
 /**
- * Minimum number of files that can still be created. A node creates fewer files than this number: locks, drafts and log
- * files.
+ * Minimum number of files that can still be created. With default options, a node creates fewer files than this number:
+ * locks, drafts and log files.
  */
 const FREE_FILES_MIN = 100;
 /** Number of newest blocks that the doctor reads. A failing disk mostly damages the newest blocks. */
