@@ -23,8 +23,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Prints one line. Control characters and line breaks in it are replaced by `?`, because parts of the line may come
- * from untrusted sources.
+ * Prints one line. Unsafe characters (`printable.ts`), such as control characters and line breaks, are replaced by `?`,
+ * because parts of the line may come from untrusted sources.
  *
  * @throws ProtocolError `OUTPUT_UNWRITABLE`, like all functions of this file that print to the standard output
  */
@@ -36,17 +36,20 @@ export function printLines(lines: readonly string[]): void {
   if (lines.length > 0) print(lines.map((line) => `${printable(line)}\n`).join(''));
 }
 
-/** Prints one line of JSON, with control characters escaped. */
+/** Prints one line of JSON, with unsafe characters escaped. */
 export function printJson(value: unknown): void {
   print(`${escapedJson(JSON.stringify(value))}\n`);
 }
 
-/** Prints text of several lines. Line breaks and tabs are kept; other control characters are replaced by `?`. */
+/** Prints text of several lines. Line breaks and tabs are kept; other unsafe characters are replaced by `?`. */
 export function printText(text: string): void {
   print(printableText(text));
 }
 
-/** Prints JSON documents unchanged, one on each line. On a terminal, control characters are escaped. */
+/**
+ * Prints JSON documents, one on each line. On a terminal, unsafe characters are escaped; elsewhere, the text is
+ * unchanged.
+ */
 export function printDocuments(text: string): void {
   print(outputIsTerminal() ? escapedJson(text) : text);
 }

@@ -29,7 +29,7 @@ export interface OperationParts {
   readonly resumed: (node: SupervisedNode) => void;
   /** Starts the end of the devnet, and returns before the devnet has ended. */
   readonly stop: () => void;
-  /** Called after each operation that may have moved the clock. */
+  /** Called after each successful operation that may have moved the clock. */
   readonly clockMoved: () => void;
 }
 

@@ -57,7 +57,7 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /** Snapshots in the order of their times on the chain's clock. */
+  /** Snapshots with a readable record, in the order of their times on the chain's clock. */
   list(): readonly SnapshotFacts[] {
     const folder = join(this.#parts.directory, SNAPSHOTS_FOLDER);
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => NAME.test(name)) : [];
