@@ -10,10 +10,10 @@ export interface NodeEventJson {
 }
 
 /**
- * Maximum size of one event, in characters. The events of usual transactions and of block headers are much smaller. A
- * transaction of generation 2 can exceed the maximum only with unknown members in its asset, which may have megabytes.
+ * Maximum size of one event, in characters. Most events are much smaller. A transaction of generation 2 may have some
+ * megabytes of unknown members in its asset.
  */
-const EVENT_CHARACTERS_MAX = 1024 * 1024;
+const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /**
  * Reads the events of a server-sent event stream.

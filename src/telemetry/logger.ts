@@ -40,8 +40,7 @@ export interface ClosableObserver extends Observer {
 /**
  * Opens the log. In the form `json`, every line has `time` (ISO 8601, UTC), `level`, `code` and `message`, and `module`
  * if a module wrote it. The member `data` has the fields of the line, if any, without secrets (`printableFields`). The
- * observer never throws for a log line; for a metric, only as `MetricsRegistry` does. A line for a file is written to
- * the operating system before the call returns.
+ * observer never throws. A line for a file is written to the operating system before the call returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the folder cannot be created or the file cannot be opened
  */

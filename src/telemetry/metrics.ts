@@ -35,10 +35,9 @@ interface Family {
 }
 
 /**
- * Metrics in memory. Recording throws only if an infinite value is added to a counter or a histogram (TypeError). The
- * registry refuses a metric that is not declared, labels or a kind that differ from the declaration, the value NaN, a
- * negative addition to a counter, and a series above the limit. Refusals are counted in
- * `bloomery_metrics_refused_total`.
+ * Metrics in memory. Recording never throws. The registry refuses a metric that is not declared, labels or a kind that
+ * differ from the declaration, the value NaN, an infinite value except for a gauge, a negative addition to a counter, and
+ * a series above the limit. Refusals are counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
@@ -138,7 +137,8 @@ export class MetricsRegistry {
     labels: MetricLabels,
   ): Family['metric'] | undefined {
     const family = this.#families.get(name);
-    if (family === undefined || family.declaration.kind !== kind || Number.isNaN(value)) return undefined;
+    if (family === undefined || family.declaration.kind !== kind) return undefined;
+    if (kind === 'gauge' ? Number.isNaN(value) : !Number.isFinite(value)) return undefined;
     const { labels: declared = [] } = family.declaration;
     const given = Object.keys(labels);
     if (given.length !== declared.length || !declared.every((label) => given.includes(label))) return undefined;

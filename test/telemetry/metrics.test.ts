@@ -59,14 +59,15 @@ test('a record that does not match its declaration is refused and counted, and c
   metrics.count('unheard_of_total');
   metrics.count('blocks_total', -1, { source: 'sync' });
   metrics.count('blocks_total', NaN, { source: 'sync' });
+  metrics.count('blocks_total', Infinity, { source: 'sync' });
   metrics.count('blocks_total', 1);
   metrics.count('blocks_total', 1, { other: 'x' });
   metrics.count('blocks_total', 1, { source: 'x', other: 'x' });
   metrics.gauge('blocks_total', 5, { source: 'sync' });
   metrics.observe('height', 5);
   metrics.count('metrics_refused_total', 100);
-  t.is(await valueOf(metrics, 'bloomery_metrics_refused_total'), 9);
-  t.is(await metrics.text(), before.replace('refused_total 0', 'refused_total 9'));
+  t.is(await valueOf(metrics, 'bloomery_metrics_refused_total'), 10);
+  t.is(await metrics.text(), before.replace('refused_total 0', 'refused_total 10'));
 });
 
 test('the number of series per name is limited, and known series continue at the limit', async (t) => {
