@@ -194,6 +194,10 @@ test('generation 2: a fork begins from a snapshot, and the rules of a real node 
   t.like(await fork.ask('mine', '5'), { emptySlots: 0, height: HEIGHT + 5 });
   await fork.ask('fund', '42L', '1');
   t.is((await fork.get(0, 'accounts?address=42L'))[0].balance, String(LSK));
+  // A single node of generation 2 has no peers whose consensus it could wait for.
+  await fork.ask('interval');
+  const { height } = await fork.get(0, 'node/status');
+  await waitFor('a block in its slot', async () => (await fork.get(0, 'node/status')).height > height, START_MS_MAX);
   await fork.stop();
 
   const forked = await openSnapshot({ network: place.network, dataDirectory: join(directory, 'node-0', NETWORK_NAME) });

@@ -91,9 +91,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(forgers === undefined
             ? FORK_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
-          // The option is left out for a single node, which would wait forever for the consensus of peers. With
-          // `force`, the default of the option is 0.
-          ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
+          // A single node would wait forever for the consensus of peers.
+          ...(network.params.generation === 2 ? { consensusMin: nodes > 1 ? CONSENSUS_MIN : 0 } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
         // A node of a devnet has no verifier threads, because the processes of the nodes already use all cores.
