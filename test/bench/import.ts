@@ -19,11 +19,16 @@ import { createVerifierPool } from '../../src/workers/verifier-pool.ts';
 import { writeNetworkFolder } from '../support/chain-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { writeLongChain } from './long-chain.ts';
+import { memoryOfProcess, startServedNode } from './served-node.ts';
 import { EXECUTABLE, runImport, type ImportRun } from './import-run.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
 /** Every `FULL_EVERY`-th block of a mixed chain is full. */
 const FULL_EVERY = 5;
+/** A chain like those that real nodes forged for the golden data. */
+const GOLDEN_KIND = { height: 3000, fullEvery: 3 };
+/** Time in which a node without requests settles before its memory is measured. */
+const IDLE_MS = 10_000;
 const SYNC_MS_MAX = 600_000;
 
 /**
@@ -62,14 +67,22 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
       parts: [{ file: join(folder, `${name}.ndjson`), height: fullHeight }],
       fullEvery: 1,
     });
+    const golden = await writeLongChain({
+      parts: [{ file: join(folder, 'golden.ndjson'), height: GOLDEN_KIND.height }],
+      fullEvery: GOLDEN_KIND.fullEvery,
+    });
     const many = await writeLongChain({ ...full('many'), addresses: MANY_ADDRESSES });
     const busy = await writeLongChain(full('busy'));
     const blocks = [mixed, many, busy].map((chain) => chain.blocks).join(', ');
     console.log(`\nchains of ${blocks} blocks made in ${figure((performance.now() - startedMs) / 1000)} s`);
-    const network = writeNetworkFolder(join(folder, 'network'), mixed.network);
-
+    const networks = new Map(
+      Object.entries({ short: mixed, long: mixed, golden, many, busy }).map(([name, { network }]) => {
+        return [name, writeNetworkFolder(join(folder, `network-${name}`), network)];
+      }),
+    );
+    const placeOf = (name: string) => ({ network: networks.get(name) ?? '', dataDir: join(folder, `data-${name}`) });
     const importOf = (name: string): Promise<ImportRun> =>
-      runImport({ network, dataDir: join(folder, `data-${name}`), file: join(folder, `${name}.ndjson`) });
+      runImport({ ...placeOf(name), file: join(folder, `${name}.ndjson`) });
     const shortRun = await importOf('short');
     const longRun = await importOf('long');
     // Throughput varies between runs on this machine, so the limit is measured before and after each chain that is
@@ -146,11 +159,30 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
       ['processor ms', ...signatureMs.map((ms) => figure(ms, 2))],
     ]);
 
-    const syncRun = await syncFromPeer(folder, network, shortRun.blocks + 1);
-    const syncRate = syncRun.blocks / syncRun.seconds;
-    printTable('Sync of a fresh node from one peer on this machine', [
-      ['blocks/s', 'of the import rate'],
-      [figure(syncRate), figure(syncRate / (shortRun.blocks / shortRun.seconds), 2)],
+    const goldenRun = await importOf('golden');
+    const syncRow = async (name: string, place: Place, run: ImportRun): Promise<string[]> => {
+      const seconds = await syncFromPeer(place, run.blocks + 1);
+      return [
+        name,
+        figure(run.seconds, 1),
+        figure(seconds, 1),
+        figure(seconds / run.seconds, 2),
+        figure(run.transactions / seconds),
+      ];
+    };
+    printTable('Sync of a fresh node from one peer on this machine, from the start of its process to the tip', [
+      ['', 'import, s', 'sync, s', 'times the import', 'transactions/s of the sync'],
+      await syncRow(`${goldenRun.blocks} blocks, one in ${GOLDEN_KIND.fullEvery} full`, placeOf('golden'), goldenRun),
+      await syncRow(`${manyRun.blocks} full blocks, ${figure(MANY_ADDRESSES)} addresses`, placeOf('many'), manyRun),
+    ]);
+
+    const idle = await startServedNode({ ...placeOf('golden'), processes: 0 });
+    await sleep(IDLE_MS);
+    const { own, resident } = memoryOfProcess(idle.pid);
+    await idle.stop();
+    printTable('An idle node without reading processes', [
+      ['start to the first answer, ms', 'resident MB', 'without mapped files, MB'],
+      [figure(idle.firstAnswerMs), figure(resident), figure(own)],
     ]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -214,29 +246,28 @@ function commitsPerSecond(folder: string): number {
   return (commits * 1000) / (performance.now() - startedMs);
 }
 
-/** Measures how long a node with an empty store needs to reach the tip of a node that has the short chain. */
-async function syncFromPeer(
-  folder: string,
-  network: string,
-  height: number,
-): Promise<{ seconds: number; blocks: number }> {
+interface Place {
+  /** Network folder. */
+  readonly network: string;
+  readonly dataDir: string;
+}
+
+/** Measures in seconds how long a new node needs from its start to the tip of a node that has the whole chain. */
+async function syncFromPeer({ network, dataDir }: Place, height: number): Promise<number> {
   const ports = await freePortRanges(2);
-  const start = (index: number, data: string, extra: readonly string[]): ChildProcess => {
+  const start = (index: number, data: string, extra: readonly string[] = []): ChildProcess => {
     const own = ['--http-port', `${ports.http + index}`, '--ws-port', `${ports.ws + index}`];
-    const args = ['start', '--network', network, '--data-dir', join(folder, data), '--no-forging', ...own, ...extra];
+    const args = ['start', '--network', network, '--data-dir', data, '--no-forging', ...own, ...extra];
     return spawn(process.execPath, [EXECUTABLE, ...args], { stdio: 'ignore' });
   };
   const nodes: ChildProcess[] = [];
   try {
-    nodes.push(start(0, 'data-short', []));
+    nodes.push(start(0, dataDir));
     await reached(ports.http, height);
-    nodes.push(start(1, 'data-sync', ['--peer', `127.0.0.1:${ports.ws}`]));
-    await reached(ports.http + 1, 1);
-    // The measurement starts with the first received block and excludes the time to find the peer.
-    const first = await reached(ports.http + 1, 2);
     const startedMs = performance.now();
-    const last = await reached(ports.http + 1, height);
-    return { seconds: (performance.now() - startedMs) / 1000, blocks: last - first };
+    nodes.push(start(1, `${dataDir}-sync`, ['--peer', `127.0.0.1:${ports.ws}`]));
+    await reached(ports.http + 1, height);
+    return (performance.now() - startedMs) / 1000;
   } finally {
     for (const node of nodes) {
       const ended = node.exitCode === null ? once(node, 'exit') : Promise.resolve();
@@ -246,15 +277,15 @@ async function syncFromPeer(
   }
 }
 
-/** Waits until a node has at least this height. Returns the height of the node after the wait. */
-async function reached(httpPort: number, height: number): Promise<number> {
+/** Waits until a node has at least this height. */
+async function reached(httpPort: number, height: number): Promise<void> {
   const deadlineMs = performance.now() + SYNC_MS_MAX;
   while (performance.now() < deadlineMs) {
     const status = await fetch(`http://127.0.0.1:${httpPort}/api/node/status`).then(
       (response) => response.json() as Promise<{ data: { height: number } }>,
       () => undefined,
     );
-    if (status !== undefined && status.data.height >= height) return status.data.height;
+    if (status !== undefined && status.data.height >= height) return;
     await sleep(50);
   }
   throw new Error(`the node on port ${httpPort} does not reach height ${height}`);
