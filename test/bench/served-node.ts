@@ -47,6 +47,8 @@ export async function startServedNode({ network, dataDir, processes }: ServedNod
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, BLOOMERY_HTTP_PROCESSES: String(processes) } },
   );
   const readers = (): readonly number[] => {
+    // `ps` fails if the node has no children.
+    if (processes === 0) return [];
     const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(child.pid)], { encoding: 'utf8' });
     return children.split('\n').flatMap((line) => {
       return line.includes('reader-program') ? [Number.parseInt(line, 10)] : [];
