@@ -273,8 +273,8 @@ function mediaTypeOf(header: string | undefined): string | undefined {
 }
 
 function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): RequestHandler {
-  const takesHead = routeFor('HEAD', routes, isStrict) !== undefined;
-  const allowed = routes.flatMap(({ method }) => (method === 'GET' && takesHead ? ['GET', 'HEAD'] : [method]));
+  // As in the recordings of real nodes, the header does not name HEAD.
+  const allowed = routes.map(({ method }) => method);
   return (request, response, next) => {
     if (request.method === 'OPTIONS' || routeFor(request.method, routes, isStrict) !== undefined) return next();
     response.setHeader('Allow', allowed.join(', '));

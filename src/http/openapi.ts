@@ -229,7 +229,7 @@ function refusalsOf(route: Route): Record<string, ResponseObject> {
     400: json(invalidityOf(route), problem.INVALID_OR_UNREADABLE),
     403: json(accessRefusalOf('The client has no access.', route), problem.REFUSED),
     405: json(
-      'The path does not support the method. The header `Allow` lists the supported methods, without OPTIONS.',
+      'The path does not support the method. The header `Allow` lists the supported methods, without HEAD and OPTIONS.',
       problem.SIMPLE,
     ),
     429: json('The client, or all untrusted clients together, exceeded the rate limit.', problem.SIMPLE),

@@ -112,9 +112,9 @@ test('a configured origin is sent unchanged with Vary; true reflects the origin;
 test('a path answers 405 to an unsupported method, and lists its methods', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const [method, path, allow] of [
-    ['PUT', '/api/accounts', 'GET, HEAD'],
-    ['DELETE', '/api/transactions', 'GET, HEAD, POST'],
-    ['POST', '/api/node/status/forging', 'GET, HEAD, PUT'],
+    ['PUT', '/api/accounts', 'GET'],
+    ['DELETE', '/api/transactions', 'GET, POST'],
+    ['POST', '/api/node/status/forging', 'GET, PUT'],
     ['PATCH', '/signatures/', 'POST, PUT'],
   ] as const) {
     const answer = await ask(path, { method });
@@ -122,8 +122,6 @@ test('a path answers 405 to an unsupported method, and lists its methods', async
     t.is(answer.headers.get('allow'), allow);
     t.deepEqual(answer.body, { message: 'Method not allowed' });
   }
-  const strict = await serve(t, fakeNode(3), { strictDialect: true });
-  t.is((await strict('/api/accounts', { method: 'PUT' })).headers.get('allow'), 'GET');
 });
 
 test('a POST can override its method with PUT', async (t) => {
@@ -142,7 +140,7 @@ test('a POST can override its method with any other, and the first of several co
   t.is((await ask('/api/transactions', as('get'))).status, 200);
   const other = await ask('/api/transactions', as('DELETE'));
   t.is(other.status, 405);
-  t.is(other.headers.get('allow'), 'GET, HEAD, POST');
+  t.is(other.headers.get('allow'), 'GET, POST');
   const forging = withBody({ publicKey: '', password: 'elephant', forging: true });
   const headers = { ...(forging.headers as object), 'X-HTTP-Method-Override': ' put , GET' };
   t.is((await ask('/api/node/status/forging', { ...forging, headers })).status, 200);
