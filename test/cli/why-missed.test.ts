@@ -170,6 +170,7 @@ test.serial('a slot during which the node did not run is not reported as a slot 
     { fromSlot: 1005, toSlot: 1010 },
   ];
   t.regex((await missedAt(t, 1004, { ...WHOLE, looks: asleep })).reason, /^this node did nothing in the slot: /);
+  t.regex((await missedAt(t, 1004, { ...WHOLE, looks: [] })).reason, /^nothing is recorded: .* in no slot yet/);
 });
 
 test.serial(
