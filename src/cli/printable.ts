@@ -7,27 +7,27 @@
  * Control characters (C0, DEL, C1), format characters (change of direction, invisible characters), unpaired surrogates,
  * and the two line separators.
  */
-const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-const STEERING_BUT_BREAKS_AND_TABS = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const UNSAFE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const UNSAFE_BUT_LINE_BREAKS_AND_TABS = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /**
  * Unsafe characters except the line break between documents. DEL is the only unsafe ASCII character that JSON text can
  * contain, because `JSON.stringify` escapes the others.
  */
-const STEERING_BUT_BREAKS = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const UNSAFE_BUT_LINE_BREAKS = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** One line with `?` in place of each unsafe character. */
 export function printable(text: string): string {
-  return text.replace(STEERING, '?');
+  return text.replace(UNSAFE_CHARACTERS, '?');
 }
 
 /** Like `printable`, but keeps line breaks and tabs. */
 export function printableText(text: string): string {
-  return text.replace(STEERING_BUT_BREAKS_AND_TABS, '?');
+  return text.replace(UNSAFE_BUT_LINE_BREAKS_AND_TABS, '?');
 }
 
 /** Returns the JSON with all unsafe characters as `\u` escapes. Line breaks between documents are kept. */
 export function escapedJson(json: string): string {
-  return json.replace(STEERING_BUT_BREAKS, (character) =>
+  return json.replace(UNSAFE_BUT_LINE_BREAKS, (character) =>
     Array.from({ length: character.length }, (_, index) => escapeOf(character.charCodeAt(index))).join(''),
   );
 }

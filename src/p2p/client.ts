@@ -32,7 +32,7 @@ export interface Dialled {
 /** Starts to dial. Events may arrive before the answer to the handshake, because peers push their info first. */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;
-  const flow: FrameFilterEvents = {
+  const filterEvents: FrameFilterEvents = {
     overused: on.overused,
     flooded: (detail) => {
       link.terminate({ code: 1006, reason: 'Peer floods' });
@@ -43,7 +43,8 @@ export function dial(options: DialOptions): Dialled {
       on.overflowed(detail);
     },
   };
-  const filter = new FrameFilter('dialer', dialect, clock, flow, new UnsolicitedBytesBudget(options.shared, true));
+  const unsolicited = new UnsolicitedBytesBudget(options.shared, true);
+  const filter = new FrameFilter('dialer', dialect, clock, filterEvents, unsolicited);
   const { socket, webSocket, opened } = connectClient({
     hostname: address.ip,
     port: address.wsPort,

@@ -251,7 +251,7 @@ class AcceptedConnections implements ServerEvents {
 
   #connectionOver(webSocket: WebSocket, ip: string): AcceptedConnection {
     const { clock, shared, dialect, on } = this.#options;
-    const flow: FrameFilterEvents = {
+    const filterEvents: FrameFilterEvents = {
       overused: (detail) => {
         on.overused(connection.link, ip, detail);
       },
@@ -265,7 +265,7 @@ class AcceptedConnections implements ServerEvents {
         on.overflowed(ip, detail);
       },
     };
-    const filter = new FrameFilter('acceptor', dialect, clock, flow, new UnsolicitedBytesBudget(shared));
+    const filter = new FrameFilter('acceptor', dialect, clock, filterEvents, new UnsolicitedBytesBudget(shared));
     const connection: AcceptedConnection = { ip, filter, link: undefined, welcome: undefined };
     return connection;
   }

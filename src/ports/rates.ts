@@ -143,16 +143,17 @@ type WireNames = readonly [name2: string | undefined, name3: string | undefined]
 type Row = readonly [
   kind: RateKind,
   names: WireNames,
-  own: Sending | Both,
+  own: Sending | RateByGeneration,
   reference: Sending | undefined,
   relayed?: true,
 ];
-interface Both {
+/** A rate for each generation. */
+interface RateByGeneration {
   readonly 2: Sending;
   readonly 3: Sending;
 }
 
-const RATIONED_3: Both = { 2: UNRATIONED, 3: RATIONED };
+const RATIONED_3: RateByGeneration = { 2: UNRATIONED, 3: RATIONED };
 
 const ROWS: readonly Row[] = [
   ['info', ['updateMyself', 'postNodeInfo'], OWN_INFO, TIPS],

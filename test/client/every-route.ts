@@ -53,7 +53,7 @@ export async function askEveryRoute(
     }
     if (asked.path === '/events') await askEvents(t, fixture, asked, amounts);
     else if (asked.method === 'get') await askGet(t, fixture, asked, amounts);
-    else await hand(t, fixture, asked);
+    else await sendBodies(t, fixture, asked);
     answered.add(routeOf(asked));
   }
   t.deepEqual([...amounts].sort(), amountsSeen(), 'each amount of the documents came as a bigint');
@@ -117,8 +117,12 @@ async function askGet(
   t.true(!isEmpty || mayBeEmpty, `${name} lists something`);
 }
 
-/** Posts a valid body, which the node must accept, and an empty body, which the node must refuse. */
-async function hand(t: ExecutionContext, fixture: RouteFixture, { name, method, path }: RouteRequest): Promise<void> {
+/** Sends a valid body, which the node must accept, and an empty body, which the node must refuse. */
+async function sendBodies(
+  t: ExecutionContext,
+  fixture: RouteFixture,
+  { name, method, path }: RouteRequest,
+): Promise<void> {
   const body = fixture.bodies[name]?.();
   if (body === undefined) throw new Error(`${name}: no body that the node takes`);
   const answer: Untyped = await fixture.client[method](path, body);
