@@ -23,7 +23,7 @@ export function addDevnetCommands(program: Command): void {
     .option('--delegates <count>', 'delegates of the packaged devnet, 101 unless given', integerFrom(1, 101))
     .option('--block-time <seconds>', "time between blocks, from 0.2 (default: the network's, 2)", blockTime)
     .addOption(
-      new Option('--mine <when>', 'when to forge a block: in each slot, for each transaction, or on request')
+      new Option('--mine <when>', 'when to forge a block: in each slot, when a transaction arrives, or on request')
         .choices(MINING_MODES)
         .default(MINING_MODES[0]),
     )
@@ -208,7 +208,7 @@ function addTimeCommands(devnet: Command): void {
     .addHelpText('after', 'A slot stays empty when its delegate is on a node that does not run.')
     .action(askOf<number>((control, slots) => control.mine(slots)));
   for (const [name, description] of [
-    ['instant', 'forge a block for each transaction from now on'],
+    ['instant', 'forge a block when a transaction arrives, from now on'],
     ['on-demand', 'forge blocks only on request from now on'],
     ['interval', 'forge a block in each slot from now on'],
   ] as const) {

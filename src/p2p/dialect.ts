@@ -40,7 +40,7 @@ export interface WireDialect {
   query(info: NodeInfo): Record<string, string>;
   /** Judges the query of a dialling peer, with the checks in the order of the reference. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
-  /** Judges the info of a connected peer. The result has the given address, even if the info names another address. */
+  /** Judges the info of a connected peer. The result has the given address, even if the peer sends another address. */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
   /** The message that pushes the info of this node. */
   infoPush(packed: object): Outgoing;

@@ -13,8 +13,8 @@ type MembersOf<Value> = {
 }[Exclude<keyof PeerInfo, 'ip' | 'wsPort'>];
 
 /**
- * Reads the known members of an info; a member with an impossible value is left out. The result has the given address,
- * even if the peer sends another address.
+ * Reads the known members of an info, and omits members with impossible values. The result has the given address, even
+ * if the peer sends another address.
  */
 export function readMembers(
   peerFields: Fields,

@@ -56,7 +56,7 @@ function Controls() {
 
 const MODES: readonly (readonly [MiningMode, string])[] = [
   ['interval', 'in each slot'],
-  ['instant', 'for each transaction'],
+  ['instant', 'as soon as a transaction arrives'],
   ['on-demand', 'on demand'],
 ];
 

@@ -114,7 +114,8 @@ export class OrderedKeys {
   }
 
   /**
-   * The highest key tails with a value below `value` (if `value` is undefined: of all key tails), in descending order.
+   * At most `limit` key tails in descending order: the highest of those whose sort value is below `value`. If `value`
+   * is undefined, the highest of all key tails.
    */
   #highestBelow(value: Buffer | undefined, limit: number): readonly Buffer[] {
     return this.#merged('desc', limit, ({ prefix, gte, lt }) => {

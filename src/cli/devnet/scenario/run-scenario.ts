@@ -64,8 +64,8 @@ class Player {
       const failure = await this.#work(step);
       return failure ?? (await this.#death());
     } catch (error) {
-      // A ProtocolError means that the operation was refused, so the step fails. Any other error is a defect of the
-      // program, so it is thrown.
+      // A ProtocolError means that the operation was refused or failed, so the step fails. Any other error is a defect
+      // of the program, so it is thrown.
       if (error instanceof ProtocolError) return messageOf(error);
       throw error;
     }
