@@ -61,7 +61,7 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
  */
 function onBackfill(entries: number): void {
   printStderr(
-    `The last import ended before all index entries were written: the entries of ${entries} blocks and transactions are written now.`,
+    `The last process ended before all index entries were written: the entries of ${entries} blocks and transactions are written now.`,
   );
 }
 

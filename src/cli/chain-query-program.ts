@@ -6,8 +6,9 @@ import type { DecodeFlags, EventsFlags, ListFlags, PoolFlags, QueryFlags } from 
 
 const NODE = 'http://127.0.0.1:4000';
 const STOPPED = `
-With --data-dir the command only reads the folder. After a killed import, it first writes the index entries that are missing. The
-answers are those of the running node, except that the pool contains only the transactions that the node restores at its start.`;
+With --data-dir the command only reads the folder. After a killed import or sync, it first writes the index entries that are
+missing. The answers are those of the running node, except that the pool contains only the transactions that the node restores
+at its start.`;
 
 export function addChainQueryCommands(program: Command): void {
   query(program, 'block', 'show a block and its transactions')

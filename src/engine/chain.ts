@@ -17,6 +17,7 @@ import { ChangeLogger } from './change-logger.ts';
 import { ChainListeners, type BlockOrigin, type ChainListener } from './chain-listeners.ts';
 import { BranchRejected, commitBlocks, finalizedHeightOf, type BlockBatch } from './commit.ts';
 import { DiskWatch } from './disk-watch.ts';
+import { FAR_BEHIND_SLOTS, IndexDeferral, type IndexDeferralDependencies } from './index-deferral.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
@@ -32,12 +33,17 @@ export interface ChainDependencies {
   readonly verifier: Verifier;
   readonly clock: Clock;
   /**
-   * Clock that measures the time between two trial writes to the disk; `clock` by default. On a devnet, users can stop
-   * and set `clock`.
+   * Clock that measures the time between two trial writes to the disk, and between two backfills of the indexes;
+   * `clock` by default. On a devnet, users can stop and set `clock`.
    */
-  readonly diskClock?: Pick<Clock, 'nowMs'>;
+  readonly diskClock?: Clock;
   readonly observer: Observer;
+  /** If this member is absent, the indexes never lag behind the chain. */
+  readonly deferral?: IndexDeferralOptions | undefined;
 }
+
+/** The indexes that a chain may defer, and the processes that query them. */
+export type IndexDeferralOptions = Pick<IndexDeferralDependencies, 'indexes' | 'users'>;
 
 /** A batch of blocks and the origin of the blocks. */
 export interface Commit extends BlockBatch {
@@ -57,6 +63,7 @@ export class Chain {
   readonly #clock: Clock;
   readonly #changes = new SerialQueue();
   readonly #listeners: ChainListeners;
+  readonly #deferral: IndexDeferral | undefined;
   /**
    * Chain time in whole seconds at which the tip was received. The time is undefined if the tip was forged or
    * downloaded, was loaded at the start, or became the tip by a rollback.
@@ -66,13 +73,14 @@ export class Chain {
 
   /** @param dependencies.store must contain at least the genesis block (see `openGenesis`) */
   constructor(dependencies: ChainDependencies) {
-    const { rules, store, verifier, clock, diskClock = clock, observer } = dependencies;
+    const { rules, store, verifier, clock, diskClock = clock, observer, deferral } = dependencies;
     this.rules = rules;
     this.#store = store;
     this.#clock = clock;
     const logger = new ChangeLogger({ params: rules.params, state: store, clock, observer });
     this.#listeners = new ChainListeners({ logger, observer });
     this.disk = new DiskWatch({ store, clock: diskClock, observer });
+    this.#deferral = deferral && new IndexDeferral({ ...deferral, clock: diskClock, disk: this.disk });
     this.validator = new BlockValidator({ rules, verifier, state: store });
     this.#finalizedHeight = finalizedHeightOf(store, rules);
   }
@@ -172,10 +180,10 @@ export class Chain {
   /**
    * Appends downloaded blocks in several commits. The method skips blocks up to the height of the tip, because the
    * chain already has blocks at these heights. If the rules refuse a block, the blocks before the refused block stay in
-   * the chain.
+   * the chain. If the blocks are far behind the network, the indexes may lag until `completeIndexes`.
    *
    * @param perCommit maximum number of blocks in one commit
-   * @throws BranchRejected for the first refused block; or another error of `commit`
+   * @throws BranchRejected for the first refused block; or another error of `commit` or `completeIndexes`
    * @throws ProtocolError `TIP_MOVED` if the blocks no longer follow the tip
    */
   append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
@@ -186,14 +194,32 @@ export class Chain {
       if (first !== undefined && first.previousBlockId !== tip.id) {
         throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, next: first.id });
       }
+      const isFarBehind = this.#isFarBehind(blocks.at(-1));
+      if (!isFarBehind) await this.#deferral?.end();
       for (let at = 0; at < blocks.length; at += perCommit) {
+        if (isFarBehind) this.#deferral?.begin();
         this.#appendGroup(blocks.slice(at, at + perCommit));
+        await this.#deferral?.limit();
         // Callbacks of timers and sockets can run in this pause between two commits.
         await new Promise<void>((resolve) => {
           this.#clock.after(0, resolve);
         });
       }
     });
+  }
+
+  /**
+   * Writes the missing entries of the indexes after a download. Does nothing if the indexes do not lag.
+   *
+   * @throws ProtocolError like `IndexDeferral.end`
+   */
+  completeIndexes(): Promise<void> {
+    return this.runExclusive(() => this.#deferral?.end());
+  }
+
+  #isFarBehind(block: Block | undefined): boolean {
+    if (block === undefined) return false;
+    return this.currentSlot() - slotAt(block.timestamp, this.rules.params) >= FAR_BEHIND_SLOTS;
   }
 
   #appendGroup(group: readonly Block[]): void {

@@ -14,6 +14,7 @@ import type { Verifier } from '../ports/verifier.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block, PublicKey } from '../protocol/types.ts';
 import type { Diagnostics } from './diagnostics.ts';
+import type { IndexDeferralOptions } from './chain.ts';
 import type { GenerationProfile } from './generation-profile.ts';
 import type { PeerManagerOptions } from './peers/manager.ts';
 
@@ -63,6 +64,8 @@ export interface ListeningPorts {
 export interface EngineDependencies {
   /** Store of the chain. If the store is empty, the engine applies the genesis block. */
   readonly store: ChainStore;
+  /** If this member is absent, the indexes of the store never lag behind the chain. */
+  readonly deferral?: IndexDeferralOptions | undefined;
   readonly rules: Rules;
   readonly genesis: Block;
   readonly verifier: Verifier;

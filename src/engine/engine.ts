@@ -93,7 +93,8 @@ export class Engine {
     this.#observer = this.slotHistory.listenIn(this.diagnostics.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
     const observer = this.#observer.module('chain');
-    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer });
+    const { deferral } = dependencies;
+    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer, deferral });
     this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer });
     const peersObserver = this.#observer.module('peers');
     this.clockOffset = new ClockOffset(chainClock, peersObserver);

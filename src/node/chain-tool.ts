@@ -37,7 +37,7 @@ export interface ChainLocation {
   readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
   /** Folder that a node of this network would use; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
-  /** Called before the missing index entries of a killed import are written, which takes up to half a minute. */
+  /** Called before the missing index entries of a killed import or sync are written, which takes up to half a minute. */
   readonly onBackfill?: ChainStoreOptions['onBackfill'];
 }
 
@@ -122,7 +122,7 @@ export async function openSnapshot(
 }
 
 /**
- * Opens a read-only view of a chain with complete indexes. If a killed import left the indexes incomplete, the missing
+ * Opens a read-only view of a chain with complete indexes. If a killed import or sync left the indexes incomplete, the missing
  * entries are written first.
  *
  * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while another process imports blocks; errors of
@@ -149,8 +149,8 @@ export async function openIndexedSnapshot(location: ChainLocation): ReturnType<t
     throw new ProtocolError(
       'STORE_BEHIND',
       { directory, pid, owner },
-      `The chain store in ${directory} can be examined when ${String(owner)} has ended: it imports blocks, and their ` +
-        'indexes come later.',
+      `The chain store in ${directory} can be examined when ${String(owner)} has ended: it imports or downloads blocks, and ` +
+        'their indexes come later. A node that downloads blocks answers over HTTP.',
       { cause: error },
     );
   }

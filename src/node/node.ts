@@ -43,6 +43,7 @@ import { startHousekeeping } from './housekeeping.ts';
 import { httpOptionsOf } from './http-options.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
 import { createOfflineTransport } from './offline-transport.ts';
+import { laterIndexUsers } from './readers/index-users.ts';
 import { forkReader } from './readers/reader-child.ts';
 import { createReaderPool, type ReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
@@ -171,7 +172,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
             onBackfill: (entries) =>
               observer
                 .module('store')
-                .log('info', 'STORE_BACKFILL', 'Writing the index entries that a killed import left out', { entries }),
+                .log('info', 'STORE_BACKFILL', 'Writing the index entries that a killed process left out', { entries }),
           })
         : chainStoreOver(memory.keyValue, { codec, params }, 'memory');
     closers.add(() => store.close());
@@ -206,15 +207,15 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const innerTransport: Transport & Partial<Pick<ListeningTransport, 'wsPort'>> =
       control?.transport ?? transportOf(options, identity);
     const transport = control?.wire?.(innerTransport) ?? innerTransport;
+    let readers: ReaderPool | undefined;
     const workShare = new WorkShare({ clock: MONOTONIC_CLOCK });
     const wantedPeers = wantedPeersOf(config.p2p);
     const engine = new Engine(
       {
         store,
-        rules,
-        genesis,
-        verifier,
-        transport,
+        // Without readers, this process itself queries the indexes.
+        deferral: hasReaders ? { indexes: store, users: laterIndexUsers(() => readers?.indexUsers) } : undefined,
+        ...{ rules, genesis, verifier, transport },
         clock: systemClock,
         times: systemTimes,
         chainClock: control?.chainClock,
@@ -267,7 +268,6 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const queries = createQueries(store, params, { pause: yieldToEventLoop });
     const clock = systemClock;
     const chainClock = control?.chainClock ?? clock;
-    let readers: ReaderPool | undefined;
     const api = createNodeApi({
       ...{ engine, store, queries, log, delegates, identity, clock: chainClock },
       ...{ wantedPeers, metrics, readers: () => readers?.status(), spentMs: () => verifier.spentMs },

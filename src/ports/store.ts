@@ -82,3 +82,45 @@ export interface ChainStore extends ChainReader, NoteStore {
   undoFloor(): number | undefined;
   close(): Promise<void>;
 }
+
+/** Limits of a backfill. */
+export interface BackfillLimits {
+  /** A transaction of the store ends as soon as it has changed about this number of pages. */
+  readonly pagesMax?: number;
+  /** Number of transactions that are read from the blocks at once. The last block is always read to its end. */
+  readonly transactionsMax?: number;
+}
+
+/** The indexes of transactions of a store. They may lag behind the chain while many blocks are appended. */
+export interface DeferrableIndexes {
+  /**
+   * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, lookups by id
+   * work, but queries of all other indexes of transactions lack results.
+   */
+  readonly indexLag: number;
+  /**
+   * After this call, appending a block adds no entries to the indexes of transactions. `backfill` writes the missing
+   * entries of all blocks that were appended before. Indexing stays deferred afterwards, until `resumeIndexing`.
+   */
+  deferIndexing(): void;
+  /** After this call, each transaction of the store writes all missing entries of the indexes. */
+  resumeIndexing(): void;
+  /**
+   * Writes the missing entries into the indexes of transactions, in steps of one short transaction each. No block may
+   * be appended before the last step. If the caller stops before the last step, the next call or the next opening of
+   * the store completes the backfill.
+   *
+   * @param limits sizes of the steps; with the default, each step fits into memory
+   */
+  backfill(limits?: BackfillLimits): Iterable<void>;
+}
+
+/** The processes that query the indexes of a store. They show no chain whose indexes lag. */
+export interface IndexUsers {
+  /** True if each process shows a chain at or after the last call of `completed`. The indexes may then lag again. */
+  canWait(): boolean;
+  /** True if a process cannot start until the indexes are complete. */
+  isAwaited(): boolean;
+  /** Tells the processes that the indexes are complete. */
+  completed(): void;
+}

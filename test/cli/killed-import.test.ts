@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 
 const { network, blocks } = madeChain(10);
 const NOTICE =
-  /^The last import ended before all index entries were written: the entries of \d+ blocks and transactions/;
+  /^The last process ended before all index entries were written: the entries of \d+ blocks and transactions/;
 
 test('a command says that it writes the index entries that a killed import left out', async (t) => {
   const folder = temporaryFolder(t);

@@ -31,7 +31,7 @@ test('a user who waits for the indexes of a store sees which container holds it'
   const error = await t.throwsAsync(openIndexedSnapshot(taken), { code: 'STORE_BEHIND' });
   t.regex(
     error?.message ?? '',
-    /can be examined when process \d+ of another container \(.*\) has ended: it imports blocks/,
+    /can be examined when process \d+ of another container \(.*\) has ended: it imports or downloads blocks/,
   );
   rmSync(lockFile);
   const { store } = await openIndexedSnapshot(place);

@@ -230,6 +230,7 @@ export class Synchronizer {
     this.#lastProgressMs = -Infinity;
     this.#waitedUntilMs = -Infinity;
     this.#run = this.#synchronise(claim)
+      .finally(() => this.#chain.completeIndexes())
       .catch((error: unknown) => {
         this.#observer.log('error', 'SYNC_FAILED', 'synchronisation ended with an error', {
           reason: messageOf(error),

@@ -25,6 +25,11 @@ export class NodeRpcServer {
   /** True until the reader is open and has confirmed the last update. Later changes wait for the confirmation. */
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
+  /**
+   * Whether the reader has moved to the chain since the last call of `indexesCompleted`: the update that causes the
+   * move is not sent, is not confirmed, or is confirmed.
+   */
+  #move: 'unsent' | 'unconfirmed' | 'confirmed' = 'confirmed';
   #times: ReceivedTime[] = [];
   #received: Transaction[] = [];
 
@@ -42,6 +47,17 @@ export class NodeRpcServer {
     this.#sendUpdate();
   }
 
+  /** Call after a backfill of the indexes. The next update then moves the reader to the present chain. */
+  indexesCompleted(): void {
+    this.#move = 'unsent';
+    this.chainChanged([]);
+  }
+
+  /** True if the reader has moved since the last backfill. Before this, the indexes must not lag again. */
+  get hasMoved(): boolean {
+    return this.#move === 'confirmed';
+  }
+
   received(transaction: Transaction): void {
     this.#received.push(transaction);
     if (this.#received.length > UPDATES_WAITING_MAX) this.#received.shift();
@@ -51,6 +67,7 @@ export class NodeRpcServer {
   /** Called when the reader is open, or when it has confirmed the last update. */
   taken(): void {
     this.#isUpdateUnconfirmed = false;
+    if (this.#move === 'unconfirmed') this.#move = 'confirmed';
     this.#sendUpdate();
   }
 
@@ -89,6 +106,7 @@ export class NodeRpcServer {
   #sendUpdate(): void {
     if (this.#isUpdateUnconfirmed || (!this.#isChainChanged && this.#received.length === 0)) return;
     this.#isUpdateUnconfirmed = true;
+    if (this.#move === 'unsent') this.#move = 'unconfirmed';
     this.#send({ kind: 'update', chain: this.#isChainChanged, times: this.#times, received: this.#received });
     this.#isChainChanged = false;
     this.#times = [];

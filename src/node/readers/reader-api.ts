@@ -101,8 +101,10 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     async status() {
       const status = await read<NodeStatus>('status');
       // The node may have committed a block about which this reader has no message yet.
-      if (status.height > (view.chain.tip()?.height ?? 0)) move();
-      return status;
+      const height = (): number => view.chain.tip()?.height ?? 0;
+      if (status.height > height()) move();
+      // While the indexes lag, this reader cannot move. Its answers about the chain are then of an older block.
+      return status.height > height() ? { ...status, height: height() } : status;
     },
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),
     signersOf: (id, client) => read<GroupSigners | undefined>('signersOf', id, client),

@@ -11,9 +11,11 @@ import type { ListeningSocket } from '../../http/listening-socket.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { LocalNodeApi, ReadersStatus, ReceivedTime } from '../../ports/node-api.ts';
 import type { LogFields, Observer } from '../../ports/observer.ts';
+import type { IndexUsers } from '../../ports/store.ts';
 import { messageOf } from '../../primitives/errors.ts';
 import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
 import { noteReader } from './leftover-readers.ts';
+import { indexUsersAmong } from './index-users.ts';
 import { LimitServer } from './limit-server.ts';
 import { NodeRpcServer } from './node-rpc-server.ts';
 import { closeReader, freeNumber, statusOf, type Reader } from './reader.ts';
@@ -80,6 +82,8 @@ export interface ReaderPoolOptions {
 
 export interface ReaderPool extends Pick<HttpServer, 'start' | 'close'> {
   status(): ReadersStatus;
+  /** The readers as processes that query the indexes. */
+  readonly indexUsers: IndexUsers;
 }
 
 type Ports = Awaited<ReturnType<HttpServer['start']>>;
@@ -380,6 +384,7 @@ export function createReaderPool({
       }
     },
     close,
+    indexUsers: indexUsersAmong(() => readers.values()),
     status: () => ({
       wanted: processes,
       restarts,

@@ -7,6 +7,7 @@
 import { createHttpServer, type HttpServer } from '../../http/http-server.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
 import { ChainReader } from '../../store/chain/reader.ts';
+import { codeOf } from '../../primitives/errors.ts';
 import type { ReceivedTime } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Rules } from '../../protocol/rules.ts';
@@ -27,6 +28,26 @@ const REPORT_MS = 200;
  * it handles first. Before the next request, it therefore looks for new blocks in the store.
  */
 const QUIET_MS_MAX = 500;
+
+/** Time between two attempts to open a store whose indexes lag, in milliseconds. */
+const BEHIND_RETRY_MS = 50;
+
+/**
+ * Opens the store of the node. While the indexes of the store lag, because the node downloads many blocks, this
+ * function waits. The node completes the indexes as soon as it knows that a reader starts.
+ *
+ * @throws ProtocolError like `openChainSnapshot`
+ */
+async function openComplete(options: ConstructorParameters<typeof ChainReader>[0]): Promise<ChainReader> {
+  for (;;) {
+    try {
+      return new ChainReader(options, systemClock);
+    } catch (error) {
+      if (codeOf(error) !== 'STORE_BEHIND') throw error;
+    }
+    await new Promise<void>((resolve) => systemClock.after(BEHIND_RETRY_MS, resolve));
+  }
+}
 
 /**
  * Answers requests until the process ends.
@@ -61,7 +82,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   ): Promise<void> => {
     try {
       const rules = rulesOf(params);
-      reader = new ChainReader({ directory, codec: rules.codec, params }, systemClock);
+      reader = await openComplete({ directory, codec: rules.codec, params });
       node = createReaderApi({ rules, identity, reader, channel });
       http = createHttpServer(node.api, { ...options, observer, shared, listenOn: given, beforeRequest });
       const ports = await http.start();

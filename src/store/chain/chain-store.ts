@@ -9,7 +9,7 @@ import { LruMap } from '../../primitives/bounded.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 import { FINALIZED_NOTE, type NoteName } from '../../ports/notes.ts';
-import type { ChainWriter, TransactionPlace } from '../../ports/store.ts';
+import type { BackfillLimits, ChainWriter, TransactionPlace } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import { StateOverlay, type Account, type Delegate, type StateWriter } from '../../protocol/state.ts';
 import type {
@@ -24,7 +24,6 @@ import type {
 import { BlockTables } from './block-tables.ts';
 import type { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
-import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import { TABLES } from '../tables/layout.ts';
 import { FINALITY_CHANGED, finalizedIn, finalizedRecord } from './finalized-note.ts';
 import { StoredStateChecksum, type StateCheck, type StateKeys } from './stored-checksum.ts';
@@ -217,6 +216,10 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
 
   deferIndexing(): void {
     this.#blocks.indexes.defer();
+  }
+
+  resumeIndexing(): void {
+    this.#blocks.indexes.resume();
   }
 
   backfill(limits?: BackfillLimits): Iterable<void> {

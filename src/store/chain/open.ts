@@ -66,7 +66,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
   /**
-   * Called before the missing index entries of a killed import are written.
+   * Called before the missing index entries of a killed import or sync are written.
    *
    * @param lag number of blocks and transactions without index entries
    */

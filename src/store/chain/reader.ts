@@ -5,6 +5,7 @@
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
 import { openLmdbReader, type LmdbReader } from '../disk/lmdb.ts';
 import type { StoredChain } from './stored-chain.ts';
 import { openedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
@@ -31,7 +32,10 @@ export class ChainReader {
   readonly #disk: LmdbReader;
   #current: HeldSnapshot;
 
-  /** @throws ProtocolError like `openChainSnapshot` */
+  /**
+   * @throws ProtocolError like `openChainSnapshot`, or `STORE_BEHIND` if the indexes of the store lag behind the chain,
+   *   because the queries would lack results
+   */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
@@ -39,7 +43,10 @@ export class ChainReader {
     // pages while it runs. A check of all pages of a long chain would take longer than the start of a node.
     this.#disk = openLmdbReader(options.directory, clock, true);
     try {
-      this.#current = new HeldSnapshot(readChainStore(this.#disk.snapshot(), options), clock);
+      const store = readChainStore(this.#disk.snapshot(), options);
+      if (store.indexLag > 0)
+        throw new ProtocolError('STORE_BEHIND', { lag: store.indexLag }, 'The indexes lag behind the chain.');
+      this.#current = new HeldSnapshot(store, clock);
     } catch (error) {
       void this.#disk.close();
       throw error;
@@ -51,9 +58,9 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to a snapshot of the last commit of the node, if `isWanted` accepts the snapshot. While an old
-   * snapshot has open queries, the snapshot stays open and occupies pages. If untrusted clients can trigger the call,
-   * the caller must therefore pass a condition.
+   * Moves this reader to a snapshot of the last commit of the node, if the indexes of the snapshot are complete and
+   * `isWanted` accepts the snapshot. While an old snapshot has open queries, the snapshot stays open and occupies pages.
+   * If untrusted clients can trigger the call, the caller must therefore pass a condition.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved
@@ -63,7 +70,7 @@ export class ChainReader {
     const store = openedStore(this.#disk.snapshot(), this.#options, this.#options.directory);
     let isTaken = false;
     try {
-      isTaken = isWanted(store);
+      isTaken = store.indexLag === 0 && isWanted(store);
     } finally {
       // If `isWanted` returns false or throws, the reader closes the new snapshot. Otherwise, the open snapshot would
       // keep its pages from being reused.

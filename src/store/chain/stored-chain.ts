@@ -4,10 +4,9 @@
  */
 
 import type { ProtocolError } from '../../primitives/errors.ts';
-import type { ChainStore, ChainWriter } from '../../ports/store.ts';
+import type { ChainStore, ChainWriter, DeferrableIndexes } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block } from '../../protocol/types.ts';
-import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
 import type { StateCheck } from './stored-checksum.ts';
 
@@ -22,7 +21,7 @@ export interface ChangeRecorder {
 }
 
 /** The chain store of the engine, with access to its tables, and with members for backfills and checks. */
-export interface StoredChain extends ChainStore {
+export interface StoredChain extends ChainStore, DeferrableIndexes {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   /**
@@ -34,24 +33,6 @@ export interface StoredChain extends ChainStore {
    * A read-only view of the store at this moment. The view is valid until its own `close` or the `close` of this store.
    */
   snapshot(): StoredChain;
-  /**
-   * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, lookups by id
-   * work, but queries of all other indexes of transactions lack results.
-   */
-  readonly indexLag: number;
-  /**
-   * After this call, appending a block adds no entries to the indexes of transactions. `backfill` writes the missing
-   * entries of all blocks that were appended before. Indexing stays deferred afterwards.
-   */
-  deferIndexing(): void;
-  /**
-   * Writes the missing entries into the indexes of transactions, in steps of one short transaction each. No block may
-   * be appended before the last step. If the caller stops before the last step, the next call or the next opening of
-   * the store completes the backfill.
-   *
-   * @param limits sizes of the steps; with the default, each step fits into memory
-   */
-  backfill(limits?: BackfillLimits): Iterable<void>;
   /**
    * Begins to compare the state with its checksum. Only one check of the state runs at a time. A new check of the state
    * cancels the previous one.

@@ -10,7 +10,7 @@
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
-import type { TransactionPlace } from '../../ports/store.ts';
+import type { BackfillLimits, TransactionPlace } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Transaction, TransactionId } from '../../protocol/types.ts';
 import type { CountedKeySets, CountedWriter } from './counted-key-sets.ts';
@@ -35,14 +35,6 @@ const PAGES_PER_TRANSACTION = 3_000;
  * limited, because the watermark may be at the start of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 400_000;
-
-/** Limits of a backfill. */
-export interface BackfillLimits {
-  /** A transaction of the store ends as soon as it has changed about this number of pages. */
-  readonly pagesMax?: number;
-  /** Number of transactions that are read from the blocks at once. The last block is always read to its end. */
-  readonly transactionsMax?: number;
-}
 
 export class DeferredIndexes {
   readonly #keys: KeyValueReader;
@@ -88,6 +80,15 @@ export class DeferredIndexes {
     if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.fillBloomFilter();
   }
 
+  /**
+   * Ends the effect of `defer`. From now on, `flush` writes all missing entries. Call this method after a backfill,
+   * because many missing entries would make one long transaction.
+   */
+  resume(): void {
+    this.#isDeferring = false;
+    this.#lists.dropBloomFilter();
+  }
+
   place(id: TransactionId): TransactionPlace | undefined {
     if (this.#watermark !== undefined) this.#loadAllPending();
     return this.#lists.place(id);
@@ -109,9 +110,12 @@ export class DeferredIndexes {
    * entries. If indexing is deferred and the indexes had no lag before, the method writes the watermark.
    */
   flush(keys: CountedWriter): void {
+    if (!this.#isDeferring) {
+      if (this.#lists.pending > 0 || this.#watermark !== undefined) this.backfillWithin(keys);
+      return;
+    }
     if (this.#lists.pending === 0) return;
-    if (!this.#isDeferring) this.backfillWithin(keys);
-    else if (this.#watermark === undefined) {
+    if (this.#watermark === undefined) {
       const first = this.#lists.firstPending;
       assert(first !== undefined, 'pending transactions have a first height');
       this.#mark(keys, first.height - 1);

@@ -117,6 +117,11 @@ export class TransactionLists {
     this.#filter = filter;
   }
 
+  /** Frees the memory of the Bloom filter. */
+  dropBloomFilter(): void {
+    this.#filter = undefined;
+  }
+
   /** Drops the cached values and the pending batch after a failed database transaction. */
   forget(): void {
     this.#lengths.clear();

@@ -9,6 +9,7 @@ import { Chain } from '../../../src/engine/chain.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
+import type { IndexUsers } from '../../../src/ports/store.ts';
 import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
 import { slotStartS } from '../../../src/protocol/slots.ts';
@@ -29,6 +30,8 @@ export class LoneChain {
   importer!: BlockImporter;
   /** Chain time in seconds. */
   nowS: number;
+  /** The processes that query the indexes; with them, the chain defers its indexes after the next `reopen`. */
+  indexUsers: IndexUsers | undefined;
 
   private constructor(maker: ChainMaker, disk: Disk) {
     this.maker = maker;
@@ -68,7 +71,8 @@ export class LoneChain {
       count: (metric, by = 1) => this.logged.push(`${metric} ${by}`),
       observe: (metric) => this.logged.push(metric),
     };
-    this.chain = new Chain({ store: this.store, rules, verifier, clock, observer });
+    const deferral = this.indexUsers && { indexes: this.store, users: this.indexUsers };
+    this.chain = new Chain({ store: this.store, rules, verifier, clock, observer, deferral });
     this.importer = new BlockImporter({ chain: this.chain, clock, observer });
     this.chain.listen({
       applied: (blocks, origin) => this.#record(`${origin} ${heightsOf(blocks)}`),

@@ -6,13 +6,16 @@
 import test from 'ava';
 
 import { DEFAULT_PROFILE } from '../../../src/engine/generation-profile.ts';
+import { FAR_BEHIND_SLOTS } from '../../../src/engine/index-deferral.ts';
 import { Synchronizer } from '../../../src/engine/sync/synchronizer.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { addressOf } from '../../../src/crypto/keys.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import type { AnswerTo, Connection, PeerRequest } from '../../../src/ports/transport.ts';
+import { slotStartS } from '../../../src/protocol/slots.ts';
 import type { Block, KeyPair } from '../../../src/protocol/types.ts';
 import { ChainMaker, makeNetwork, publicKeyOf, signBlock, withPayload } from '../../support/chain-maker.ts';
+import { Disk } from '../../sim/disk.ts';
 import { SeededRandom } from '../../sim/seeded-random.ts';
 import { blocksOf, forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 
@@ -151,6 +154,33 @@ test('a lagging node fetches the missing blocks in several answers', async (t) =
   t.is(b.tipId, rival.tip.id);
   t.deepEqual(b.penalties, []);
   t.is(b.endings, 1);
+});
+
+test('a sync far behind the network that its peer ends early leaves complete indexes', async (t) => {
+  const rival = new ChainMaker();
+  const [from, to] = rival.network.accounts;
+  if (from === undefined || to === undefined) throw new Error('the network has accounts');
+  for (let height = 2; height <= 60; height += 1)
+    rival.forge({ transactions: [rival.transfer(from, to, BigInt(height))] });
+  const lone = LoneChain.over(new ChainMaker(rival.network), new Disk());
+  let completions = 0;
+  lone.indexUsers = { canWait: () => true, isAwaited: () => false, completed: () => void (completions += 1) };
+  lone.reopen();
+  lone.nowS = rival.tip.timestamp + slotStartS(FAR_BEHIND_SLOTS, rival.network.params);
+  const b = new Bench(lone);
+  const { codec } = rival.rules;
+  let answers = 0;
+  const blocksAfter = () => {
+    if ((answers += 1) > 1) throw new ProtocolError('REQUEST_FAILED', { reason: 'the peer is gone' });
+    return blocksOf(rival, 1)
+      .slice(0, 34)
+      .map((block) => codec.blockToJson(block));
+  };
+  b.peers.set('short', { maker: rival, blocksAfter });
+  await b.run();
+  t.is(lone.chain.tip.header.height, 35);
+  t.is(completions, 1, 'the indexes lagged');
+  t.is(lone.store.indexLag, 0);
 });
 
 test('a node on a dead branch finds the common block and switches', async (t) => {

@@ -194,6 +194,49 @@ test('the headers of a status name no lower block than its body, even before the
   t.deepEqual(place, [String(KEPT + 1), block.id, null]);
 });
 
+test('while the indexes lag, a reader answers from its older view, also about the height of the node', async (t) => {
+  const { other, chain, rules, params, end } = await setUpReaders(t);
+  chain.deferIndexing();
+  const nowS = slotStartS(10_000, params);
+  for (const block of blocks.slice(KEPT)) {
+    chain.transact((writer) =>
+      writer.append(block, (state) => rules.applyBlock(state, block, { nowS, verify: () => true })),
+    );
+    end.chainChanged([]);
+  }
+  t.true(chain.indexLag > 0);
+  const before = await ask(`${other}/api/node/status`);
+  t.deepEqual([before.body.data.height, before.place[0]], [KEPT, String(KEPT)]);
+  const counted = await ask(`${other}/api/transactions?limit=1`);
+  t.is(counted.place[0], String(KEPT));
+  for (const _ of chain.backfill()) continue;
+  end.indexesCompleted();
+  t.false(end.hasMoved, 'the update is not confirmed');
+  await waitFor('the move', async () => end.hasMoved, 10_000);
+  const after = await ask(`${other}/api/transactions?limit=1`);
+  t.is(after.place[0], String(HEIGHT));
+  const added = blocks.slice(KEPT).reduce((sum, { transactions }) => sum + transactions.length, 0);
+  t.true(added > 0);
+  t.is(after.body.meta.count, counted.body.meta.count + added);
+  t.is((await ask(`${other}/api/node/status`)).body.data.height, HEIGHT);
+});
+
+test('an update that was sent before a backfill does not count as the move to the complete chain', async (t) => {
+  const { local } = await setUpReaders(t);
+  const sent: ToReader[] = [];
+  const end = new NodeRpcServer(local, (message) => sent.push(message));
+  end.taken();
+  t.true(end.hasMoved);
+  end.chainChanged([]);
+  end.indexesCompleted();
+  t.is(sent.length, 1);
+  end.taken();
+  t.is(sent.length, 2);
+  t.false(end.hasMoved, 'the first update may have come before the backfill');
+  end.taken();
+  t.true(end.hasMoved);
+});
+
 test('many equal requests share calls to the node, and more than the queue holds are refused', async (t) => {
   const { other, channel, asked } = await setUpReaders(t);
   asked.length = 0;

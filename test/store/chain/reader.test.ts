@@ -34,7 +34,7 @@ async function setUpReader(t: ExecutionContext) {
   const pass = (): void => {
     for (const work of [...waiting]) work();
   };
-  return { store, reader, pass };
+  return { store, reader, pass, options, clock };
 }
 
 test('a reader that moves shows the last commit, even if it read earlier in the same turn', async (t) => {
@@ -125,4 +125,19 @@ test('a refused snapshot is closed', async (t) => {
   );
   t.is(seen.length, 2);
   for (const look of seen) t.throws(look, { code: 'STORE_CLOSED' });
+});
+
+test('a reader keeps its view while the indexes lag, and a reader that starts then is refused', async (t) => {
+  const { store, reader, options, clock } = await setUpReader(t);
+  store.deferIndexing();
+  followHistory(store, HEIGHT + 5);
+  t.true(store.indexLag > 0);
+  t.false(reader.move());
+  t.is(reader.current.store.tip()?.height, HEIGHT);
+  t.throws(() => new ChainReader(options, clock), { code: 'STORE_BEHIND' });
+  for (const _ of store.backfill({ pagesMax: 1 })) t.is(reader.move(), store.indexLag === 0);
+  t.is(reader.current.store.tip()?.height, HEIGHT + 5);
+  const late = new ChainReader(options, clock);
+  t.is(late.current.store.stateDigest(), store.stateDigest());
+  await late.close();
 });

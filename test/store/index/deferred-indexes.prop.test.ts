@@ -37,6 +37,7 @@ const event = fc.oneof(
     transactionsMax: fc.constantFrom(1, 5, 1000),
   }),
   fc.record({ kind: fc.constant('reopen' as const), postpones: fc.boolean() }),
+  fc.constantFrom({ kind: 'defer' as const }, { kind: 'resume' as const }),
 );
 
 for (const backend of BACKENDS) {
@@ -84,6 +85,14 @@ for (const backend of BACKENDS) {
                   await deferred.reopen();
                   isDeferring = each.postpones;
                   if (isDeferring) deferred.store.deferIndexing();
+                  break;
+                case 'defer':
+                  isDeferring = true;
+                  deferred.store.deferIndexing();
+                  break;
+                case 'resume':
+                  isDeferring = false;
+                  deferred.store.resumeIndexing();
               }
               t.is(deferred.store.stateDigest(), prompt.stateDigest());
               for (const id of ids) t.deepEqual(deferred.store.transactionPlace(id), prompt.transactionPlace(id));
@@ -125,6 +134,21 @@ test('a store with lagging indexes reports so at each open, until the backfill',
   t.is(readIndexWatermark(keyValue), undefined);
   t.is(store.indexLag, 0);
   t.true(transactions.every(({ id }) => store.hasTransaction(id)));
+});
+
+test('after the end of a deferral, the next transaction completes the indexes, even without a block', (t) => {
+  const [prompt, deferred] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
+    StoredChain,
+    StoredChain,
+  ];
+  deferred.deferIndexing();
+  for (const store of [prompt, deferred]) append(store, new Dice(3), 8);
+  t.true(deferred.indexLag > 0);
+  deferred.resumeIndexing();
+  t.true(deferred.indexLag > 0, 'nothing is written before the next transaction');
+  for (const store of [prompt, deferred]) store.transact(() => undefined);
+  t.is(deferred.indexLag, 0);
+  t.deepEqual(dump(deferred), dump(prompt));
 });
 
 test('an index watermark with any changed bit is refused', (t) => {

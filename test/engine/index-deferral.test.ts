@@ -1,0 +1,111 @@
+import test from 'ava';
+import { DiskWatch } from '../../src/engine/disk-watch.ts';
+import { IndexDeferral } from '../../src/engine/index-deferral.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+
+/** A deferral over indexes that count their calls, and over a clock that the test sets. */
+function setUpDeferral() {
+  const world = {
+    nowMs: 0,
+    lag: 0,
+    canWait: true,
+    isAwaited: false,
+    steps: 3,
+    failure: undefined as Error | undefined,
+  };
+  const calls: string[] = [];
+  const indexes = {
+    get indexLag() {
+      return world.lag;
+    },
+    deferIndexing: () => void calls.push('defer'),
+    resumeIndexing: () => void calls.push('resume'),
+    *backfill() {
+      for (let step = 1; step <= world.steps; step += 1) {
+        if (world.failure !== undefined) throw world.failure;
+        calls.push(`step ${step}`);
+        yield;
+      }
+      world.lag = 0;
+    },
+  };
+  const users = {
+    canWait: () => world.canWait,
+    isAwaited: () => world.isAwaited,
+    completed: () => void calls.push('completed'),
+  };
+  const clock = {
+    nowMs: () => world.nowMs,
+    after: (_delayMs: number, work: () => void) => {
+      calls.push('pause');
+      const immediate = setImmediate(work);
+      return { cancel: () => clearImmediate(immediate) };
+    },
+  };
+  const disk = new DiskWatch({
+    store: { transact: (work) => work({ setNote: () => undefined }) },
+    clock,
+    observer: SILENT,
+  });
+  return { world, calls, disk, deferral: new IndexDeferral({ indexes, users, clock, disk }) };
+}
+
+const COMPLETED = ['step 1', 'pause', 'step 2', 'pause', 'step 3', 'pause', 'resume', 'completed'];
+
+test('indexes lag until the end, and are then completed in steps with pauses', async (t) => {
+  const { calls, deferral } = setUpDeferral();
+  deferral.begin();
+  deferral.begin();
+  await deferral.limit();
+  t.deepEqual(calls, ['defer']);
+  await deferral.end();
+  t.deepEqual(calls.splice(0), ['defer', ...COMPLETED]);
+  await deferral.end();
+  await deferral.limit();
+  t.deepEqual(calls, [], 'without a deferral, nothing is backfilled');
+});
+
+test('the lag is limited by its size, by its age, and by a process that waits for complete indexes', async (t) => {
+  const { world, calls, deferral } = setUpDeferral();
+  const limits: [string, () => void, () => void][] = [
+    ['size', () => (world.lag = 100_001), () => (world.lag = 100_000)],
+    ['age', () => (world.nowMs += 8_001), () => (world.nowMs += 8_000)],
+    ['start', () => (world.isAwaited = true), () => (world.isAwaited = false)],
+  ];
+  for (const [name, exceed, keep] of limits) {
+    deferral.begin();
+    keep();
+    await deferral.limit();
+    t.deepEqual(calls, ['defer'], name);
+    exceed();
+    await deferral.limit();
+    t.deepEqual(calls.splice(0), ['defer', ...COMPLETED], name);
+    world.isAwaited = false;
+  }
+});
+
+test('indexes do not lag before all processes have moved to the last complete chain', async (t) => {
+  const { world, calls, deferral } = setUpDeferral();
+  world.canWait = false;
+  deferral.begin();
+  await deferral.limit();
+  await deferral.end();
+  t.deepEqual(calls, []);
+  world.canWait = true;
+  deferral.begin();
+  t.deepEqual(calls, ['defer']);
+});
+
+test('a failed backfill is rethrown, marks the disk, and leaves the missing entries to the next commit', async (t) => {
+  const { world, calls, disk, deferral } = setUpDeferral();
+  deferral.begin();
+  world.failure = new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
+  await t.throwsAsync(deferral.end(), { code: 'STORE_WRITE_FAILED' });
+  t.deepEqual(calls.splice(0), ['defer', 'resume'], 'no process is told that the indexes are complete');
+  t.is(disk.checkWritable()?.cause, 'STORE_WRITE_FAILED');
+
+  deferral.begin();
+  world.failure = new Error('the pending entries are gone');
+  await t.throwsAsync(deferral.end(), { code: 'STORE_BACKFILL_FAILED', message: /pending entries are gone/ });
+});
