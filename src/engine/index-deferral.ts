@@ -17,7 +17,7 @@ export const FAR_BEHIND_SLOTS = 1000;
  * about ten megabytes of memory. If the node is killed at this lag, the next start writes the missing entries in some
  * seconds.
  */
-const LAG_MAX = 100_000;
+export const LAG_MAX = 100_000;
 /** Time in milliseconds after which lagging indexes are backfilled. Readers show a chain that is older by this time. */
 const LAG_MS_MAX = 8_000;
 /** Approximate number of pages that one step of a backfill changes. Other work of the node runs between two steps. */

@@ -22,6 +22,7 @@ import { RECORDS_CACHED_MAX } from '../http/events/log-feed.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
 import { FRAME_BYTES_MAX } from '../p2p/frame-validation.ts';
+import { LAG_MAX } from '../engine/index-deferral.ts';
 import { readAtOnceBytesMax } from '../p2p/unsolicited-bytes.ts';
 import { unfinishedBytesMax } from '../p2p/unfinished-messages.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
@@ -109,6 +110,12 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       reckoning: 'like leaf blocks; a commit changes at most as many inner blocks as leaf blocks',
     },
     { name: 'ids seen', file: 'store/index/id-bloom-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
+    {
+      name: 'pending index entries',
+      file: 'engine/index-deferral.ts',
+      bytesMax: LAG_MAX * 100,
+      reckoning: '100 bytes for each transaction of a lag',
+    },
     {
       name: 'lists for pages',
       file: 'store/query/background-queries.ts',
