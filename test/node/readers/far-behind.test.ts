@@ -1,4 +1,4 @@
-/** A new node with reading processes downloads old blocks: each answer shows one height, also after a kill. */
+/** A new node with a reading process downloads old blocks: each answer shows one height, also after a kill. */
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ async function checkedHeight(url: string, wrong: string[]): Promise<number> {
   return height;
 }
 
-test('readers of a node that downloads old blocks show each chain with all its transactions', async (t) => {
+test('a reader of a node that downloads old blocks shows each chain with all its transactions', async (t) => {
   t.timeout(600_000);
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
@@ -37,7 +37,7 @@ test('readers of a node that downloads old blocks show each chain with all its t
   const start = () =>
     startOneNode(t, {
       ...{ network: networkFolder, fixedPeers: [`127.0.0.1:${peer.wsPort}`], dataDir },
-      config: { http: { processes: 2 } },
+      config: { http: { processes: 1 } },
     });
   const wrong: string[] = [];
   const node = await start();
@@ -53,7 +53,7 @@ test('readers of a node that downloads old blocks show each chain with all its t
     .map(Number);
   process.kill(reader, 'SIGKILL');
   await waitFor(
-    'the whole chain at the readers',
+    'the whole chain at the reader',
     async () => (await checkedHeight(again.url, wrong)) === HEIGHT,
     WITHIN_MS,
   );
