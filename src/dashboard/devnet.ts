@@ -62,7 +62,7 @@ export function actionsFor({ state }: Pick<DevnetNode, 'state'>): readonly NodeA
   }
 }
 
-/** The parameter that a text gives, or the reason why the text is not a valid parameter. */
+/** The result of reading what a user typed: the value of the parameter, or the reason why the text is not valid. */
 type Read<Value> = { readonly value: Value } | { readonly problem: string };
 
 export interface TransferTexts {

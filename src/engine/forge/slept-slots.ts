@@ -1,6 +1,7 @@
 /**
  * Finds and logs slots of our delegates that passed while the forging scheduler did not run. The machine may have been
- * suspended, other work may have delayed the scheduler, or somebody may have set the clock.
+ * suspended, the process may have been stopped (for example by a pause of its container), other work may have delayed
+ * the scheduler, or somebody may have set the clock forward.
  */
 
 import type { Observer } from '../../ports/observer.ts';
