@@ -80,7 +80,9 @@ export class Chain {
     const logger = new ChangeLogger({ params: rules.params, state: store, clock, observer });
     this.#listeners = new ChainListeners({ logger, observer });
     this.disk = new DiskWatch({ store, clock: diskClock, observer });
-    this.#deferral = deferral && new IndexDeferral({ ...deferral, clock: diskClock, disk: this.disk });
+    const runExclusive = (work: () => Promise<void>): Promise<void> => this.runExclusive(work);
+    this.#deferral =
+      deferral && new IndexDeferral({ ...deferral, clock: diskClock, disk: this.disk, observer, runExclusive });
     this.validator = new BlockValidator({ rules, verifier, state: store });
     this.#finalizedHeight = finalizedHeightOf(store, rules);
   }
@@ -217,6 +219,11 @@ export class Chain {
     return this.runExclusive(() => this.#deferral?.end());
   }
 
+  /** Call when the node stops. */
+  stop(): void {
+    this.#deferral?.stop();
+  }
+
   #isFarBehind(block: Block | undefined): boolean {
     if (block === undefined) return false;
     return this.currentSlot() - slotAt(block.timestamp, this.rules.params) >= FAR_BEHIND_SLOTS;
@@ -247,7 +254,8 @@ export class Chain {
    *   unchanged
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
-    return this.runExclusive(() => {
+    return this.runExclusive(async () => {
+      await this.#deferral?.end();
       this.#refuseWrongSwitch(commonHeight, branch);
       try {
         this.#switchTo(commonHeight, branch);

@@ -348,8 +348,9 @@ export class Engine {
    */
   async stop(): Promise<void> {
     const closers = new Closers();
-    // The steps run in reverse order, so this first step runs last.
+    // The steps run in reverse order, so these first steps run last.
     closers.add(() => this.importer.idle());
+    closers.add(() => this.chain.stop());
     closers.add(() => this.synchronizer.stop());
     closers.add(() => this.peers.stop());
     closers.add(() => this.#poolTimer?.cancel());

@@ -5,8 +5,9 @@
  * next backfill. The lag is therefore limited in time, too.
  */
 
-import { messageOf, ProtocolError } from '../primitives/errors.ts';
-import type { Clock } from '../ports/clock.ts';
+import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { Observer } from '../ports/observer.ts';
 import type { DeferrableIndexes, IndexUsers } from '../ports/store.ts';
 import type { DiskWatch } from './disk-watch.ts';
 
@@ -19,23 +20,29 @@ export const FAR_BEHIND_SLOTS = 1000;
  */
 export const LAG_MAX = 100_000;
 /** Time in milliseconds after which lagging indexes are backfilled. Readers show a chain that is older by this time. */
-const LAG_MS_MAX = 8_000;
+const LAG_MS_MAX = 5_000;
+/** Interval in milliseconds at which the limits are checked while no block is committed. */
+const CHECK_INTERVAL_MS = 1_000;
 /** Approximate number of pages that one step of a backfill changes. Other work of the node runs between two steps. */
 const PAGES_PER_STEP = 1_000;
 
 export interface IndexDeferralDependencies {
   readonly indexes: DeferrableIndexes;
   readonly users: IndexUsers;
-  /** Clock that nobody can stop. */
   readonly clock: Clock;
-  readonly disk: Pick<DiskWatch, 'watch'>;
+  readonly disk: Pick<DiskWatch, 'watch' | 'checkWritable'>;
+  readonly observer: Observer;
+  /** Runs work in the serial queue of the chain. */
+  readonly runExclusive: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** Call all methods in the serial queue of the chain, so that no block is appended during a backfill. */
+/** Call `begin`, `limit` and `end` in the serial queue of the chain, so that no block is appended during a backfill. */
 export class IndexDeferral {
   readonly #dependencies: IndexDeferralDependencies;
-  /** Time of the clock since which the indexes may lag; undefined if indexing is not deferred. */
+  /** Time of the clock since which the indexes may lag; undefined if the indexes are complete. */
   #sinceMs: number | undefined;
+  #isDeferring = false;
+  #timer: Timer | undefined;
 
   constructor(dependencies: IndexDeferralDependencies) {
     this.#dependencies = dependencies;
@@ -46,7 +53,9 @@ export class IndexDeferral {
     const { indexes, users, clock } = this.#dependencies;
     if (this.#sinceMs !== undefined || !users.canWait()) return;
     indexes.deferIndexing();
+    this.#isDeferring = true;
     this.#sinceMs = clock.nowMs();
+    this.#arm();
   }
 
   /**
@@ -55,16 +64,14 @@ export class IndexDeferral {
    * @throws ProtocolError as `end`
    */
   async limit(): Promise<void> {
-    const { indexes, users, clock } = this.#dependencies;
-    if (this.#sinceMs === undefined) return;
-    if (indexes.indexLag > LAG_MAX || clock.nowMs() - this.#sinceMs > LAG_MS_MAX || users.isAwaited()) await this.end();
+    if (this.#isDue()) await this.end();
   }
 
   /**
-   * Backfills the indexes, and ends the deferral. Does nothing if indexing is not deferred.
+   * Backfills the indexes, and ends the deferral. Does nothing if the indexes are complete.
    *
    * @throws ProtocolError `STORE_WRITE_FAILED`, `STORE_TAKEN_OVER`, `STORE_UNREADABLE` or `STORE_BACKFILL_FAILED`. The
-   *   next commit then writes the missing entries
+   *   next commit then writes the missing entries. Without a commit, the deferral tries again every second
    */
   async end(): Promise<void> {
     if (this.#sinceMs === undefined) return;
@@ -72,10 +79,49 @@ export class IndexDeferral {
     try {
       await this.#backfill();
     } finally {
-      this.#sinceMs = undefined;
+      this.#isDeferring = false;
       indexes.resumeIndexing();
     }
+    this.stop();
+    this.#sinceMs = undefined;
     users.completed();
+  }
+
+  /** Checks the limits no longer. The next start of the node writes the missing entries, if there are any. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #isDue(): boolean {
+    const { indexes, users, clock } = this.#dependencies;
+    if (this.#sinceMs === undefined) return false;
+    const ageMs = clock.nowMs() - this.#sinceMs;
+    // The age is below 0 if the clock of the machine was set back.
+    const isOld = ageMs > LAG_MS_MAX || ageMs < 0;
+    return !this.#isDeferring || isOld || indexes.indexLag > LAG_MAX || users.isAwaited();
+  }
+
+  /** While a peer is silent, no commit follows, so a timer also checks the limits. */
+  #arm(): void {
+    const { clock, runExclusive, disk, observer } = this.#dependencies;
+    this.#timer = clock.after(CHECK_INTERVAL_MS, () => {
+      const isUseless = (): boolean => this.#timer === undefined || disk.checkWritable() !== undefined;
+      void runExclusive(async () => (isUseless() ? undefined : this.limit()))
+        .catch((error: unknown) => {
+          observer.log(
+            'error',
+            codeOf(error) ?? 'STORE_BACKFILL_FAILED',
+            'the indexes of transactions are incomplete',
+            {
+              reason: messageOf(error),
+            },
+          );
+        })
+        .finally(() => {
+          if (this.#timer !== undefined) this.#arm();
+        });
+    });
   }
 
   async #backfill(): Promise<void> {

@@ -3,10 +3,10 @@
  * peers. In generation 2, forging waits while too few peers have our tip.
  */
 
-import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { ChainReader } from '../ports/store.ts';
 import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport.ts';
+import { chainBroadhash } from './chain-broadhash.ts';
 import type { PeerTips } from './forge/tip-check.ts';
 import { consensusPercent, speaks } from './peers/consensus.ts';
 
@@ -35,14 +35,9 @@ export class NetworkView {
    *
    * @param height height of the tip by default
    */
-  broadhash(height = this.#dependencies.store.tip()?.height ?? 0): string {
+  broadhash(height?: number): string {
     const { store, params } = this.#dependencies;
-    const ids: string[] = [];
-    for (let at = height; at > Math.max(0, height - BROADHASH_BLOCKS); at -= 1) {
-      const header = store.header(at);
-      if (header !== undefined) ids.push(header.id);
-    }
-    return broadhashOf(ids, params);
+    return chainBroadhash(store, params, height);
   }
 
   /**

@@ -2,13 +2,13 @@
 
 import type { Network } from '../config/network.ts';
 import { buildIdentity } from '../config/build.ts';
+import { chainBroadhash } from '../engine/chain-broadhash.ts';
 import { finalizedHeightOf } from '../engine/commit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { NodeApi, PoolEntry, PoolState } from '../ports/node-api.ts';
 import type { ChainReader } from '../ports/store.ts';
 import type { JournaledTransaction } from '../ports/transaction-journal.ts';
 import { ProtocolError } from '../primitives/errors.ts';
-import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';
 import { epochTimeS } from '../protocol/slots.ts';
 import { createChainLog } from '../store/chain/chain-log.ts';
@@ -51,7 +51,7 @@ export async function openStoppedNode(
       syncing: false,
       currentTimeMs: clock.nowMs(),
       secondsSinceEpoch: epochTimeS(clock.nowMs(), params),
-      broadhash: broadhashOf(latestIds(store), params),
+      broadhash: chainBroadhash(store, params),
       consensusPercent: 0,
       networkHeight: 0,
       pool: { received: waiting.length, validated: 0, verified: 0, pending: 0, ready: 0 },
@@ -85,16 +85,6 @@ export async function openStoppedNode(
 
 /** A running node has a new nonce at each start; a stopped node has none. */
 const NO_NONCE = '0'.repeat(16);
-
-function latestIds(store: ChainReader): readonly string[] {
-  const ids: string[] = [];
-  const height = store.tip()?.height ?? 0;
-  for (let at = height; at > Math.max(0, height - BROADHASH_BLOCKS); at -= 1) {
-    const header = store.header(at);
-    if (header !== undefined) ids.push(header.id);
-  }
-  return ids;
-}
 
 /**
  * Transactions that the node would try to restore at its start: all transactions in the journal that are readable and

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { DiskWatch } from '../../src/engine/disk-watch.ts';
 import { IndexDeferral } from '../../src/engine/index-deferral.ts';
-import { SILENT } from '../../src/ports/observer.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 
 /** A deferral over indexes that count their calls, and over a clock that the test sets. */
@@ -35,20 +35,37 @@ function setUpDeferral() {
     isAwaited: () => world.isAwaited,
     completed: () => void calls.push('completed'),
   };
+  const timers = new Set<() => void>();
   const clock = {
     nowMs: () => world.nowMs,
-    after: (_delayMs: number, work: () => void) => {
+    after: (delayMs: number, work: () => void) => {
+      if (delayMs > 0) {
+        timers.add(work);
+        return { cancel: () => void timers.delete(work) };
+      }
       calls.push('pause');
       const immediate = setImmediate(work);
       return { cancel: () => clearImmediate(immediate) };
     },
+  };
+  /** Fires the timers, and waits until their work has ended. */
+  const pass = async (): Promise<void> => {
+    for (const work of [...timers]) {
+      timers.delete(work);
+      work();
+    }
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
   const disk = new DiskWatch({
     store: { transact: (work) => work({ setNote: () => undefined }) },
     clock,
     observer: SILENT,
   });
-  return { world, calls, disk, deferral: new IndexDeferral({ indexes, users, clock, disk }) };
+  const logged: string[] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code) => void logged.push(code) };
+  const runExclusive = (work: () => Promise<void>): Promise<void> => work();
+  const deferral = new IndexDeferral({ indexes, users, clock, disk, observer, runExclusive });
+  return { world, calls, disk, timers, pass, logged, deferral };
 }
 
 const COMPLETED = ['step 1', 'pause', 'step 2', 'pause', 'step 3', 'pause', 'resume', 'completed'];
@@ -70,7 +87,8 @@ test('the lag is limited by its size, by its age, and by a process that waits fo
   const { world, calls, deferral } = setUpDeferral();
   const limits: [string, () => void, () => void][] = [
     ['size', () => (world.lag = 100_001), () => (world.lag = 100_000)],
-    ['age', () => (world.nowMs += 8_001), () => (world.nowMs += 8_000)],
+    ['age', () => (world.nowMs += 5_001), () => (world.nowMs += 5_000)],
+    ['clock', () => (world.nowMs -= 1), () => undefined],
     ['start', () => (world.isAwaited = true), () => (world.isAwaited = false)],
   ];
   for (const [name, exceed, keep] of limits) {
@@ -97,15 +115,49 @@ test('indexes do not lag before all processes have moved to the last complete ch
   t.deepEqual(calls, ['defer']);
 });
 
-test('a failed backfill is rethrown, marks the disk, and leaves the missing entries to the next commit', async (t) => {
-  const { world, calls, disk, deferral } = setUpDeferral();
+test('a failed backfill is rethrown, marks the disk, and is tried again when the disk can be written', async (t) => {
+  const { world, calls, disk, timers, pass, logged, deferral } = setUpDeferral();
   deferral.begin();
   world.failure = new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
   await t.throwsAsync(deferral.end(), { code: 'STORE_WRITE_FAILED' });
   t.deepEqual(calls.splice(0), ['defer', 'resume'], 'no process is told that the indexes are complete');
   t.is(disk.checkWritable()?.cause, 'STORE_WRITE_FAILED');
+  deferral.begin();
+  t.deepEqual(calls, [], 'the indexes do not lag further');
+  await pass();
+  t.deepEqual(calls, [], 'nothing is written while writes fail');
+  world.nowMs += 2_000;
+  world.failure = undefined;
+  await pass();
+  t.deepEqual(calls, COMPLETED);
+  t.is(timers.size, 0);
+  t.deepEqual(logged, []);
+});
 
+test('an error that is not of the disk is reported as a failed backfill, and logged if no caller gets it', async (t) => {
+  const { world, pass, logged, deferral } = setUpDeferral();
   deferral.begin();
   world.failure = new Error('the pending entries are gone');
   await t.throwsAsync(deferral.end(), { code: 'STORE_BACKFILL_FAILED', message: /pending entries are gone/ });
+  await pass();
+  t.deepEqual(logged, ['STORE_BACKFILL_FAILED']);
+});
+
+test('the limits also hold while no block is committed, until the chain stops', async (t) => {
+  const { world, calls, timers, pass, deferral } = setUpDeferral();
+  deferral.begin();
+  await pass();
+  t.deepEqual(calls, ['defer']);
+  world.isAwaited = true;
+  await pass();
+  t.deepEqual(calls.splice(0), ['defer', ...COMPLETED]);
+  t.is(timers.size, 0);
+
+  world.isAwaited = false;
+  deferral.begin();
+  t.is(timers.size, 1);
+  deferral.stop();
+  await pass();
+  t.is(timers.size, 0);
+  t.deepEqual(calls, ['defer']);
 });

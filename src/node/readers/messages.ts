@@ -166,6 +166,8 @@ export type ToReader =
 
 export type FromReader =
   | { readonly kind: 'loaded' }
+  /** The reader waits for complete indexes before it can open the store. */
+  | { readonly kind: 'waiting' }
   /** Carries a listening socket that the first reader has opened. The node keeps the socket for later readers. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'ready'; readonly port: number; readonly tlsPort?: number }

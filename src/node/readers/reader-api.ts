@@ -3,6 +3,8 @@
  * from the node over the channel.
  */
 
+import { chainBroadhash } from '../../engine/chain-broadhash.ts';
+import { finalizedHeightOf } from '../../engine/commit.ts';
 import { CONFIRMED_TIMES_MAX } from '../../engine/pool/pool.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { ChainLog } from '../../ports/chain-log.ts';
@@ -72,6 +74,12 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     view = viewOf(reader.current);
     for (const listener of listeners) listener.chainChanged?.();
   };
+  /** The members of a status that describe the chain. */
+  const ofView = (store: StoredChain): Pick<NodeStatus, 'height' | 'finalizedHeight' | 'broadhash'> => ({
+    height: store.tip()?.height ?? 0,
+    finalizedHeight: finalizedHeightOf(store, rules),
+    broadhash: chainBroadhash(store, rules.params),
+  });
   const read = async <T>(...call: Parameters<NodeRpcClient['read']>): Promise<T> => (await channel.read(...call)) as T;
   const write = async <T>(...call: Parameters<NodeRpcClient['write']>): Promise<T> =>
     (await channel.write(...call)) as T;
@@ -104,7 +112,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const height = (): number => view.chain.tip()?.height ?? 0;
       if (status.height > height()) move();
       // While the indexes lag, this reader cannot move. Its answers about the chain are then of an older block.
-      return status.height > height() ? { ...status, height: height() } : status;
+      return status.height > height() ? { ...status, ...ofView(view.snapshot.store) } : status;
     },
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),
     signersOf: (id, client) => read<GroupSigners | undefined>('signersOf', id, client),

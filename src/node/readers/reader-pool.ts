@@ -149,6 +149,7 @@ export function createReaderPool({
         reader.silentPings = 0;
         switch (message.kind) {
           case 'loaded':
+          case 'waiting':
             return;
           case 'socket':
             if (socket !== undefined && !held.has(message.name)) held.set(message.name, socket as ListeningSocket);

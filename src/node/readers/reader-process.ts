@@ -38,13 +38,17 @@ const BEHIND_RETRY_MS = 50;
  *
  * @throws ProtocolError like `openChainSnapshot`
  */
-async function openComplete(options: ConstructorParameters<typeof ChainReader>[0]): Promise<ChainReader> {
+async function openComplete(
+  options: ConstructorParameters<typeof ChainReader>[0],
+  send: (message: FromReader) => void,
+): Promise<ChainReader> {
   for (;;) {
     try {
       return new ChainReader(options, systemClock);
     } catch (error) {
       if (codeOf(error) !== 'STORE_BEHIND') throw error;
     }
+    send({ kind: 'waiting' });
     await new Promise<void>((resolve) => systemClock.after(BEHIND_RETRY_MS, resolve));
   }
 }
@@ -82,7 +86,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   ): Promise<void> => {
     try {
       const rules = rulesOf(params);
-      reader = await openComplete({ directory, codec: rules.codec, params });
+      reader = await openComplete({ directory, codec: rules.codec, params }, send);
       node = createReaderApi({ rules, identity, reader, channel });
       http = createHttpServer(node.api, { ...options, observer, shared, listenOn: given, beforeRequest });
       const ports = await http.start();

@@ -51,6 +51,8 @@ export class DeferredIndexes {
   #partEnd: number | undefined;
   #isDeferring = false;
   #isBackfilling = false;
+  /** Number of calls of `forget`. */
+  #drops = 0;
 
   /**
    * @param shortListMax largest number of items in a short list, which is stored in the order of the chain only; the
@@ -157,10 +159,11 @@ export class DeferredIndexes {
 
   *#backfillLoaded(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
+    const drops = this.#drops;
     for (let isDone = false; !isDone;) {
-      // A transaction that fails between two steps drops the pending entries. The backfill must then not end as if all
-      // entries were written.
-      assert(this.#isLoaded, 'the pending entries are in memory until the backfill ends');
+      // A transaction that fails between two steps drops the pending entries, and a lookup may load them again as other
+      // rows. The backfill must then not end as if all entries were written.
+      assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
           const chunk = chunks.next();
@@ -175,6 +178,7 @@ export class DeferredIndexes {
 
   /** Drops the pending entries after a failed database transaction. */
   forget(): void {
+    this.#drops += 1;
     this.#lists.forget();
     this.#isLoaded = false;
     this.#partEnd = undefined;

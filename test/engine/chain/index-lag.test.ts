@@ -94,6 +94,7 @@ test('a refused block in a download leaves a lag that can be completed', async (
   await lone.chain.completeIndexes();
   t.is(lone.store.indexLag, 0);
   await lone.chain.append(blocks);
+  await lone.chain.completeIndexes();
   t.is(lone.store.tip()?.height, LENGTH);
 });
 

@@ -196,6 +196,7 @@ test('the headers of a status name no lower block than its body, even before the
 
 test('while the indexes lag, a reader answers from its older view, also about the height of the node', async (t) => {
   const { other, chain, rules, params, end } = await setUpReaders(t);
+  const whole = await ask(`${other}/api/node/status`);
   chain.deferIndexing();
   const nowS = slotStartS(10_000, params);
   for (const block of blocks.slice(KEPT)) {
@@ -207,6 +208,7 @@ test('while the indexes lag, a reader answers from its older view, also about th
   t.true(chain.indexLag > 0);
   const before = await ask(`${other}/api/node/status`);
   t.deepEqual([before.body.data.height, before.place[0]], [KEPT, String(KEPT)]);
+  t.is(before.body.data.chainMaxHeightFinalized, whole.body.data.chainMaxHeightFinalized, 'the same block as before');
   const counted = await ask(`${other}/api/transactions?limit=1`);
   t.is(counted.place[0], String(KEPT));
   for (const _ of chain.backfill()) continue;

@@ -183,22 +183,27 @@ test('no block can be appended between the steps of a backfill', (t) => {
   t.throws(() => append(store, new Dice(5), 8), { message: /nothing is appended during a backfill/ });
 });
 
-test('a failed transaction between the steps ends them, and the next backfill starts again', (t) => {
-  const [prompt, deferred] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
-    StoredChain,
-    StoredChain,
-  ];
-  deferred.deferIndexing();
-  for (const store of [prompt, deferred]) append(store, new Dice(3), 8);
-  const lag = deferred.indexLag;
-  const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
-  t.false(steps.next().done);
-  t.throws(() => fail(deferred, 5, false));
-  t.throws(() => steps.next(), { message: /the pending entries are in memory until the backfill ends/ });
-  t.is(deferred.indexLag, lag);
-  for (const _ of deferred.backfill({ pagesMax: 1 })) continue;
-  t.deepEqual(dump(deferred), dump(prompt));
-});
+for (const isLookedUp of [false, true]) {
+  const lookup = isLookedUp ? ', and then a lookup of an id,' : '';
+  test(`a failed transaction${lookup} between the steps ends them, and the next backfill starts again`, (t) => {
+    const [prompt, deferred] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
+      StoredChain,
+      StoredChain,
+    ];
+    deferred.deferIndexing();
+    for (const store of [prompt, deferred]) append(store, new Dice(3), 8);
+    const lag = deferred.indexLag;
+    const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
+    t.false(steps.next().done);
+    t.throws(() => fail(deferred, 5, false));
+    // The lookup reads the missing entries from the blocks again, as other rows than those of the running backfill.
+    if (isLookedUp) t.false(deferred.hasTransaction('1'));
+    t.throws(() => steps.next(), { message: /the pending entries are in memory until the backfill ends/ });
+    t.is(deferred.indexLag, lag);
+    for (const _ of deferred.backfill({ pagesMax: 1 })) continue;
+    t.deepEqual(dump(deferred), dump(prompt));
+  });
+}
 
 test('a backfill larger than the memory runs in chunks, and continues after a kill', (t) => {
   const prompt = chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory');
