@@ -2,11 +2,13 @@
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { Engine } from '../../src/engine/engine.ts';
+import { DevnetAccounts } from '../../src/cli/devnet/devnet-accounts.ts';
 import { NodeAgent } from '../../src/cli/devnet/node-agent.ts';
 import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
 import type { AgentLink } from '../../src/cli/devnet/messages.ts';
 import type { MiningMode } from '../../src/cli/devnet/mining.ts';
 import { Timekeeper } from '../../src/cli/devnet/timekeeper.ts';
+import type { Network } from '../../src/config/network.ts';
 import { createOfflineTransport } from '../../src/node/offline-transport.ts';
 import { systemClock, systemRandom } from '../../src/node/system.ts';
 import { partsOf } from '../../src/node/generations.ts';
@@ -47,6 +49,9 @@ export interface InProcessOptions {
   readonly generation?: 2 | 3;
   readonly blockTimeS?: number;
 }
+
+/** The account that holds the supply of a test network. Its address is not used. */
+export const FUNDER = { name: 'genesis', address: '', publicKey: '', passphrase: 'genesis' };
 
 /** Creates a devnet that forges nothing until the timekeeper begins. */
 export async function inProcessDevnet({
@@ -131,4 +136,13 @@ export async function inProcessDevnet({
       await Promise.all(nodes.map(({ engine }) => engine.stop()));
     },
   };
+}
+
+/** The accounts of a devnet, as after its start. `FUNDER` is the only known account. */
+export function accountsOf({ network: { params }, timekeeper }: InProcessDevnet): DevnetAccounts {
+  const network: Network = {
+    ...{ name: 'test', directory: '', params, genesisJson: {}, protocolVersion: '2.0', appVersion: '3.0.2' },
+    ...{ wsPort: 0, httpPort: 0, seeds: [] },
+  };
+  return new DevnetAccounts({ directory: undefined, network, timekeeper, accounts: [FUNDER] });
 }

@@ -5,15 +5,17 @@
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
-import { timeOf, type ClockSetting } from '../../node/movable-clock.ts';
+import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../../protocol/params.ts';
-import { slotAtMs, slotStartMs } from '../../protocol/slots.ts';
+import { slotStartMs } from '../../protocol/slots.ts';
 import type { JsonObject } from '../../protocol/types.ts';
+import { DevnetClock } from './devnet-clock.ts';
 import type { MiningMode } from './mining.ts';
 import type { AgentLink, AgentRequest, AgentState } from './messages.ts';
 import { NodeLinks, type NodeLinksOptions } from './node-links.ts';
+import { SlotMiner } from './slot-miner.ts';
 import { TransactionRelay } from './transaction-relay.ts';
 
 export interface TimekeeperOptions extends NodeLinksOptions {
@@ -49,17 +51,18 @@ export interface MinedSlots {
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
- * In the mode `instant`, maximum number of consecutive blocks that the arrival of transactions causes. The devnet stops
- * earlier, at the first block without transactions, or when the pool is empty.
+ * In the mode `instant`, maximum number of consecutive slots that the arrival of transactions mines. The devnet stops
+ * earlier, at the first block without transactions, when the pool is empty, or after a round of empty slots.
  */
-const INSTANT_BLOCKS_MAX = 1_000;
+const INSTANT_SLOTS_MAX = 1_000;
 
 export class Timekeeper {
   readonly #options: TimekeeperOptions;
   readonly #queue = new SerialQueue();
+  readonly #clock: DevnetClock;
   readonly #nodes: NodeLinks;
   readonly #relay: TransactionRelay;
-  #setting: ClockSetting = { kind: 'running', aheadMs: 0 };
+  readonly #miner: SlotMiner;
   #mode: MiningMode;
   #hasBegun = false;
   #timer: Timer | undefined;
@@ -67,13 +70,20 @@ export class Timekeeper {
 
   constructor(options: TimekeeperOptions) {
     this.#options = options;
+    this.#clock = new DevnetClock(options.clock);
     this.#nodes = new NodeLinks(options);
     this.#relay = new TransactionRelay(this.#nodes);
+    this.#miner = new SlotMiner({
+      params: options.params,
+      nodes: this.#nodes,
+      clock: this.#clock,
+      isStopped: () => this.#isStopped,
+    });
     this.#mode = options.mode;
   }
 
   get setting(): ClockSetting {
-    return this.#setting;
+    return this.#clock.setting;
   }
 
   get mode(): MiningMode {
@@ -82,7 +92,7 @@ export class Timekeeper {
 
   /** Time of the chain's clock, as Unix time in milliseconds. */
   nowMs(): number {
-    return timeOf(this.#setting, this.#options.clock.nowMs());
+    return this.#clock.nowMs();
   }
 
   /** True while nodes forge only on command and leave all other slots empty. */
@@ -104,14 +114,15 @@ export class Timekeeper {
       const states = await this.#nodes.askAll({ op: 'state' });
       const tipSlot = Math.max(...states.map(({ tip }) => tip.slot));
       const tipMs = slotStartMs(tipSlot, this.#options.params);
-      this.#setting = earlier ?? this.#setting;
-      if (this.nowMs() < tipMs) this.#moveTo(tipMs);
+      this.#clock.setting = earlier ?? this.#clock.setting;
+      this.#miner.forget();
+      if (this.nowMs() < tipMs) this.#clock.moveTo(tipMs);
       this.#hasBegun = true;
-      if (this.#mode === 'interval' && this.#setting.kind === 'running') {
+      if (this.#mode === 'interval' && this.#clock.setting.kind === 'running') {
         // A node without peers at its tip would refuse to forge and report that it is paused. So the devnet first waits
         // for the peers.
         await this.#peersMet();
-        await this.#mine(1);
+        await this.#miner.mine(1);
       }
       await this.#setAll();
       this.#arm();
@@ -130,7 +141,7 @@ export class Timekeeper {
    */
   mine(count: number): Promise<MinedSlots> {
     return this.#queue.run(async () => {
-      const { emptySlots, state } = await this.#mine(count);
+      const { emptySlots, state } = await this.#miner.mine(count);
       await this.#setAll();
       const { height, id } = state.tip;
       return { slots: count, emptySlots, height, blockId: id, time: this.#timeText() };
@@ -161,32 +172,46 @@ export class Timekeeper {
         const message = `the devnet's clock shows ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
         throw new ProtocolError('DEVNET_TIME_BACKWARDS', { toMs }, message);
       }
-      this.#moveTo(toMs);
+      this.#clock.moveTo(toMs);
       await this.#setAll();
       return { time: this.#timeText() };
     });
   }
 
   /**
-   * Sends a transaction to all nodes, and mines until a block has it.
+   * Sends a transaction to all nodes, and mines until a block has it. Empty slots are passed. The mining ends after one
+   * round of empty slots without a block between them, because no running delegate forges then, or after two rounds of
+   * slots.
    *
    * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the node with the greatest height refuses the transaction;
-   *   `DEVNET_TRANSACTION_LEFT` when no block of the next two rounds has it; `DEVNET_NODE_SILENT` when no node answers
+   *   `DEVNET_TRANSACTION_LEFT` when no block of these slots has it, and it stays in the pool; `DEVNET_NODE_SILENT`
+   *   when no node answers
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {
       this.#relay.learn(id, transaction);
       await this.ask({ op: 'transaction', transaction });
       await this.#nodes.askAll({ op: 'transaction', transaction });
-      for (let slots = 0; slots < 2 * this.#options.params.activeDelegates; slots += 1) {
-        const { state } = await this.#mine(1);
+      const { activeDelegates } = this.#options.params;
+      let [slots, emptyInRow] = [0, 0];
+      for (; slots < 2 * activeDelegates && emptyInRow < activeDelegates && !this.#isStopped; slots += 1) {
+        const { state, emptySlots } = await this.#miner.mine(1);
+        emptyInRow = emptySlots > 0 ? emptyInRow + 1 : 0;
         const { isConfirmed = false } = await this.ask({ op: 'confirmed', id });
         if (!isConfirmed) continue;
         await this.#setAll();
         return { height: state.tip.height };
       }
       await this.#setAll();
-      throw new ProtocolError('DEVNET_TRANSACTION_LEFT', { id }, `no block took the transaction ${id}`);
+      // A node that has dropped the transaction takes it again, or its refusal is the reason of the failure.
+      await this.ask({ op: 'transaction', transaction });
+      this.#relay.keep([{ transaction, at: undefined }]);
+      const reason =
+        emptyInRow === activeDelegates
+          ? `no running delegate forged in ${slots} slots`
+          : `no block of ${slots} slots took the transaction`;
+      const message = `${reason}: the transaction ${id} stays in the pool, and a later block can take it`;
+      throw new ProtocolError('DEVNET_TRANSACTION_LEFT', { id, slots }, message);
     });
   }
 
@@ -207,7 +232,7 @@ export class Timekeeper {
   /** Stops the clock of all nodes, so no new slot begins. */
   freeze(): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
-      this.#setting = { kind: 'frozen', atMs: this.nowMs() };
+      this.#clock.freeze();
       await this.#setAll();
       return { time: this.#timeText() };
     });
@@ -217,27 +242,21 @@ export class Timekeeper {
   resume(): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
       const time = this.#timeText();
-      this.#setting = { kind: 'running', aheadMs: this.nowMs() - this.#options.clock.nowMs() };
+      this.#clock.resume();
       await this.#setAll();
       this.#arm();
       return { time };
     });
   }
 
-  /** Sets the clock of a node that has started or continued, and sends the missing blocks to it. */
+  /**
+   * Sets the clock of a node that has started or continued, and sends the missing blocks to it. In the mode `instant`,
+   * the devnet then mines the transactions that no running node could forge before.
+   */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {
-      let { tip } = await link.ask(this.#setRequest());
-      for (;;) {
-        const from = await this.#nodes.highest(this.#nodes.reachedBy(link));
-        if (from === undefined || from.state.tip.height <= tip.height) return;
-        const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
-        const after = await link.ask({ op: 'take', blocks });
-        // If the blocks do not raise the height of the node, the node is on another branch, and downloads the better
-        // branch from its peers.
-        if (after.tip.height <= tip.height) return;
-        tip = after.tip;
-      }
+      await this.#sendMissing(link);
+      if (this.#mode === 'instant' && this.#relay.hasKept) await this.#takeArrived();
     });
   }
 
@@ -259,17 +278,20 @@ export class Timekeeper {
    */
   whileFrozen<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
     return this.#queue.run(async () => {
-      const before: TimeState = { setting: this.#setting, mode: this.#mode };
+      const before: TimeState = { setting: this.#clock.setting, mode: this.#mode };
       const setting = { kind: 'frozen', atMs: this.nowMs() } as const;
       await this.#nodes.askAll({ op: 'set', setting, isHeld: true });
       let after = before;
       try {
         const { result, restored } = await work();
         after = restored ?? before;
-        if (restored !== undefined) this.#relay.forget();
+        if (restored !== undefined) {
+          this.#relay.forget();
+          this.#miner.forget();
+        }
         return result;
       } finally {
-        this.#setting = after.setting;
+        this.#clock.setting = after.setting;
         this.#mode = after.mode;
         await this.#setAll().catch(() => undefined);
         this.#arm();
@@ -282,49 +304,40 @@ export class Timekeeper {
     return this.#queue.run(work);
   }
 
+  async #sendMissing(link: AgentLink): Promise<void> {
+    let { tip } = await link.ask(this.#setRequest());
+    for (;;) {
+      const from = await this.#nodes.highest(this.#nodes.reachedBy(link));
+      if (from === undefined || from.state.tip.height <= tip.height) return;
+      const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
+      const after = await link.ask({ op: 'take', blocks });
+      // If the blocks do not raise the height of the node, the node is on another branch, and downloads the better
+      // branch from its peers.
+      if (after.tip.height <= tip.height) return;
+      tip = after.tip;
+    }
+  }
+
   async #takeArrived(): Promise<void> {
     const arrived = this.#relay.take();
     if (this.#mode === 'interval') return;
     await this.#relay.send(arrived);
     if (this.#mode !== 'instant') return;
-    for (let blocks = 0; blocks < INSTANT_BLOCKS_MAX; blocks += 1) {
-      const { state, transactions } = await this.#mine(1);
-      if (transactions === 0 || state.poolSize === 0) break;
-    }
+    if (!(await this.#mineArrived())) this.#relay.keep(arrived);
     await this.#setAll();
   }
 
-  async #mine(count: number): Promise<Mined> {
-    const { params } = this.#options;
-    const states = await this.#nodes.askAll({ op: 'state' });
-    let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    // `filledBy` returns the newest slot that has a block. It ignores tips in future slots. A node whose clock is ahead
-    // may have a tip in a future slot. This tip does not show whether the slots before it are filled.
-    const filledBy = (those: readonly AgentState[]): number =>
-      Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
-    let lastSlot = filledBy(states);
-    let [emptySlots, transactions] = [0, 0];
-    for (let mined = 0; mined < count && !this.#isStopped; mined += 1) {
-      const slot = Math.max(slotAtMs(this.nowMs(), params), lastSlot + 1);
-      lastSlot = slot;
-      if (slot > slotAtMs(this.nowMs(), params)) this.#moveTo(slotStartMs(slot, params));
-      // All nodes must have the new time before they receive a block of the new slot.
-      await this.#nodes.askAll({ op: 'set', setting: this.#setting, isHeld: true });
-      const answers = await this.#nodes.answers(this.#nodes.all(), { op: 'forge' });
-      // With wrong clocks or different chains, several nodes may forge in the same slot.
-      const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>
-        forged === undefined ? [] : [{ link, forged, after }],
-      );
-      if (forgers.length === 0) emptySlots += 1;
-      // The next slot may have begun before a node forged, so its block may belong to the next slot.
-      lastSlot = Math.max(lastSlot, filledBy(forgers.map(({ after }) => after)));
-      for (const { link, forged, after } of forgers) {
-        state = after;
-        transactions = Number(forged['numberOfTransactions'] ?? 0);
-        await this.#nodes.ask(this.#nodes.reachedBy(link), { op: 'take', blocks: [forged] });
-      }
+  /** @returns false if no running delegate forged in a whole round of slots */
+  async #mineArrived(): Promise<boolean> {
+    const { activeDelegates } = this.#options.params;
+    let emptyInRow = 0;
+    for (let slots = 0; slots < INSTANT_SLOTS_MAX; slots += 1) {
+      const { state, emptySlots, transactions } = await this.#miner.mine(1);
+      emptyInRow = emptySlots > 0 ? emptyInRow + 1 : 0;
+      if (emptyInRow === activeDelegates) return false;
+      if (emptyInRow === 0 && (transactions === 0 || state.poolSize === 0)) break;
     }
-    return { state, emptySlots, transactions };
+    return true;
   }
 
   async #peersMet(): Promise<void> {
@@ -338,15 +351,8 @@ export class Timekeeper {
     }
   }
 
-  #moveTo(atMs: number): void {
-    this.#setting =
-      this.#setting.kind === 'frozen'
-        ? { kind: 'frozen', atMs }
-        : { kind: 'running', aheadMs: atMs - this.#options.clock.nowMs() };
-  }
-
   #setRequest(): AgentRequest {
-    return { op: 'set', setting: this.#setting, isHeld: this.isHeld };
+    return { op: 'set', setting: this.#clock.setting, isHeld: this.isHeld };
   }
 
   /** Sends the clock setting to all nodes. A node that does not answer gets the setting when it answers again. */
@@ -357,13 +363,13 @@ export class Timekeeper {
   #arm(): void {
     const { intervalMs, clock } = this.#options;
     this.#timer?.cancel();
-    const isTicking = this.#hasBegun && this.#mode === 'interval' && this.#setting.kind === 'running';
+    const isTicking = this.#hasBegun && this.#mode === 'interval' && this.#clock.setting.kind === 'running';
     if (intervalMs === undefined || !isTicking || this.#isStopped) return;
     this.#timer = clock.after(intervalMs, () => {
       void this.#queue
         .run(async () => {
-          const isStill = this.#mode === 'interval' && this.#setting.kind === 'running' && !this.#isStopped;
-          if (isStill) await this.#mine(1);
+          const isStill = this.#mode === 'interval' && this.#clock.setting.kind === 'running' && !this.#isStopped;
+          if (isStill) await this.#miner.mine(1);
         })
         .catch((error: unknown) => this.#reportFailure(error))
         .finally(() => this.#arm());
@@ -383,12 +389,4 @@ export class Timekeeper {
 export interface TimeState {
   readonly setting: ClockSetting;
   readonly mode: MiningMode;
-}
-
-interface Mined {
-  /** State of the last node that forged. If no node forged, the state of the node with the greatest height. */
-  readonly state: AgentState;
-  readonly emptySlots: number;
-  /** Number of transactions in the last block. */
-  readonly transactions: number;
 }

@@ -27,6 +27,8 @@ export class TransactionRelay {
   readonly #nodes: NodeLinks;
   readonly #known = new LruMap<string, true>(KNOWN_TRANSACTIONS_MAX);
   #arrived: Arrived[] = [];
+  /** Transactions that no running node could forge. They are sent again with the next ones. */
+  #kept: readonly Arrived[] = [];
 
   constructor(nodes: NodeLinks) {
     this.#nodes = nodes;
@@ -43,6 +45,7 @@ export class TransactionRelay {
   /** Forgets all known transactions. Called when the nodes are reverted to an earlier state. */
   forget(): void {
     this.#known.clear();
+    this.#kept = [];
   }
 
   /** Adds a transaction for the next call of `take`. @returns true if no other added transaction waits */
@@ -51,9 +54,20 @@ export class TransactionRelay {
     return this.#arrived.length === 1;
   }
 
-  /** Removes and returns the added transactions. */
+  /** True if `take` would return transactions of `keep`. */
+  get hasKept(): boolean {
+    return this.#kept.length > 0;
+  }
+
+  /** Adds transactions that `take` returns again, because no running node could forge them. */
+  keep(arrived: readonly Arrived[]): void {
+    this.#kept = [...this.#kept, ...arrived].slice(-KNOWN_TRANSACTIONS_MAX);
+  }
+
+  /** Removes and returns the added and kept transactions. */
   take(): readonly Arrived[] {
-    const arrived = this.#arrived;
+    const arrived = [...this.#kept, ...this.#arrived];
+    this.#kept = [];
     this.#arrived = [];
     return arrived;
   }

@@ -1,0 +1,37 @@
+/** The clock of a devnet's chain, relative to the clock of the machine. */
+
+import { timeOf, type ClockSetting } from '../../node/movable-clock.ts';
+import type { Clock } from '../../ports/clock.ts';
+
+export class DevnetClock {
+  setting: ClockSetting = { kind: 'running', aheadMs: 0 };
+  readonly #machine: Clock;
+
+  /** @param machine clock of the machine */
+  constructor(machine: Clock) {
+    this.#machine = machine;
+  }
+
+  /** Unix time in milliseconds. */
+  nowMs(): number {
+    return timeOf(this.setting, this.#machine.nowMs());
+  }
+
+  /** Sets the clock to a time. A frozen clock stays frozen. */
+  moveTo(atMs: number): void {
+    this.setting = this.setting.kind === 'frozen' ? { kind: 'frozen', atMs } : this.#runningFrom(atMs);
+  }
+
+  freeze(): void {
+    this.setting = { kind: 'frozen', atMs: this.nowMs() };
+  }
+
+  /** Lets a frozen clock continue from its present time. */
+  resume(): void {
+    this.setting = this.#runningFrom(this.nowMs());
+  }
+
+  #runningFrom(atMs: number): ClockSetting {
+    return { kind: 'running', aheadMs: atMs - this.#machine.nowMs() };
+  }
+}

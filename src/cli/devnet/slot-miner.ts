@@ -1,0 +1,87 @@
+/**
+ * Mines slots of a devnet: makes the nodes forge in one slot after the other, and passes each new block to the other
+ * nodes. The caller must not mine twice at the same time.
+ */
+
+import type { ChainParams } from '../../protocol/params.ts';
+import { slotAtMs, slotStartMs } from '../../protocol/slots.ts';
+import type { DevnetClock } from './devnet-clock.ts';
+import type { AgentState } from './messages.ts';
+import type { NodeLinks } from './node-links.ts';
+
+export interface SlotMinerOptions {
+  readonly params: ChainParams;
+  readonly nodes: NodeLinks;
+  readonly clock: DevnetClock;
+  readonly isStopped: () => boolean;
+}
+
+export interface Mined {
+  /** State of the last node that forged. If no node forged, the state of the node with the greatest height. */
+  readonly state: AgentState;
+  readonly emptySlots: number;
+  /** Number of transactions in the last block. */
+  readonly transactions: number;
+}
+
+export class SlotMiner {
+  readonly #options: SlotMinerOptions;
+  /**
+   * The newest slot in which the nodes were asked to forge. A slot that stayed empty is not tried again. Otherwise, if
+   * the clock did not move, mining would try the slot of a stopped node again and again.
+   */
+  #triedSlot = -1;
+
+  constructor(options: SlotMinerOptions) {
+    this.#options = options;
+  }
+
+  /** Forgets which slots were tried. Must be called when the clock is set back. */
+  forget(): void {
+    this.#triedSlot = -1;
+  }
+
+  /**
+   * Makes the owners of the next slots forge. The nodes are held afterwards: they forge only on request.
+   *
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
+   */
+  async mine(count: number): Promise<Mined> {
+    const { params, nodes, clock, isStopped } = this.#options;
+    const states = await nodes.askAll({ op: 'state' });
+    let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
+    this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(states));
+    let [emptySlots, transactions] = [0, 0];
+    for (let mined = 0; mined < count && !isStopped(); mined += 1) {
+      const slot = Math.max(slotAtMs(clock.nowMs(), params), this.#triedSlot + 1);
+      this.#triedSlot = slot;
+      if (slot > slotAtMs(clock.nowMs(), params)) clock.moveTo(slotStartMs(slot, params));
+      // All nodes must have the new time before they receive a block of the new slot.
+      await nodes.askAll({ op: 'set', setting: clock.setting, isHeld: true });
+      const answers = await nodes.answers(nodes.all(), { op: 'forge' });
+      // With wrong clocks or different chains, several nodes may forge in the same slot.
+      const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>
+        forged === undefined ? [] : [{ link, forged, after }],
+      );
+      if (forgers.length === 0) emptySlots += 1;
+      // The next slot may have begun before a node forged, so its block may belong to the next slot.
+      this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(forgers.map(({ after }) => after)));
+      for (const { link, forged, after } of forgers) {
+        state = after;
+        transactions = Number(forged['numberOfTransactions'] ?? 0);
+        await nodes.ask(nodes.reachedBy(link), { op: 'take', blocks: [forged] });
+      }
+    }
+    return { state, emptySlots, transactions };
+  }
+
+  /**
+   * The newest slot that has a block. Tips in future slots are ignored. A node whose clock is ahead may have a tip in a
+   * future slot. This tip does not show whether the slots before it are filled.
+   */
+  #filledBy(states: readonly AgentState[]): number {
+    const { params, clock } = this.#options;
+    const slotNow = slotAtMs(clock.nowMs(), params);
+    return Math.max(-1, ...states.map(({ tip }) => tip.slot).filter((slot) => slot <= slotNow));
+  }
+}
