@@ -6,6 +6,7 @@ import { parseTime, unixTimeOfDate } from '../cli/devnet/parse-time.ts';
 import { MINED_SLOTS_MAX } from '../cli/devnet/mining.ts';
 import { checkSnapshotName, unknownSnapshot } from '../cli/devnet/snapshots.ts';
 import { Timekeeper, type TimeState } from '../cli/devnet/timekeeper.ts';
+import { UnusedTimestamps } from '../cli/devnet/unused-timestamps.ts';
 import type { Network } from '../config/network.ts';
 import { defaultEd25519 } from '../crypto/ed25519.ts';
 import { keyPairOfPassphrase } from '../crypto/keys.ts';
@@ -68,6 +69,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #memoryNetwork = new MemoryNetwork(systemClock);
   readonly #nodes: readonly MemoryNode[];
   readonly #timekeeper: Timekeeper;
+  readonly #timestamps = new UnusedTimestamps();
   readonly #devnetAccounts: DevnetAccounts;
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
@@ -93,6 +95,7 @@ export class MemoryDevnet implements TestDevnet {
       network,
       timekeeper: this.#timekeeper,
       accounts: options.accounts,
+      timestamps: this.#timestamps,
     });
     const addresses = Array.from({ length: options.nodes }, (_, index) => ({
       ip: '127.0.0.1',
@@ -209,11 +212,9 @@ export class MemoryDevnet implements TestDevnet {
     checkPayload(payload);
     const keyPair = keyPairOfPassphrase(await passphraseOf(from, this.accounts, anyPassphrase));
     const signer = createSigner(params, defaultEd25519());
-    const transaction = signer.sign({
-      payload: payloadOf(payload, params.generation, keyPair),
-      timestamp: epochTimeS(this.#timekeeper.nowMs(), params),
-      keyPair,
-    });
+    const content = payloadOf(payload, params.generation, keyPair);
+    const timestamp = this.#timestamps.next(keyPair, content, epochTimeS(this.#timekeeper.nowMs(), params));
+    const transaction = signer.sign({ payload: content, timestamp, keyPair });
     const { id } = transaction;
     const json = signer.toJson(transaction);
     if (this.#timekeeper.mode === 'instant' && this.#groups.length === 0) {

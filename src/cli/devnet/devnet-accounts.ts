@@ -15,6 +15,7 @@ import { usageError } from '../error-lines.ts';
 import { substituteKeyOf } from './fork/substitute-key.ts';
 import { readImpersonated, writeImpersonated } from './folder.ts';
 import type { Timekeeper } from './timekeeper.ts';
+import { UnusedTimestamps } from './unused-timestamps.ts';
 
 export interface DevnetAccountsParts {
   /** Folder of the devnet; undefined for a devnet in memory. */
@@ -31,6 +32,8 @@ export interface DevnetAccountsParts {
    * the fork.
    */
   readonly funders?: readonly PublicKey[];
+  /** Needed if other code also makes transactions for the devnet. */
+  readonly timestamps?: UnusedTimestamps;
 }
 
 export interface FundedAccount {
@@ -58,6 +61,10 @@ export interface Transfer {
   readonly data: string;
 }
 
+interface TransferText {
+  readonly data?: string;
+}
+
 interface SignedTransfer {
   readonly id: string;
   readonly json: JsonObject;
@@ -74,11 +81,13 @@ const BEDDOWS = /^[1-9][0-9]{0,18}$/;
 
 export class DevnetAccounts {
   readonly #parts: DevnetAccountsParts;
+  readonly #timestamps: UnusedTimestamps;
   #impersonated: readonly string[];
 
   /** @throws ProtocolError `DEVNET_UNREADABLE` for an unreadable file with impersonated accounts */
   constructor(parts: DevnetAccountsParts) {
     this.#parts = parts;
+    this.#timestamps = parts.timestamps ?? new UnusedTimestamps();
     this.#impersonated = parts.directory === undefined ? [] : readImpersonated(parts.directory);
   }
 
@@ -99,7 +108,7 @@ export class DevnetAccounts {
     checkAddress(address);
     if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
     const { timekeeper } = this.#parts;
-    const { id, json } = this.#transferBy(await this.#funder(BigInt(amount)), address, BigInt(amount));
+    const { id, json } = await this.#newTransferBy(await this.#funder(BigInt(amount)), address, BigInt(amount));
     const { height } = await timekeeper.confirm(id, json);
     const { account } = await timekeeper.ask({ op: 'account', address });
     return { address, balance: account?.balance ?? '0', transactionId: id, height };
@@ -122,7 +131,12 @@ export class DevnetAccounts {
     if (bytes > DATA_BYTES_MAX)
       throw usageError(`the text has ${bytes} bytes: a transfer takes at most ${DATA_BYTES_MAX}`);
     const text = data === '' ? {} : { data };
-    const { id, json } = this.#transferBy(keyPairOfPassphrase(payer.passphrase), address, BigInt(amount), text);
+    const { id, json } = await this.#newTransferBy(
+      keyPairOfPassphrase(payer.passphrase),
+      address,
+      BigInt(amount),
+      text,
+    );
     await this.#parts.timekeeper.ask({ op: 'transaction', transaction: json });
     return { id };
   }
@@ -150,7 +164,10 @@ export class DevnetAccounts {
     return this.#parts.accounts ?? readAccounts(this.#parts.network.directory);
   }
 
-  /** Makes a transfer with the present time of the chain's clock, and signs it. */
+  /**
+   * Makes a transfer with the present time of the chain's clock, and signs it. An equal transfer within a second gets an
+   * earlier second, so that it has another id.
+   */
   transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
   }
@@ -178,19 +195,24 @@ export class DevnetAccounts {
     throw new ProtocolError('DEVNET_FUNDS_MISSING', { amount: amount.toString() }, message);
   }
 
-  #transferBy(
-    keyPair: KeyPair,
-    address: string,
-    amount: bigint,
-    text: { readonly data?: string } = {},
-  ): SignedTransfer {
+  /**
+   * Makes a transfer that the chain does not have. The chain may have an equal transfer of the same second from an
+   * earlier run of the devnet, or from another program.
+   */
+  async #newTransferBy(keyPair: KeyPair, address: string, amount: bigint, text: TransferText = {}) {
+    for (;;) {
+      const transfer = this.#transferBy(keyPair, address, amount, text);
+      const { isConfirmed = false } = await this.#parts.timekeeper.ask({ op: 'confirmed', id: transfer.id });
+      if (!isConfirmed) return transfer;
+    }
+  }
+
+  #transferBy(keyPair: KeyPair, address: string, amount: bigint, text: TransferText = {}): SignedTransfer {
     const { timekeeper, network } = this.#parts;
     const signer = createSigner(network.params, defaultEd25519());
-    const transaction = signer.sign({
-      payload: { kind: 'transfer', amount, recipientId: address, ...text },
-      timestamp: epochTimeS(timekeeper.nowMs(), network.params),
-      keyPair,
-    });
+    const payload = { kind: 'transfer', amount, recipientId: address, ...text } as const;
+    const timestamp = this.#timestamps.next(keyPair, payload, epochTimeS(timekeeper.nowMs(), network.params));
+    const transaction = signer.sign({ payload, timestamp, keyPair });
     return { id: transaction.id, json: signer.toJson(transaction) };
   }
 

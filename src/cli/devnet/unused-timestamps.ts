@@ -1,0 +1,26 @@
+/**
+ * Chooses timestamps of transactions so that two transactions of a devnet with the same content have different ids. A
+ * timestamp is a whole second, and transactions with equal content and equal timestamps have the same id. If the
+ * present second was used for the same content, an earlier second is chosen, because nodes refuse later slots.
+ */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import type { KeyPair, Payload } from '../../protocol/types.ts';
+
+/** Maximum number of remembered timestamps. A devnet makes so many equal transactions only over a long time. */
+const TIMESTAMPS_MAX = 20_000;
+
+export class UnusedTimestamps {
+  readonly #used = new LruMap<string, true>(TIMESTAMPS_MAX);
+
+  /** Returns the newest second, up to `nowS`, that was not returned for this sender and payload, and remembers it. */
+  next({ publicKey }: KeyPair, payload: Payload, nowS: number): number {
+    const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
+    const content = JSON.stringify([hexOf(publicKey), payload], plain);
+    let timestamp = nowS;
+    while (this.#used.has(`${timestamp} ${content}`)) timestamp -= 1;
+    this.#used.set(`${timestamp} ${content}`, true);
+    return timestamp;
+  }
+}
