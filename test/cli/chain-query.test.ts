@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { descriptionOf } from '../../src/cli/chain-query/format-rows.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import { populatedNode } from '../http/populated-node.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { nodeAnswering } from '../support/node-answering.ts';
 
@@ -226,3 +228,16 @@ test.serial('an address that answers but streams no events is refused', async (t
   t.is(nobody.code, 1);
   t.regex(nobody.stderr, /no node answers at/);
 });
+
+for (const generation of [2, 3] as const) {
+  test.serial(`generation ${generation}: a node with the strict dialect gives commands all members`, async (t) => {
+    const { api } = populatedNode(generation);
+    const server = createHttpServer(api, { port: 0, address: '127.0.0.1', strictDialect: true });
+    const { port } = await server.start();
+    t.teardown(() => server.close());
+    for (const args of [['delegates'], ['block', 'latest'], ['account', 'alice'], ['pool']]) {
+      const { code, stderr } = await runCli([...args, '--node', `http://127.0.0.1:${port}`]);
+      t.deepEqual({ code, stderr }, { code: 0, stderr: '' }, args.join(' '));
+    }
+  });
+}

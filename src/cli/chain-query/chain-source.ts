@@ -21,13 +21,19 @@ import { withDamageReport } from '../damage-report.ts';
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
+ * Statuses of answers without data from a server that does not serve a path: a proxy may send a page, or refuse the
+ * request.
+ */
+const UNKNOWN_PATH_STATUSES: ReadonlySet<unknown> = new Set([200, 403, 404]);
+
+/**
  * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is a read-only view of
  * the chain on the disk; otherwise it is a node.
  *
  * @throws ProtocolError like `nodeAsker` for a node; like `withStoppedNode` for a chain on the disk; errors of `work`
  */
 export async function askSource<T>(flags: SourceFlags, work: (source: Source) => Promise<T>): Promise<T> {
-  if (!isStopped(flags)) return work(nodeAsker(flags.node));
+  if (!isStopped(flags)) return work(runningSource(flags.node));
   return withStoppedNode(flags, (api, base) => work(stoppedSource(api, base)));
 }
 
@@ -54,6 +60,31 @@ export async function withStoppedNode<T>(
       await close();
     }
   });
+}
+
+/**
+ * A source that asks the paths without prefix first, because only the answers of these paths have all members if the
+ * node has `http.strictDialect`. Nodes of other software, and proxies in front of a node, may not serve these paths.
+ * The source then asks the paths below `/api`.
+ */
+function runningSource(url: string): Source {
+  const own = nodeAsker(url, { isOwnKind: true });
+  const any = nodeAsker(url);
+  return {
+    base: own.base,
+    async ask<T>(path: string, shape?: Shape) {
+      try {
+        return await own.ask<T>(path, shape);
+      } catch (error) {
+        const isPathUnknown =
+          error instanceof ProtocolError &&
+          error.code === 'NODE_ANSWER_UNEXPECTED' &&
+          UNKNOWN_PATH_STATUSES.has(error.data['status']);
+        if (!isPathUnknown) throw error;
+        return any.ask<T>(path, shape);
+      }
+    },
+  };
 }
 
 function stoppedSource(api: NodeApi, base: string): Source {
