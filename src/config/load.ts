@@ -172,12 +172,34 @@ function checkTogether(config: Config, network: Network): void {
       'forging.defaultPassword must be given when forging.force is true',
     );
   }
-  if (config.http.port === config.p2p.port && config.http.port !== 0 && config.http.enabled && config.p2p.enabled) {
-    throw new ProtocolError(
-      CODE,
-      { key: 'p2p.port' },
-      `http.port and p2p.port must be different (both are ${config.http.port})`,
-    );
+  checkTlsFiles(config);
+  checkPortsDiffer(config);
+}
+
+function checkTlsFiles({ http }: Config): void {
+  if (!http.enabled || http.tlsPort === 0) return;
+  for (const option of ['tlsKeyFile', 'tlsCertificateFile'] as const) {
+    if (http[option] !== '') continue;
+    const key = `http.${option}`;
+    throw new ProtocolError(CODE, { key }, `${key} must be given when http.tlsPort is set`);
+  }
+}
+
+/** Checks the ports of all listeners. A listener with port 0 gets a free port, or is not opened. */
+function checkPortsDiffer({ http, p2p }: Config): void {
+  const ports = [
+    ...(http.enabled
+      ? ([
+          ['http.port', http.port],
+          ['http.tlsPort', http.tlsPort],
+        ] as const)
+      : []),
+    ...(p2p.enabled ? ([['p2p.port', p2p.port]] as const) : []),
+  ];
+  for (const [at, [key, port]] of ports.entries()) {
+    const same = ports.slice(0, at).find(([, earlier]) => earlier === port);
+    if (port === 0 || same === undefined) continue;
+    throw new ProtocolError(CODE, { key }, `${same[0]} and ${key} must be different (both are ${port})`);
   }
 }
 

@@ -123,6 +123,26 @@ const wrongFiles: readonly (readonly [what: string, content: string, message: Re
     /forging\.defaultPassword must be given/,
   ],
   ['the same port twice', '{ http: { port: 7 }, p2p: { port: 7 } }', /http\.port and p2p\.port must be different/],
+  [
+    'the HTTP port for TLS',
+    "{ http: { port: 7, tlsPort: 7, tlsKeyFile: 'k', tlsCertificateFile: 'c' } }",
+    /http\.port and http\.tlsPort must be different \(both are 7\)$/,
+  ],
+  [
+    'the peer port for TLS',
+    "{ http: { tlsPort: 7, tlsKeyFile: 'k', tlsCertificateFile: 'c' }, p2p: { port: 7 } }",
+    /http\.tlsPort and p2p\.port must be different \(both are 7\)$/,
+  ],
+  [
+    'TLS without a key',
+    "{ http: { tlsPort: 7, tlsCertificateFile: 'c' } }",
+    /http\.tlsKeyFile must be given when http\.tlsPort is set$/,
+  ],
+  [
+    'TLS without a certificate',
+    "{ http: { tlsPort: 7, tlsKeyFile: 'k' } }",
+    /http\.tlsCertificateFile must be given when http\.tlsPort is set$/,
+  ],
 ];
 
 test('a renamed option is refused under its old name, and the error names the new one', (t) => {
