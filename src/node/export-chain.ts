@@ -1,13 +1,14 @@
 /** Writes the blocks of a store to a file, in the form that `importChain` reads. */
 
 import { once } from 'node:events';
-import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs';
+import { createWriteStream, renameSync, statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { ChainReader } from '../ports/store.ts';
 import { lineOfBlock } from '../protocol/block/block-line.ts';
 import type { Codec } from '../protocol/rules.ts';
+import { withTemporaryPaths } from './temporary-paths.ts';
 
 /** Number of characters in one write to the stream. */
 const WRITE_CHARACTERS = 256 * 1024;
@@ -44,13 +45,14 @@ export async function exportChain(options: ExportOptions): Promise<void> {
   const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isReplaced ? `${file}.part` : file;
   try {
-    const disk = createWriteStream(draft);
-    const sink = new Sink(disk, file.endsWith('.gz') ? createGzip() : undefined);
-    await writeBlocks(options, sink);
-    await sink.end();
-    if (isReplaced) renameSync(draft, file);
+    await withTemporaryPaths(isReplaced ? [draft] : [], async () => {
+      const disk = createWriteStream(draft);
+      const sink = new Sink(disk, file.endsWith('.gz') ? createGzip() : undefined);
+      await writeBlocks(options, sink);
+      await sink.end();
+      if (isReplaced) renameSync(draft, file);
+    });
   } catch (error) {
-    if (isReplaced) rmSync(draft, { force: true });
     if (error instanceof ProtocolError) throw error;
     throw new ProtocolError('CHAIN_FILE_UNWRITABLE', { file }, `${file}: cannot be written: ${messageOf(error)}`, {
       cause: error,

@@ -1,5 +1,6 @@
 /** `bloomery export`: writes the chain to a file. */
 
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { STANDARD_STREAM } from '../../node/chain-file.ts';
 import { exportChain } from '../../node/export-chain.ts';
@@ -11,6 +12,7 @@ import { usageError } from '../error-lines.ts';
 import { createProgress } from '../progress.ts';
 import { printDocuments, printJson, printLine } from '../output.ts';
 import { withDamageReport } from '../damage-report.ts';
+import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
 /**
  * @throws ProtocolError `USAGE` for a range outside the chain, and for `--json` without a file; `FILE_EXISTS`; errors
@@ -25,6 +27,8 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
 
 async function exportFrom(location: NetworkChainLocation, file: string, flags: ExportFlags): Promise<void> {
   const isToFile = file !== STANDARD_STREAM;
+  // A device or a pipe keeps what was written, so the command has no temporary file.
+  if (isToFile && (statSync(file, { throwIfNoEntry: false })?.isFile() ?? true)) removeTemporaryFilesAtStop();
   const { store, rules } = await openSnapshot(location);
   const progress = createProgress({
     what: 'exporting',
