@@ -59,22 +59,28 @@ const CODE = /^[A-Z][A-Z0-9_]{1,59}$/;
 
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'USAGE',
+  'BACKUP_EXISTS',
+  'CHAIN_FILE_UNUSABLE',
   'CONFIG_INVALID',
   'CONFIG_UNREADABLE',
   'FILE_EXISTS',
   'FORGING_PASSPHRASE_INVALID',
+  'KEYS_FILE_EXISTS',
   'NETWORK_IMPORT_INVALID',
   'NETWORK_INVALID',
   'NETWORK_UNREADABLE',
   'NETWORK_UNKNOWN',
   'PASSPHRASE_MISSPELT',
+  'RESTORE_EXISTS',
   'SCENARIO_INVALID',
   'SCENARIO_UNREADABLE',
   'SECRET_UNREADABLE',
   'DOCUMENT_UNREADABLE',
+  'SIGNING_RECORD_EXISTS',
   'SIGNING_RECORD_INVALID',
   'SIGNING_RECORD_OTHER',
   'SIGNING_RECORD_UNREADABLE',
+  'SNAPSHOT_UNREADABLE',
 ]);
 
 function exitCodeOf(error: unknown): ExitCode {
@@ -87,6 +93,7 @@ function textOf(error: unknown): string {
   if (error instanceof AssertionFailed || error instanceof TypeError || error instanceof RangeError)
     return `${error.message}: this is a defect of the program, please report it`;
   if (error instanceof ProtocolError) return SENTENCES[error.code]?.(error.data) ?? error.message;
+  if (error instanceof AggregateError) return withOnePrefix(error.message);
   if (/\bMDB_[A-Z]/.test(messageOf(error))) return STORE_DAMAGED;
   const { code, path } = error as NodeJS.ErrnoException;
   const about = path === undefined ? '' : `${path}: `;
@@ -94,6 +101,15 @@ function textOf(error: unknown): string {
   if (remedy !== undefined) return `${about}${remedy}`;
   return `${messageOf(error)}`;
 }
+
+/**
+ * Removes the repeated prefixes of a text of `Closers`. The text has one prefix for each level of parts within parts.
+ */
+function withOnePrefix(text: string): string {
+  return text.startsWith(NOT_CLOSED) ? `${NOT_CLOSED}${text.replaceAll(NOT_CLOSED, '')}` : text;
+}
+
+const NOT_CLOSED = 'not everything could be closed: ';
 
 /** Texts, by code, for errors that are thrown with data but without a text. */
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {

@@ -44,6 +44,9 @@ interface Manifest extends CopiedChain {
 }
 
 const FORMAT = 'bloomery-snapshot-1';
+const NO_SNAPSHOT = 'it is not a snapshot: it does not begin as a snapshot does';
+/** Message of zlib for a file that is not compressed. */
+const NO_GZIP = 'incorrect header check';
 const MANIFEST_BYTES_MAX = 4_000;
 const READ_BYTES = 256 * 1024;
 /**
@@ -159,8 +162,8 @@ export interface RestoreOptions {
  * the undo records and the finalized height must match their checksums.
  *
  * @param location the data folder must not contain a chain
- * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS` if the data folder
- *   contains a chain; errors of the system if the data folder cannot be created. After an error, no files are left
+ * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the reason;
+ *   `RESTORE_EXISTS` if the data folder contains a chain; errors of the system if the data folder cannot be created. After an error, no files are left
  */
 export async function restoreSnapshot(
   file: string,
@@ -171,6 +174,10 @@ export async function restoreSnapshot(
   if (existsSync(target)) {
     throw new ProtocolError('RESTORE_EXISTS', { target }, `${target}: there is a chain already: move it away first`);
   }
+  if (!existsSync(file)) {
+    const why = 'there is no such file: correct its path';
+    throw new ProtocolError('SNAPSHOT_UNREADABLE', { file, why }, `${file} is refused: ${why}`);
+  }
   makeFolder(location.dataDirectory);
   const draft = { ...location, dataDirectory: join(location.dataDirectory, '.restore') };
   return withTemporaryPaths([draft.dataDirectory], async () => {
@@ -179,8 +186,7 @@ export async function restoreSnapshot(
     renameSync(chainDirectory(draft), target);
     return restored;
   }).catch((error: unknown) => {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT' && !existsSync(file);
-    const why = isMissing ? 'there is no such file: correct its path' : messageOf(error);
+    const why = whyRefused(error);
     throw new ProtocolError('SNAPSHOT_REFUSED', { file, why }, `${file} is refused: ${why}`, { cause: error });
   });
 }
@@ -205,12 +211,17 @@ export async function readSnapshotManifest(file: string): Promise<{ readonly net
     if (typeof network !== 'string') throw new Error('it does not name its network');
     return { network };
   } catch (error) {
-    const why = messageOf(error);
+    const why = whyRefused(error);
     throw new ProtocolError('SNAPSHOT_REFUSED', { file, why }, `${file} is refused: ${why}`, { cause: error });
   } finally {
     source.destroy();
     unpacked.destroy();
   }
+}
+
+function whyRefused(error: unknown): string {
+  const message = messageOf(error);
+  return message === NO_GZIP ? NO_SNAPSHOT : message;
 }
 
 async function unpack(file: string, draft: ChainLocation): Promise<Manifest> {
@@ -222,7 +233,7 @@ async function unpack(file: string, draft: ChainLocation): Promise<Manifest> {
   let head = Buffer.alloc(0);
   while (!head.includes('\n')) {
     const next = await chunks.next();
-    if (next.done === true || head.length > MANIFEST_BYTES_MAX) throw new Error('it does not begin as a snapshot does');
+    if (next.done === true || head.length > MANIFEST_BYTES_MAX) throw new Error(NO_SNAPSHOT);
     head = Buffer.concat([head, next.value]);
   }
   const end = head.indexOf('\n');
@@ -254,7 +265,7 @@ function parsedManifest(line: string): Partial<Manifest> {
   } catch {
     manifest = null;
   }
-  if (manifest?.format !== FORMAT) throw new Error('it does not begin as a snapshot does');
+  if (manifest?.format !== FORMAT) throw new Error(NO_SNAPSHOT);
   return manifest;
 }
 

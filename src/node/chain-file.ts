@@ -48,21 +48,21 @@ export interface ChainFile {
  * Opens a file for reading.
  *
  * @param file path; `-` for the standard input, never compressed
- * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the path leads to no regular file, or to one that this process may
+ * @throws ProtocolError `CHAIN_FILE_UNUSABLE` when the path leads to no regular file, or to one that this process may
  *   not read
  */
 export function openChainFile(file: string): ChainFile {
   const isStandardInput = file === STANDARD_STREAM;
   const name = isStandardInput ? 'standard input' : file;
-  const unreadable = (error: unknown): ProtocolError => {
+  const refusal = (code: string, error: unknown): ProtocolError => {
     const reason = whyUnreadable(error, 'correct the path of the file');
-    return new ProtocolError('CHAIN_FILE_UNREADABLE', { file }, `${name}: cannot be read: ${reason}`, { cause: error });
+    return new ProtocolError(code, { file }, `${name}: cannot be read: ${reason}`, { cause: error });
   };
   let bytes: number | undefined;
   try {
     if (!isStandardInput) ({ bytes } = checkRegularFile(file));
   } catch (error) {
-    throw unreadable(error);
+    throw refusal('CHAIN_FILE_UNUSABLE', error);
   }
   let bytesRead = 0;
   async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -84,7 +84,7 @@ export function openChainFile(file: string): ChainFile {
       try {
         yield* linesOf(chunks as AsyncIterable<Buffer>);
       } catch (error) {
-        throw unreadable(error);
+        throw refusal('CHAIN_FILE_UNREADABLE', error);
       }
     },
   };

@@ -21,7 +21,8 @@ const LOOK_INTERVAL_MS = 200;
 /**
  * Copies the store of a folder into the folder `target`, and reports the progress every `LOOK_INTERVAL_MS`.
  *
- * @throws ProtocolError like `copyStore`
+ * @throws ProtocolError like `copyStore`; the error of the system if the file system of the target is read-only, because
+ *   the text of `copyStore` names a full disk
  */
 export async function copyWithProgress(
   directory: string,
@@ -35,6 +36,9 @@ export async function copyWithProgress(
   }, LOOK_INTERVAL_MS);
   try {
     await copyStore(directory, target, clock);
+  } catch (error) {
+    const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+    throw cause?.code === 'EROFS' ? cause : error;
   } finally {
     clearInterval(timer);
   }

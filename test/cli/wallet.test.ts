@@ -194,7 +194,7 @@ test.serial('new keys are printed once, or are in a file that only their owner c
   t.is(statSync(file).mode & 0o777, 0o600);
   t.true(stdout.includes(getPrivateAndPublicKeyFromPassphrase(passphrase).publicKey));
   const again = await runCli(['keys', 'create', '--out', file]);
-  t.is(again.code, 1);
+  t.is(again.code, 2);
   t.regex(again.stderr, /exists: choose another file/);
   t.is(readFileSync(file, 'utf8').trim(), passphrase);
   t.is((await runCli(['keys', 'show', '--passphrase-file', file])).stdout, stdout.split('\n').slice(1).join('\n'));

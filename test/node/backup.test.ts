@@ -150,7 +150,7 @@ test('a snapshot with any deviation is refused with the reason, and nothing of i
   const withManifest = (changes: object): Buffer =>
     Buffer.concat([Buffer.from(`${JSON.stringify({ ...manifest, ...changes })}\n`), good.subarray(dataAt)]);
 
-  await refused(Buffer.from('no snapshot'), /incorrect header check/);
+  await refused(Buffer.from('no snapshot'), /it is not a snapshot: it does not begin as a snapshot does/);
   await refused(gzipSync('no snapshot'), /does not begin as a snapshot does/);
   await refused(gzipSync(withManifest({ nethash: 'ff' })), /another network/);
   await refused(gzipSync(withManifest({ layout: 1 })), /its layout is 1/);
@@ -208,8 +208,9 @@ test('a snapshot is unpacked in linear time, and refused when it unpacks to over
 test('a missing snapshot is refused with its name and a remedy', async (t) => {
   const folder = temporaryFolder(t);
   const error = await t.throwsAsync(restoreSnapshot(join(folder, 'none'), locationIn(join(folder, 'data'), network)), {
-    code: 'SNAPSHOT_REFUSED',
+    code: 'SNAPSHOT_UNREADABLE',
   });
+  t.false(existsSync(join(folder, 'data')));
   t.is(error?.message, `${join(folder, 'none')} is refused: there is no such file: correct its path`);
 });
 

@@ -52,6 +52,10 @@ test('a data text that looks like an amount stays unchanged', (t) => {
   t.deepEqual(blockOfLine(lineOfBlock(block, codec), codec), { block, fault: undefined });
 });
 
+test('the refusal of a line that is not JSON does not show its text', (t) => {
+  t.is(t.throws(() => blockOfLine('robust swift grocery', codec))?.message, 'it is not JSON');
+});
+
 test('a member that contradicts the bytes is named', (t) => {
   const line = lineOfBlock(filled, codec);
   const id = filled.transactions[0]?.id ?? '';
@@ -112,13 +116,13 @@ test('lines longer than a read chunk stay whole, and bytes are counted as on the
 test('a file that is missing, truncated or not compressed is refused by name', async (t) => {
   const folder = temporaryFolder(t);
   const missing = t.throws(() => openChainFile(join(folder, 'none')), { instanceOf: ProtocolError });
-  t.is(missing.code, 'CHAIN_FILE_UNREADABLE');
+  t.is(missing.code, 'CHAIN_FILE_UNUSABLE');
   t.regex(missing.message, /none: cannot be read: does not exist: correct the path of the file$/);
   writeFileSync(join(folder, 'cut.gz'), gzipSync('one\n'.repeat(5000)).subarray(0, 30));
   writeFileSync(join(folder, 'plain.gz'), 'one\n');
   for (const name of ['cut.gz', 'plain.gz', '.']) {
     const error = await t.throwsAsync(linesOf(join(folder, name)), { instanceOf: ProtocolError });
-    t.is(error?.code, 'CHAIN_FILE_UNREADABLE', name);
+    t.is(error?.code, name === '.' ? 'CHAIN_FILE_UNUSABLE' : 'CHAIN_FILE_UNREADABLE', name);
     t.true(error?.message.startsWith(join(folder, name)), error?.message);
   }
 });

@@ -284,7 +284,8 @@ function writeNew(file: string, text: string): void {
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = exists ? 'exists: choose another file' : `cannot be written: ${messageOf(error)}`;
-    throw new ProtocolError('SIGNING_RECORD_UNWRITABLE', { file }, `${file}: ${reason}`, { cause: error });
+    const code = exists ? 'SIGNING_RECORD_EXISTS' : 'SIGNING_RECORD_UNWRITABLE';
+    throw new ProtocolError(code, { file }, `${file}: ${reason}`, { cause: error });
   }
 }
 
