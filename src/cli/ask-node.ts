@@ -85,6 +85,9 @@ export interface AskerOptions {
   readonly isOwnKind?: boolean;
 }
 
+/** Code of OpenSSL for an answer that is not TLS, for example an HTTP answer. */
+const NO_TLS_CODE = 'ERR_SSL_WRONG_VERSION_NUMBER';
+const NO_TLS = 'the port has no TLS: write http:// instead of https://';
 const BLOCKED = 'fetch and browsers refuse to ask this port: give the node another http.port';
 
 /**
@@ -324,6 +327,7 @@ function isConnectionLost(error: unknown): boolean {
  */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
+  if ((cause as NodeJS.ErrnoException | undefined)?.code === NO_TLS_CODE) return NO_TLS;
   if (cause instanceof AggregateError) return messageOf(cause.errors[0]);
   return shortened(messageOf(cause ?? error));
 }

@@ -1,6 +1,6 @@
 /** Finds the chain that the flags of a command name: the network's folder, and the node's data folder. */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../config/network.ts';
 import { chainDirectory, type ChainLocation } from '../node/chain-tool.ts';
@@ -18,14 +18,28 @@ export interface NetworkChainLocation extends ChainLocation {
 }
 
 /**
+ * The folder that contains the data folders of all networks.
+ *
+ * @throws ProtocolError `USAGE` when `--data-dir` leads to a file
+ */
+export function dataFolderOf(dataDir: string | undefined, home: string): string {
+  if (dataDir === undefined) return home;
+  const folder = resolve(dataDir);
+  let existing = folder;
+  while (!existsSync(existing)) existing = dirname(existing);
+  if (statSync(existing).isDirectory()) return folder;
+  throw usageError(`--data-dir ${dataDir}: ${existing} is a file, not a folder: choose another folder`);
+}
+
+/**
  * The location of a network's chain under a data folder; the chain need not exist.
  *
- * @throws ProtocolError like `findNetworkDirectory` and `loadNetwork`
+ * @throws ProtocolError like `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
  */
 export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): NetworkChainLocation {
   const home = bloomeryHome(process.env);
   const network = loadNetwork(findNetworkDirectory(flags.network, home));
-  const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
+  const dataDirectory = join(dataFolderOf(flags.dataDir, home), network.name);
   return { network, dataDirectory, onBackfill };
 }
 
@@ -43,7 +57,7 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
     throw usageError(`there is no chain of ${location.network.name} in ${location.dataDirectory}: correct --data-dir`);
   }
   const home = bloomeryHome(process.env);
-  const folder = flags.dataDir === undefined ? home : resolve(flags.dataDir);
+  const folder = dataFolderOf(flags.dataDir, home);
   // The flag may name the folder of one chain, or the folder that contains the folders of chains.
   const locations = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
   const [dataDirectory, other] = locations;

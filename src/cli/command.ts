@@ -1,6 +1,7 @@
 /** Common parts of all commands: definitions, the reading of numbers, and errors for wrong use. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ipv4Port } from '../config/option.ts';
 import type { ProtocolError } from '../primitives/errors.ts';
 import { printText } from './output.ts';
 import { usageError } from './error-lines.ts';
@@ -109,6 +110,11 @@ export function integerFrom(min: number, max: number): (text: string) => number 
 export function majorMinor(text: string): string {
   if (/^\d{1,4}\.\d{1,4}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be two numbers such as 2.0');
+}
+
+export function collectPeers(value: string, earlier?: readonly string[]): readonly string[] {
+  if (ipv4Port(value) !== undefined) return collect(value, earlier);
+  throw new InvalidArgumentError('It must be an IPv4 address and a port such as 10.0.0.2:5000');
 }
 
 export function collect(value: string, earlier: readonly string[] = []): readonly string[] {

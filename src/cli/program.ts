@@ -21,7 +21,7 @@ import type {
 } from './flags.ts';
 import {
   addHelpCommand,
-  collect,
+  collectPeers,
   command,
   EXIT_CODES,
   generationOption,
@@ -70,7 +70,7 @@ export function createProgram(): Command {
     .option('--data-dir <dir>', 'folder for data; the node uses a folder of the network in it')
     .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(0, 65_535))
     .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(0, 65_535))
-    .option('--peer <ip:port>', 'peer that the node always dials; may be repeated', collect)
+    .option('--peer <ip:port>', 'peer that the node always dials; may be repeated', collectPeers)
     .option('--no-peers', 'connect to no peers')
     .option('--no-forging', 'never forge')
     .option(

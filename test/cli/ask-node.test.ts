@@ -111,6 +111,14 @@ test('a node address needs no scheme, and its port is 4000 by default', (t) => {
   }
 });
 
+test('https to a port without TLS is named', async (t) => {
+  const url = await serve(t, (_request, response) => response.end('{}'));
+  const error = await t.throwsAsync(nodeAsker(url.replace('http:', 'https:')).ask('node/status'), {
+    code: 'NODE_UNREACHABLE',
+  });
+  t.regex(error?.message ?? '', / \(the port has no TLS: write http:\/\/ instead of https:\/\/\): /);
+});
+
 test('a user and a password in an address go to a proxy in front of the node, and into no message', async (t) => {
   const given: (string | undefined)[] = [];
   const url = await serve(t, (request, response) => {

@@ -113,9 +113,18 @@ test.serial('a file in the place of the data directory is refused', async (t) =>
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, '');
   const ports = ['--http-port', '0', '--ws-port', '0'];
-  const { code, stderr } = await runCli(['start', '--network', 'devnet', '--data-dir', file, ...ports]);
-  t.is(code, 1);
-  t.true(isProblemLine(stderr), stderr);
+  const blocks = join(temporaryFolder(t), 'blocks');
+  writeFileSync(blocks, '');
+  for (const folder of [file, join(file, 'below')]) {
+    for (const args of [
+      ['start', ...ports],
+      ['import', blocks],
+    ]) {
+      const { code, stderr } = await runCli([...args, '--network', 'devnet', '--data-dir', folder]);
+      t.is(code, 2);
+      t.is(stderr, `bloomery: --data-dir ${folder}: ${file} is a file, not a folder: choose another folder\n`);
+    }
+  }
 });
 
 test.serial('a data directory that cannot be created is refused at once', async (t) => {

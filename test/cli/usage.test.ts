@@ -71,11 +71,16 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
     /unknown network `nowhere`.*give the name of a network \(devnet, devnet-gen2\) or the path of its folder/,
   ],
   [['start', '--network', './nowhere'], /unknown network `\.\/nowhere`: no network\.json in/],
-  [['start', '--network', 'devnet', '--peer', '127.0.0.1'], /p2p\.fixedPeers must be a list of IP:PORT/],
+  [
+    ['start', '--network', 'devnet', '--peer', '127.0.0.1'],
+    /--peer .*must be an IPv4 address and a port such as 10\.0\.0\.2:5000/,
+  ],
   [
     ['start', '--network', 'devnet', '--config', '/nowhere.json5'],
     /\/nowhere\.json5: cannot be read: does not exist: correct --config \(CONFIG_UNREADABLE\)\n/,
   ],
+  [['import', '/nowhere/blocks', '--network', 'devnet'], /cannot be read: does not exist/],
+  [['snapshot', 'restore', '/nowhere/chain', '--network', 'devnet'], /is refused: there is no such file/],
   [['devnet', '--nodes', '0'], /--nodes .*must be an integer from 1 to 32/],
   [['devnet', '--block-time', '0.1'], /--block-time .*must be an integer from 2 to 3600, or a number from 0.2/],
   [['devnet', '--block-time', '2.5'], /--block-time .*must be an integer from 2 to 3600, or a number from 0.2/],

@@ -2,7 +2,7 @@
  * `bloomery start`: runs a node until a signal, the end of its supervisor, damage of its store or its watchdog ends it.
  */
 
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
@@ -15,6 +15,7 @@ import { systemClock } from '../../node/system.ts';
 import { webhookSecretOf } from '../../node/notify/secret.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import { dataFolderOf } from '../chain-location.ts';
 import { beginNodeProgram } from '../node-program.ts';
 import { checkPortsFree } from '../ports.ts';
 import type { StartFlags } from '../flags.ts';
@@ -40,7 +41,7 @@ export async function start(flags: StartFlags): Promise<void> {
   checkMemoryLimit(config);
   webhookSecretOf(config.notify);
   await checkForgingKeys(config.forging);
-  const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
+  const dataDirectory = join(dataFolderOf(flags.dataDir, home), network.name);
   await endLeftoverReaders(dataDirectory, systemClock);
   await checkPortsFree(listeners(config));
 
