@@ -22,7 +22,9 @@ export class Closers {
       try {
         await step();
       } catch (error) {
-        errors.push(error);
+        // A step may be the `close` of a part with steps of its own.
+        if (error instanceof AggregateError) errors.push(...(error.errors as unknown[]));
+        else errors.push(error);
       }
     }
     if (errors.length === 0) return;

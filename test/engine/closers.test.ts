@@ -32,3 +32,15 @@ test('a step that throws or rejects does not stop the others, and all errors are
   t.deepEqual(taken, ['third', 'first']);
   await closers.close();
 });
+
+test('the errors of a part that has steps of its own are reported once, not as an error of errors', async (t) => {
+  const [outer, inner] = [new Closers(), new Closers()];
+  const failed = new Error('a');
+  inner.add(() => {
+    throw failed;
+  });
+  outer.add(() => inner.close());
+  const error = await t.throwsAsync(outer.close(), { instanceOf: AggregateError });
+  t.is(error?.message, 'not everything could be closed: a');
+  t.deepEqual(error?.errors, [failed]);
+});

@@ -115,9 +115,8 @@ export class ForgingDelegates {
     }
     if (forging) scheduler.enable(keyPair);
     else scheduler.disable(publicKey);
-    observer.log('info', forging ? 'FORGING_ENABLED' : 'FORGING_DISABLED', 'forging was switched', {
-      delegate: publicKey,
-    });
+    if (forging) observer.log('info', 'FORGING_ENABLED', 'forging was switched on', { delegate: publicKey });
+    else observer.log('info', 'FORGING_DISABLED', 'forging was switched off', { delegate: publicKey });
     return { publicKey, forging };
   }
 

@@ -217,7 +217,8 @@ export class ClockOffset {
   #warn(): void {
     const verdict = this.verdict();
     if (verdict === undefined) return;
-    const { kind, offsetMs } = verdict;
+    const { kind } = verdict;
+    const offsetMs = Math.round(verdict.offsetMs);
     const where = offsetMs > 0 ? 'ahead of' : 'behind';
     if (kind === 'own') {
       const message = `The clocks of the peers are ${where} this node's: correct its clock`;

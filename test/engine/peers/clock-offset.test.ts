@@ -37,8 +37,8 @@ test('the earliest block counts for a peer, and the median for all peers', (t) =
 
 test('a clock that differs from those of most peers is logged as a warning, once an hour', (t) => {
   const { estimate, receive, warnings, now } = setUpEstimate();
-  for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000']) receive(peer, 4_700, 4_900, 4_800);
-  t.is(estimate.estimateMs(), 4_900);
+  for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000']) receive(peer, 4_700, 4_900.25, 4_800);
+  t.is(estimate.estimateMs(), 4_900.25);
   t.deepEqual(warnings, [['warn', 'CLOCK_OFFSET', 4_900]]);
   now.ms += HOUR_MS - 1;
   receive('1.0.0.1:5000', 4_900);
