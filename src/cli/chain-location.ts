@@ -70,8 +70,8 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
 }
 
 /**
- * Tells the user why the command takes longer: it first writes the index entries that an interrupted import did not
- * write. The line goes to the standard error output, also with `--json`.
+ * Tells the user why the command takes longer: it first writes the index entries that an interrupted import or
+ * sync did not write. The line goes to the standard error output, also with `--json`.
  */
 function onBackfill(entries: number): void {
   printStderr(

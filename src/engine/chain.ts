@@ -197,7 +197,8 @@ export class Chain {
         throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, next: first.id });
       }
       const isFarBehind = this.#isFarBehind(blocks.at(-1));
-      if (!isFarBehind) await this.#deferral?.end();
+      // Nothing is appended above a lag that could not be ended.
+      await (isFarBehind ? this.#deferral?.limit() : this.#deferral?.end());
       for (let at = 0; at < blocks.length; at += perCommit) {
         if (isFarBehind) this.#deferral?.begin();
         this.#appendGroup(blocks.slice(at, at + perCommit));
@@ -217,6 +218,11 @@ export class Chain {
    */
   completeIndexes(): Promise<void> {
     return this.runExclusive(() => this.#deferral?.end());
+  }
+
+  /** True while the node writes the missing entries of the indexes. No block is committed meanwhile. */
+  get isCompletingIndexes(): boolean {
+    return this.#deferral?.isBackfilling === true;
   }
 
   /** Call when the node stops. */

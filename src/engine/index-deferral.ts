@@ -15,11 +15,15 @@ import type { DiskWatch } from './disk-watch.ts';
 export const FAR_BEHIND_SLOTS = 1000;
 /**
  * Lag of the indexes, in blocks and transactions, above which the indexes are backfilled. A lag of this size takes
- * about ten megabytes of memory. If the node is killed at this lag, the next start writes the missing entries in some
- * seconds.
+ * about ten megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, in some
+ * seconds for a short chain. If the rules refuse a downloaded block, the store reads the missing entries again from the
+ * blocks, in up to some seconds.
  */
 export const LAG_MAX = 100_000;
-/** Time in milliseconds after which lagging indexes are backfilled. Readers show a chain that is older by this time. */
+/**
+ * Time in milliseconds after which lagging indexes are backfilled. Readers show a chain that is older by
+ * this time and the time of a backfill.
+ */
 const LAG_MS_MAX = 5_000;
 /** Interval in milliseconds at which the limits are checked while no block is committed. */
 const CHECK_INTERVAL_MS = 1_000;
@@ -41,8 +45,11 @@ export class IndexDeferral {
   readonly #dependencies: IndexDeferralDependencies;
   /** Time of the clock since which the indexes may lag; undefined if the indexes are complete. */
   #sinceMs: number | undefined;
-  #isDeferring = false;
+  #hasFailed = false;
+  #isBackfilling = false;
   #timer: Timer | undefined;
+  /** Code of the last logged error; the same error is not logged again. */
+  #loggedCode: string | undefined;
 
   constructor(dependencies: IndexDeferralDependencies) {
     this.#dependencies = dependencies;
@@ -53,13 +60,13 @@ export class IndexDeferral {
     const { indexes, users, clock } = this.#dependencies;
     if (this.#sinceMs !== undefined || !users.canWait()) return;
     indexes.deferIndexing();
-    this.#isDeferring = true;
     this.#sinceMs = clock.nowMs();
     this.#arm();
   }
 
   /**
-   * Call after each commit. Ends the deferral if the indexes lag too far or too long, or if a process needs them.
+   * Call before and after each commit of downloaded blocks. Ends the deferral if the indexes lag too far or too long, if
+   * a process needs them, or if the last backfill failed.
    *
    * @throws ProtocolError as `end`
    */
@@ -70,24 +77,28 @@ export class IndexDeferral {
   /**
    * Backfills the indexes, and ends the deferral. Does nothing if the indexes are complete.
    *
-   * @throws ProtocolError `STORE_WRITE_FAILED`, `STORE_TAKEN_OVER`, `STORE_UNREADABLE` or `STORE_BACKFILL_FAILED`. The
-   *   next commit then writes the missing entries. Without a commit, the deferral tries again every second
+   * @throws ProtocolError `STORE_WRITE_FAILED`, `STORE_TAKEN_OVER`, `STORE_UNREADABLE` or `STORE_BACKFILL_FAILED`.
+   *   Indexing then stays deferred, and the deferral tries again every second
    */
   async end(): Promise<void> {
     if (this.#sinceMs === undefined) return;
     const { indexes, users } = this.#dependencies;
-    try {
-      await this.#backfill();
-    } finally {
-      this.#isDeferring = false;
-      indexes.resumeIndexing();
-    }
+    this.#hasFailed = true;
+    await this.#backfill();
+    this.#hasFailed = false;
+    this.#loggedCode = undefined;
+    indexes.resumeIndexing();
     this.stop();
     this.#sinceMs = undefined;
     users.completed();
   }
 
-  /** Checks the limits no longer. The next start of the node writes the missing entries, if there are any. */
+  /** True while a backfill runs. No block is committed meanwhile. */
+  get isBackfilling(): boolean {
+    return this.#isBackfilling;
+  }
+
+  /** Checks the limits no longer. If the indexes still lag, the next start of the node writes the missing entries. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -99,34 +110,32 @@ export class IndexDeferral {
     const ageMs = clock.nowMs() - this.#sinceMs;
     // The age is below 0 if the clock of the machine was set back.
     const isOld = ageMs > LAG_MS_MAX || ageMs < 0;
-    return !this.#isDeferring || isOld || indexes.indexLag > LAG_MAX || users.isAwaited();
+    return this.#hasFailed || isOld || indexes.indexLag > LAG_MAX || users.isAwaited();
   }
 
   /** While a peer is silent, no commit follows, so a timer also checks the limits. */
   #arm(): void {
     const { clock, runExclusive, disk, observer } = this.#dependencies;
-    this.#timer = clock.after(CHECK_INTERVAL_MS, () => {
-      const isUseless = (): boolean => this.#timer === undefined || disk.checkWritable() !== undefined;
+    const timer = clock.after(CHECK_INTERVAL_MS, () => {
+      const isUseless = (): boolean => this.#timer !== timer || disk.checkWritable() !== undefined;
       void runExclusive(async () => (isUseless() ? undefined : this.limit()))
         .catch((error: unknown) => {
-          observer.log(
-            'error',
-            codeOf(error) ?? 'STORE_BACKFILL_FAILED',
-            'the indexes of transactions are incomplete',
-            {
-              reason: messageOf(error),
-            },
-          );
+          const code = codeOf(error) ?? 'STORE_BACKFILL_FAILED';
+          if (code === this.#loggedCode) return;
+          this.#loggedCode = code;
+          observer.log('error', code, 'the indexes of transactions are incomplete', { reason: messageOf(error) });
         })
         .finally(() => {
-          if (this.#timer !== undefined) this.#arm();
+          if (this.#timer === timer) this.#arm();
         });
     });
+    this.#timer = timer;
   }
 
   async #backfill(): Promise<void> {
     const { indexes, clock, disk } = this.#dependencies;
     const steps = indexes.backfill({ pagesMax: PAGES_PER_STEP })[Symbol.iterator]();
+    this.#isBackfilling = true;
     try {
       while (disk.watch(() => steps.next()).done !== true) {
         await new Promise<void>((resolve) => {
@@ -140,6 +149,8 @@ export class IndexDeferral {
       throw new ProtocolError('STORE_BACKFILL_FAILED', {}, `the indexes were not completed: ${messageOf(error)}`, {
         cause: error,
       });
+    } finally {
+      this.#isBackfilling = false;
     }
   }
 }

@@ -125,7 +125,7 @@ export async function openSnapshot(
  * Opens a read-only view of a chain with complete indexes. If a killed import or sync left the indexes incomplete, the missing
  * entries are written first.
  *
- * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while another process imports blocks; errors of
+ * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while another process imports or downloads blocks; errors of
  *   `openChainStore` while the missing entries are written
  */
 export async function openIndexedSnapshot(location: ChainLocation): ReturnType<typeof openSnapshot> {

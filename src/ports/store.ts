@@ -117,7 +117,10 @@ export interface DeferrableIndexes {
 
 /** The processes that query the indexes of a store. They show no chain whose indexes lag. */
 export interface IndexUsers {
-  /** True if each process shows a chain at or after the last call of `completed`. The indexes may then lag again. */
+  /**
+   * True if each process shows a chain at or after the last call of `completed`, and no process starts. The indexes may
+   * then lag again.
+   */
   canWait(): boolean;
   /** True if a process cannot start until the indexes are complete. */
   isAwaited(): boolean;

@@ -83,6 +83,16 @@ test('indexes lag until the end, and are then completed in steps with pauses', a
   t.deepEqual(calls, [], 'without a deferral, nothing is backfilled');
 });
 
+test('a backfill is reported while it runs', async (t) => {
+  const { deferral } = setUpDeferral();
+  deferral.begin();
+  t.false(deferral.isBackfilling);
+  const ended = deferral.end();
+  t.true(deferral.isBackfilling);
+  await ended;
+  t.false(deferral.isBackfilling);
+});
+
 test('the lag is limited by its size, by its age, and by a process that waits for complete indexes', async (t) => {
   const { world, calls, deferral } = setUpDeferral();
   const limits: [string, () => void, () => void][] = [
@@ -120,7 +130,7 @@ test('a failed backfill is rethrown, marks the disk, and is tried again when the
   deferral.begin();
   world.failure = new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
   await t.throwsAsync(deferral.end(), { code: 'STORE_WRITE_FAILED' });
-  t.deepEqual(calls.splice(0), ['defer', 'resume'], 'no process is told that the indexes are complete');
+  t.deepEqual(calls.splice(0), ['defer'], 'indexing stays deferred, and no process is told that it is complete');
   t.is(disk.checkWritable()?.cause, 'STORE_WRITE_FAILED');
   deferral.begin();
   t.deepEqual(calls, [], 'the indexes do not lag further');
@@ -139,8 +149,10 @@ test('an error that is not of the disk is reported as a failed backfill, and log
   deferral.begin();
   world.failure = new Error('the pending entries are gone');
   await t.throwsAsync(deferral.end(), { code: 'STORE_BACKFILL_FAILED', message: /pending entries are gone/ });
+  await t.throwsAsync(deferral.limit(), { code: 'STORE_BACKFILL_FAILED' });
   await pass();
-  t.deepEqual(logged, ['STORE_BACKFILL_FAILED']);
+  await pass();
+  t.deepEqual(logged, ['STORE_BACKFILL_FAILED'], 'once');
 });
 
 test('the limits also hold while no block is committed, until the chain stops', async (t) => {

@@ -151,12 +151,14 @@ export class Synchronizer {
 
   /**
    * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the newest of
-   * them is older than the previous slot. During a download, the node neither forges nor gossips blocks. If our tip is
+   * them is older than the previous slot. Also true while the indexes of downloaded blocks are completed. During a
+   * download, the node neither forges nor gossips blocks. If our tip is
    * older than `STALE_SLOTS` slots, the value is also true while forging waits for the sync peer to prove its claim,
    * for up to `PROOF_MS`.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
+    if (this.#chain.isCompletingIndexes) return true;
     const nowMs = this.#clock.nowMs();
     return nowMs < this.#lastProgressMs + STALL_MS || (this.#isStale && nowMs < this.#waitedUntilMs);
   }

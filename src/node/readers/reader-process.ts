@@ -30,11 +30,11 @@ const REPORT_MS = 200;
 const QUIET_MS_MAX = 500;
 
 /** Time between two attempts to open a store whose indexes lag, in milliseconds. */
-const BEHIND_RETRY_MS = 50;
+const BEHIND_RETRY_MS = 200;
 
 /**
  * Opens the store of the node. While the indexes of the store lag, because the node downloads many blocks, this
- * function waits. The node completes the indexes as soon as it knows that a reader starts.
+ * function waits. The node completes the indexes within about a second after it knows that a reader starts.
  *
  * @throws ProtocolError like `openChainSnapshot`
  */

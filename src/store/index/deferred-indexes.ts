@@ -1,6 +1,6 @@
 /**
- * Writes the indexes of transactions. While many blocks are appended and no client queries the indexes, the indexes may
- * lag behind the chain. Writing the entries of many blocks at once is faster than writing them block by block. The
+ * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. Queries then
+ * use an older view of the store, or wait. Writing the entries of many blocks at once is faster than writing them block by block. The
  * entries of a hundred blocks are mostly far apart in an index. Among the entries of some thousand blocks, about ten
  * entries at a time are neighbours. Writing ten neighbouring entries takes as long as writing one entry.
  *
@@ -78,8 +78,8 @@ export class DeferredIndexes {
    * writes them.
    */
   defer(): void {
-    this.#isDeferring = true;
     if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.fillBloomFilter();
+    this.#isDeferring = true;
   }
 
   /**
@@ -109,9 +109,11 @@ export class DeferredIndexes {
 
   /**
    * Called at the end of a transaction of the store. If indexing is not deferred, the method writes the pending
-   * entries. If indexing is deferred and the indexes had no lag before, the method writes the watermark.
+   * entries. If indexing is deferred and the indexes had no lag before, the method writes the watermark. Between two
+   * steps of a backfill, the method writes nothing.
    */
   flush(keys: CountedWriter): void {
+    if (this.#isBackfilling) return;
     if (!this.#isDeferring) {
       if (this.#lists.pending > 0 || this.#watermark !== undefined) this.backfillWithin(keys);
       return;

@@ -143,7 +143,7 @@ export class TransactionLists {
 
   /**
    * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next chunk. Between
-   * two chunks, the caller must write nothing else. An earlier process may have written a chunk before it was killed.
+   * two chunks, the caller must append and remove no block. An earlier process may have written a chunk before it was killed.
    * Writing the same chunk again changes nothing.
    *
    * @param stored number of transactions in the chain, or 0 if the caller does not need the numbers of changed pages

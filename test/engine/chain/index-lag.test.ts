@@ -98,7 +98,7 @@ test('a refused block in a download leaves a lag that can be completed', async (
   t.is(lone.store.tip()?.height, LENGTH);
 });
 
-test('after a failed write during a backfill, the next commit completes the indexes', async (t) => {
+test('after a failed write during a backfill, the next download first completes the indexes', async (t) => {
   const { maker, lone, setSlotsBehind, expected } = setUpLag();
   setSlotsBehind(FAR_BEHIND_SLOTS);
   const blocks = blocksOf(maker, 1);

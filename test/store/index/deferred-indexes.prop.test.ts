@@ -136,6 +136,24 @@ test('a store with lagging indexes reports so at each open, until the backfill',
   t.true(transactions.every(({ id }) => store.hasTransaction(id)));
 });
 
+test('a transaction without blocks between the steps of a backfill writes no index entry, and ends no backfill', (t) => {
+  const [prompt, deferred] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
+    StoredChain,
+    StoredChain,
+  ];
+  deferred.deferIndexing();
+  for (const store of [prompt, deferred]) append(store, new Dice(3), 8);
+  deferred.resumeIndexing();
+  let steps = 0;
+  for (const _ of deferred.backfill({ pagesMax: 1 })) {
+    steps += 1;
+    deferred.transact((writer) => writer.setNote('peers/book', undefined));
+  }
+  t.true(steps > 2, `${steps}`);
+  t.is(deferred.indexLag, 0);
+  t.deepEqual(dump(deferred), dump(prompt));
+});
+
 test('after the end of a deferral, the next transaction completes the indexes, even without a block', (t) => {
   const [prompt, deferred] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
     StoredChain,
