@@ -177,7 +177,17 @@ test('a sync far behind the network that its peer ends early leaves complete ind
       .map((block) => codec.blockToJson(block));
   };
   b.peers.set('short', { maker: rival, blocksAfter });
+  // A backfill may take longer than the time after which a sync without new blocks counts as stalled.
+  const stalledS = 60;
+  const seen: boolean[] = [];
+  const look = setInterval(() => {
+    if (!lone.chain.isCompletingIndexes) return;
+    lone.nowS += stalledS;
+    seen.push(b.synchronizer.syncing);
+  }, 0);
   await b.run();
+  clearInterval(look);
+  t.true(seen.length > 0 && seen.every((isSyncing) => isSyncing), seen.join());
   t.is(lone.chain.tip.header.height, 35);
   t.is(completions, 1, 'the indexes lagged');
   t.is(lone.store.indexLag, 0);
