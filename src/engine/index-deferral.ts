@@ -15,11 +15,11 @@ import type { DiskWatch } from './disk-watch.ts';
 export const FAR_BEHIND_SLOTS = 1000;
 /**
  * Lag of the indexes, in blocks and transactions, above which the indexes are backfilled. A lag of this size takes
- * about ten megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, in some
+ * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, in some
  * seconds for a short chain. If the rules refuse a downloaded block, the store reads the missing entries again from the
  * blocks, in up to some seconds.
  */
-export const LAG_MAX = 100_000;
+export const LAG_MAX = 50_000;
 /**
  * Time in milliseconds after which lagging indexes are backfilled. Readers show a chain that is older by
  * this time and the time of a backfill.

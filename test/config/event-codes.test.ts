@@ -56,6 +56,12 @@ const COMPUTED: Readonly<Record<string, () => readonly string[]>> = {
   'engine/forge/own-slot-outcomes.ts': () => Object.values(SLOT_CODES),
   'engine/forge/scheduler.ts': () => codesIn('engine/forge/double-forging-guard.ts'),
   'engine/forge/slept-slots.ts': () => codesIn('engine/forge/slept-slots.ts'),
+  'engine/index-deferral.ts': () => [
+    'STORE_WRITE_FAILED',
+    'STORE_TAKEN_OVER',
+    'STORE_UNREADABLE',
+    'STORE_BACKFILL_FAILED',
+  ],
   'engine/peers/clock-offset.ts': () => [],
   'engine/pool/pool.ts': () => [],
   'engine/sync/sync-failures.ts': () => [
