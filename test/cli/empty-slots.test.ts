@@ -1,18 +1,11 @@
 /** Tests that a devnet passes the slots of stopped nodes when a transaction waits for a block. */
 
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { slotAtMs } from '../../src/protocol/slots.ts';
 import { LSK } from '../support/chain-maker.ts';
-import { accountsOf, inProcessDevnet, type InProcessDevnet, type InProcessOptions } from './timekeeper-devnet.ts';
+import { begunDevnet, type InProcessDevnet } from './timekeeper-devnet.ts';
 
 const TO = '77L';
-
-async function devnetOf(t: ExecutionContext, options?: InProcessOptions) {
-  const devnet = await inProcessDevnet(options);
-  t.teardown(() => devnet.close());
-  await devnet.timekeeper.begin(undefined);
-  return { ...devnet, accounts: accountsOf(devnet) };
-}
 
 function isConfirmed({ nodes }: InProcessDevnet, id: string): boolean {
   return nodes.every(({ isRunning, store }) => !isRunning || store.transactionPlace(id) !== undefined);
@@ -30,7 +23,7 @@ async function restart({ nodes, timekeeper }: InProcessDevnet, index: number): P
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: a block takes each funding, although a node is stopped`, async (t) => {
-    const devnet = await devnetOf(t, { generation });
+    const devnet = await begunDevnet(t, { generation });
     devnet.nodes[1]!.isRunning = false;
     for (let amount = 1n; amount <= 12n; amount += 1n) {
       const { transactionId } = await devnet.accounts.fund(TO, (amount * LSK).toString());
@@ -41,7 +34,7 @@ for (const generation of [2, 3] as const) {
 }
 
 test('repeated mining of one slot passes the slots of a stopped node, also with a frozen clock', async (t) => {
-  const devnet = await devnetOf(t);
+  const devnet = await begunDevnet(t);
   const { timekeeper, nodes } = devnet;
   await timekeeper.freeze();
   nodes[1]!.isRunning = false;
@@ -54,7 +47,7 @@ test('repeated mining of one slot passes the slots of a stopped node, also with 
 });
 
 test('a funding that no running node can forge names the reason, and waits in the pool', async (t) => {
-  const devnet = await devnetOf(t, { delegates: 2, mode: 'instant' });
+  const devnet = await begunDevnet(t, { delegates: 2, mode: 'instant' });
   const { nodes, accounts, network } = devnet;
   for (const index of [0, 1]) nodes[index]!.isRunning = false;
   const slot = slotNow(devnet);
@@ -68,7 +61,7 @@ test('a funding that no running node can forge names the reason, and waits in th
 });
 
 test('in the mode instant a transaction does not wait for another one after an empty slot', async (t) => {
-  const devnet = await devnetOf(t, { mode: 'instant' });
+  const devnet = await begunDevnet(t, { mode: 'instant' });
   const { nodes, accounts, timekeeper } = devnet;
   nodes[1]!.isRunning = false;
   for (let amount = 1n; amount <= 12n; amount += 1n) {
@@ -81,7 +74,7 @@ test('in the mode instant a transaction does not wait for another one after an e
 });
 
 test('in the mode instant a transaction waits for the restart of a node, if no running node can forge', async (t) => {
-  const devnet = await devnetOf(t, { mode: 'instant', delegates: 2 });
+  const devnet = await begunDevnet(t, { mode: 'instant', delegates: 2 });
   const { nodes, accounts, timekeeper, network } = devnet;
   for (const index of [0, 1]) nodes[index]!.isRunning = false;
   const slot = slotNow(devnet);

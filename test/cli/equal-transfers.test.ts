@@ -1,21 +1,14 @@
 /** Tests that equal transfers of a devnet are different transactions. */
 
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { LSK } from '../support/chain-maker.ts';
-import { accountsOf, FUNDER, inProcessDevnet, type InProcessOptions } from './timekeeper-devnet.ts';
+import { accountsOf, begunDevnet, FUNDER } from './timekeeper-devnet.ts';
 
 const TO = '77L';
 
-async function devnetOf(t: ExecutionContext, options?: InProcessOptions) {
-  const devnet = await inProcessDevnet(options);
-  t.teardown(() => devnet.close());
-  await devnet.timekeeper.begin(undefined);
-  return { ...devnet, accounts: accountsOf(devnet) };
-}
-
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: equal fundings are different transactions`, async (t) => {
-    const devnet = await devnetOf(t, { generation });
+    const devnet = await begunDevnet(t, { generation });
     await devnet.timekeeper.freeze();
     const funded = [];
     for (let count = 0; count < 6; count += 1) funded.push(await devnet.accounts.fund(TO, LSK.toString()));
@@ -26,7 +19,7 @@ for (const generation of [2, 3] as const) {
 }
 
 test('a funding differs from an equal funding before the restart of the devnet', async (t) => {
-  const devnet = await devnetOf(t);
+  const devnet = await begunDevnet(t);
   await devnet.timekeeper.freeze();
   // The first funding goes into the block of the present slot, so the clock does not move.
   const before = await devnet.accounts.fund(TO, LSK.toString());
@@ -35,7 +28,7 @@ test('a funding differs from an equal funding before the restart of the devnet',
 });
 
 test('equal transfers to the pool are different transactions', async (t) => {
-  const { accounts } = await devnetOf(t);
+  const { accounts } = await begunDevnet(t);
   const transfer = { from: 'genesis', address: TO, amount: LSK.toString(), data: '' };
   const ids = [await accounts.send(transfer), await accounts.send(transfer)].map(({ id }) => id);
   ids.push(accounts.transfer(FUNDER, TO, LSK).id);

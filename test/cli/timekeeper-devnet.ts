@@ -1,5 +1,6 @@
 /** A devnet in one process: engines without peers, whose agents the timekeeper calls directly. */
 
+import type { ExecutionContext } from 'ava';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { DevnetAccounts } from '../../src/cli/devnet/devnet-accounts.ts';
@@ -145,4 +146,12 @@ export function accountsOf({ network: { params }, timekeeper }: InProcessDevnet)
     ...{ wsPort: 0, httpPort: 0, seeds: [] },
   };
   return new DevnetAccounts({ directory: undefined, network, timekeeper, accounts: [FUNDER] });
+}
+
+/** A devnet whose timekeeper has begun, with its accounts. It closes with the test. */
+export async function begunDevnet(t: ExecutionContext, options?: InProcessOptions) {
+  const devnet = await inProcessDevnet(options);
+  t.teardown(() => devnet.close());
+  await devnet.timekeeper.begin(undefined);
+  return { ...devnet, accounts: accountsOf(devnet) };
 }
