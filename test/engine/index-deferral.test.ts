@@ -63,9 +63,10 @@ function setUpDeferral() {
   });
   const logged: string[] = [];
   const observer: Observer = { ...SILENT, log: (_level, code) => void logged.push(code) };
-  const runExclusive = (work: () => Promise<void>): Promise<void> => work();
+  const queue = { idle: Promise.resolve() };
+  const runExclusive = (work: () => Promise<void>): Promise<void> => queue.idle.then(work);
   const deferral = new IndexDeferral({ indexes, users, clock, disk, observer, runExclusive });
-  return { world, calls, disk, timers, pass, logged, deferral };
+  return { world, calls, disk, timers, pass, logged, queue, deferral };
 }
 
 const COMPLETED = ['step 1', 'pause', 'step 2', 'pause', 'step 3', 'pause', 'resume', 'completed'];
@@ -172,4 +173,27 @@ test('the limits also hold while no block is committed, until the chain stops', 
   await pass();
   t.is(timers.size, 0);
   t.deepEqual(calls, ['defer']);
+});
+
+test('a check that waits in the queue does nothing after a stop, and sets no second timer after a new begin', async (t) => {
+  for (const begins of [false, true]) {
+    const { world, calls, timers, pass, queue, deferral } = setUpDeferral();
+    let release: () => void = () => undefined;
+    queue.idle = new Promise((resolve) => (release = resolve));
+    deferral.begin();
+    await pass();
+    t.is(timers.size, 0, 'the check waits');
+    if (begins) {
+      await deferral.end();
+      deferral.begin();
+    } else {
+      deferral.stop();
+    }
+    calls.length = 0;
+    world.isAwaited = true;
+    release();
+    await pass();
+    t.deepEqual(calls, begins ? COMPLETED : []);
+    t.is(timers.size, 0);
+  }
 });
