@@ -192,6 +192,8 @@ test('a check that waits in the queue does nothing after a stop, and sets no sec
     calls.length = 0;
     world.isAwaited = true;
     release();
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    t.is(timers.size, begins ? 1 : 0);
     await pass();
     t.deepEqual(calls, begins ? COMPLETED : []);
     t.is(timers.size, 0);
