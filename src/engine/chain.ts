@@ -26,6 +26,12 @@ import { SerialQueue } from './serial-queue.ts';
  * this size delays other work by much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
+/**
+ * Default maximum number of blocks in one commit of `append` while the indexes lag. Readers then have processes of their
+ * own, so a commit may delay other work of the node by up to about two tenths of a second. Blocks of a larger commit
+ * change the same pages of the store more often before the store writes the pages.
+ */
+const BLOCKS_PER_LAGGING_TRANSACTION = 136;
 
 export interface ChainDependencies {
   readonly store: ChainStore;
@@ -184,11 +190,11 @@ export class Chain {
    * chain already has blocks at these heights. If the rules refuse a block, the blocks before the refused block stay in
    * the chain. If the blocks are far behind the network, the indexes may lag until `completeIndexes`.
    *
-   * @param perCommit maximum number of blocks in one commit
+   * @param perCommit maximum number of blocks in one commit; if it is absent, the number is larger while the indexes lag
    * @throws BranchRejected for the first refused block; or another error of `commit` or `completeIndexes`
    * @throws ProtocolError `TIP_MOVED` if the blocks no longer follow the tip
    */
-  append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
+  append(downloaded: readonly Block[], perCommit?: number): Promise<void> {
     return this.runExclusive(async () => {
       const tip = this.tip.header;
       const blocks = downloaded.filter((block) => block.height > tip.height);
@@ -199,9 +205,13 @@ export class Chain {
       const isFarBehind = this.#isFarBehind(blocks.at(-1));
       // Nothing is appended above a lag that could not be ended.
       await (isFarBehind ? this.#deferral?.limit() : this.#deferral?.end());
-      for (let at = 0; at < blocks.length; at += perCommit) {
+      let at = 0;
+      while (at < blocks.length) {
         if (isFarBehind) this.#deferral?.begin();
-        this.#appendGroup(blocks.slice(at, at + perCommit));
+        const usual = this.#deferral?.isLagging === true ? BLOCKS_PER_LAGGING_TRANSACTION : BLOCKS_PER_TRANSACTION;
+        const end = at + (perCommit ?? usual);
+        this.#appendGroup(blocks.slice(at, end));
+        at = end;
         await this.#deferral?.limit();
         // Callbacks of timers and sockets can run in this pause between two commits.
         await new Promise<void>((resolve) => {

@@ -93,6 +93,11 @@ export class IndexDeferral {
     users.completed();
   }
 
+  /** True from `begin` to the end of the backfill, unless a process needs complete indexes. */
+  get isLagging(): boolean {
+    return this.#sinceMs !== undefined;
+  }
+
   /** True while a backfill runs. No block is committed meanwhile. */
   get isBackfilling(): boolean {
     return this.#isBackfilling;

@@ -13,7 +13,7 @@ import * as announcements from '../engine/announcements.ts';
 import { DIAGNOSED_MODULES, ENTRIES_PER_MODULE_MAX } from '../engine/diagnostics.ts';
 import { REPUTATIONS_MAX } from '../engine/peers/peer-scoring.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
-import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
+import { batchBytesMax } from '../engine/sync/arrived-batches.ts';
 import { BRANCH_BYTES_MAX } from '../engine/sync/sync-from-peer.ts';
 import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
 import { CACHED_BYTES_MAX } from '../http/response-cache.ts';
@@ -160,9 +160,9 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     },
     {
       name: 'downloaded blocks',
-      file: 'engine/sync/download.ts',
-      bytesMax: BATCHES_AHEAD_MAX * FRAME_BYTES_MAX * OBJECTS_PER_JSON,
-      reckoning: 'an answer of a peer in each batch, as objects',
+      file: 'engine/sync/arrived-batches.ts',
+      bytesMax: batchBytesMax(FRAME_BYTES_MAX) * OBJECTS_PER_JSON,
+      reckoning: 'the size at which the download pauses, and one more answer of a peer, as objects',
     },
     {
       name: 'rival branch',

@@ -10,16 +10,12 @@ import type { Clock } from '../../ports/clock.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader } from '../../protocol/types.ts';
+import { approximateJsonBytes, ArrivedBatches, type Batch, type SizedBatch } from './arrived-batches.ts';
 
 /**
  * Maximum number of blocks in one answer; the node refuses a larger answer. Nodes of lisk-sdk send at most 34 blocks.
  */
 const BLOCKS_PER_ANSWER_MAX = 100;
-/**
- * Maximum number of batches that the node downloads before the caller needs them. With several batches, the verifier
- * threads always have work. The batches usually take a few megabytes of memory.
- */
-export const BATCHES_AHEAD_MAX = 6;
 /**
  * Time in milliseconds without an answer after which the node also asks another peer. An answer usually takes a
  * fraction of this time.
@@ -49,14 +45,6 @@ export interface DownloadSource {
   readonly prepare: (blocks: readonly Block[]) => Promise<void>;
 }
 
-export interface Batch {
-  readonly blocks: readonly Block[];
-  /** The peer that sent the blocks. */
-  readonly peerId: PeerId;
-  /** The promise that `prepare` returned for the blocks. */
-  readonly prepared: Promise<void>;
-}
-
 /**
  * The block before a batch. The request for the batch contains the id of this block, and the first block of the answer
  * must be a child of this block.
@@ -74,31 +62,41 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
-  // As soon as a batch has arrived, the node asks for the next batch, even if the caller has not read the arrived batch
-  // yet.
-  const ahead: Promise<Batch | undefined>[] = [];
-  let newest: Promise<Batch | undefined> = download.fetch(from, undefined);
-  const push = (fetched: Promise<Batch | undefined>): void => {
-    // If the caller has stopped early, no other code handles a rejection of this promise.
-    fetched.catch(() => undefined);
-    ahead.push(fetched);
-    newest = fetched;
-  };
-  push(newest);
+  const arrived = new ArrivedBatches();
+  void fetchAll(from, download, arrived);
   try {
     for (;;) {
-      while (ahead.length < BATCHES_AHEAD_MAX) push(newest.then((batch) => download.fetchAfter(batch)));
-      const batch = await ahead.shift();
+      const batch = await arrived.take();
       if (batch === undefined) return;
       yield batch;
     }
   } finally {
     download.stop();
+    arrived.end();
   }
 }
 
-type Answer =
-  { readonly peerId: PeerId; readonly blocks: readonly Block[] } | { readonly peerId: PeerId; readonly error: unknown };
+/**
+ * Requests batch after batch before the caller has taken the arrived ones, and pauses if too many have arrived. Never
+ * rejects; the caller gets an error after the batches before it.
+ */
+async function fetchAll(from: Parent, download: Download, arrived: ArrivedBatches): Promise<void> {
+  try {
+    let batch = await download.fetch(from, undefined);
+    for (;;) {
+      const parent = batch?.blocks.at(-1);
+      if (batch === undefined || parent === undefined) break;
+      arrived.add(batch);
+      await arrived.space();
+      batch = await download.fetch(parent, batch.peerId);
+    }
+    arrived.end();
+  } catch (error) {
+    arrived.end({ error });
+  }
+}
+
+type Answer = Omit<SizedBatch, 'prepared'> | { readonly peerId: PeerId; readonly error: unknown };
 
 class Download {
   readonly #source: DownloadSource;
@@ -115,11 +113,6 @@ class Download {
     this.#isStopped = true;
   }
 
-  async fetchAfter(batch: Batch | undefined): Promise<Batch | undefined> {
-    const parent = batch?.blocks.at(-1);
-    return parent === undefined ? undefined : this.fetch(parent, batch?.peerId);
-  }
-
   /**
    * Downloads the batch after a block, from the first peer that answers with blocks. The result is undefined if the
    * sync peer has no more blocks, if no peer is left to ask, or if the download has stopped.
@@ -127,7 +120,7 @@ class Download {
    * @param parentFrom peer that sent the parent block; undefined if the block is ours
    * @throws the error of the sync peer if the sync peer failed and no other peer sent the batch
    */
-  async fetch(parent: Parent, parentFrom: PeerId | undefined): Promise<Batch | undefined> {
+  async fetch(parent: Parent, parentFrom: PeerId | undefined): Promise<SizedBatch | undefined> {
     const { syncPeer } = this.#source;
     const asked = new Set<PeerId>();
     const open = new Map<PeerId, Promise<Answer>>();
@@ -153,13 +146,9 @@ class Download {
         if (answer.peerId === syncPeer) syncPeerError = answer.error;
         else this.#source.peerFailed(answer.peerId, answer.error);
       } else if (answer.blocks.length > 0) {
-        const { blocks, peerId } = answer;
+        const { blocks, peerId, bytes } = answer;
         if (syncPeerError !== undefined) this.#source.peerFailed(syncPeer, syncPeerError);
-        const prepared = this.#source.prepare(blocks);
-        // A caller that reads the batch handles a rejection of `prepared` itself. If the caller has stopped, no code
-        // needs to handle the rejection.
-        prepared.catch(() => undefined);
-        return { blocks, peerId, prepared };
+        return { blocks, peerId, bytes, prepared: this.#source.prepare(blocks) };
       } else if (answer.peerId === syncPeer) {
         return undefined;
       } else {
@@ -196,7 +185,8 @@ class Download {
     try {
       const answer = await transport.request(peerId, { kind: 'blocksAfter', blockId: parent.id });
       this.#learn(peerId, clock.nowMs() - askedMs);
-      return { peerId, blocks: decodeBatch(answer, parent, peerId, codec) };
+      const bytes = approximateJsonBytes(answer);
+      return { peerId, blocks: decodeBatch(answer, parent, peerId, codec), bytes };
     } catch (error) {
       // An error in decoding the answer is also returned here, so that it is reported for the peer that sent the
       // answer, not for the sync peer.

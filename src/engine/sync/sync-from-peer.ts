@@ -12,8 +12,9 @@ import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
+import type { Batch } from './arrived-batches.ts';
 import { findCommonHeight } from './common-block.ts';
-import { downloadAfter, type Batch } from './download.ts';
+import { downloadAfter } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**

@@ -12,11 +12,11 @@ import { blocksOf, grown, LoneChain } from './lone-chain.ts';
 const LENGTH = 80;
 
 /** A maker with blocks that have transfers, and an empty chain that may defer its indexes. */
-function setUpLag({ canWait = true } = {}) {
+function setUpLag({ canWait = true, length = LENGTH } = {}) {
   const maker = new ChainMaker(makeNetwork());
   const [from, to] = maker.network.accounts;
   if (from === undefined || to === undefined) throw new Error('the network has accounts');
-  for (let height = 2; height <= LENGTH; height += 1) {
+  for (let height = 2; height <= length; height += 1) {
     maker.forge({ transactions: [maker.transfer(from, to, BigInt(height))] });
   }
   const completed: number[] = [];
@@ -60,6 +60,20 @@ test('indexes do not lag for newer blocks, nor while a process needs them; newer
   other.setSlotsBehind(FAR_BEHIND_SLOTS);
   await other.lone.chain.append(blocksOf(other.maker, 1));
   t.is(other.lone.store.indexLag, 0);
+});
+
+test('commits are larger while the indexes lag', async (t) => {
+  const sizesOf = async (canWait: boolean): Promise<readonly number[]> => {
+    const { maker, lone, setSlotsBehind } = setUpLag({ canWait, length: 151 });
+    setSlotsBehind(FAR_BEHIND_SLOTS);
+    const sizes: number[] = [];
+    lone.chain.listen({ applied: (blocks) => void sizes.push(blocks.length) });
+    await lone.chain.append(blocksOf(maker, 1));
+    await lone.chain.completeIndexes();
+    return sizes;
+  };
+  t.deepEqual(await sizesOf(true), [136, 14]);
+  t.deepEqual(await sizesOf(false), [34, 34, 34, 34, 14]);
 });
 
 test('a switch to another branch while the indexes lag leaves the indexes of a chain that switched without a lag', async (t) => {

@@ -4,7 +4,8 @@
  */
 
 import test from 'ava';
-import { downloadAfter, type Batch } from '../../../src/engine/sync/download.ts';
+import type { Batch } from '../../../src/engine/sync/arrived-batches.ts';
+import { downloadAfter } from '../../../src/engine/sync/download.ts';
 import { codeOf, messageOf, ProtocolError } from '../../../src/primitives/errors.ts';
 import type { AnswerTo, PeerRequest } from '../../../src/ports/transport.ts';
 import type { Block } from '../../../src/protocol/types.ts';
@@ -251,27 +252,51 @@ test('another peer on a branch that the sync peer does not know is reported as d
 test('a limited number of batches is fetched ahead, and work on the first begins at once', async (t) => {
   const fixture = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
   fixture.workMs = 5000;
-  const run = fixture.run(3);
-  for (let step = 0; step < 100; step += 1) await settled();
-  await run;
+  await fixture.run(3);
   t.is(fixture.end, 'stopped');
-  t.is(fixture.batches.length, 3);
-  t.true(fixture.prepared.length >= 6 && fixture.prepared.length <= 9, `${fixture.prepared.length}`);
+  t.deepEqual(
+    fixture.batches.map(({ blocks }) => blocks.length),
+    [BATCH, 4 * BATCH, 4 * BATCH],
+    'the answers that arrived during the work on the first are joined',
+  );
+  t.is(fixture.prepared.length, 1 + 12, 'twelve answers are in memory when the consumer has released the first');
   const asked = fixture.asked.length;
   await fixture.time.runUntil(fixture.time.nowMs + 10_000);
   t.true(fixture.asked.length <= asked + 1);
 });
 
+test('large answers are fetched ahead up to a size', async (t) => {
+  const text = 'a'.repeat(1_000_000);
+  const large: Peer = {
+    latencyMs: 10,
+    answer: (id) => {
+      const at = chain.findIndex((block) => block.id === id);
+      return chain.slice(at + 1, at + 4).map((block) => ({ ...codec.blockToJson(block), unknown: text }));
+    },
+  };
+  const fixture = new DownloadFixture({ syncPeer: large });
+  fixture.workMs = 5000;
+  await fixture.run(2);
+  t.is(fixture.end, 'stopped');
+  t.is(fixture.prepared.length, 5, 'five answers of three megabytes reach the size');
+
+  const whole = new DownloadFixture({ syncPeer: large });
+  whole.workMs = 100;
+  await whole.run();
+  t.is(whole.end, 'whole', 'the download goes on when the consumer has released answers');
+  t.deepEqual(whole.heights, ALL);
+});
+
 test('a batch that cannot be prepared fails only when it is taken', async (t) => {
   // An unhandled rejection fails this test file, as it would end a node.
   const stopped = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
-  stopped.unpreparedFrom = 20;
+  stopped.unpreparedFrom = 60;
   stopped.workMs = 500;
   await stopped.run(2);
   t.is(stopped.end, 'stopped');
-  t.true(stopped.prepared.length > 3);
+  t.true(stopped.prepared.length > 6);
   const going = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
-  going.unpreparedFrom = 20;
+  going.unpreparedFrom = 60;
   going.workMs = 500;
   await going.run();
   t.is((going.end as ProtocolError).code, 'NOT_PREPARED');

@@ -450,7 +450,9 @@ test('a peer that sends missing blocks one by one is left for a faster one', asy
   b.peers.set('honest', { maker: rival });
   await b.run('slow', true);
   t.is(b.tipId, rival.tip.id);
-  t.true(b.asked.filter((line) => line === 'slow blocksAfter').length < 12);
+  // Requests that the node sent ahead are included in the count.
+  const asked = b.asked.filter((line) => line === 'slow blocksAfter').length;
+  t.true(asked < 16, `${asked}`);
 });
 
 test('a peer on a slow line that sends all it can is followed to the end', async (t) => {

@@ -1,0 +1,126 @@
+/**
+ * Holds the downloaded batches that the consumer has not taken yet. A full store of batches pauses the download, so that
+ * a slow consumer and large blocks do not fill the memory.
+ */
+
+import type { Block } from '../../protocol/types.ts';
+import type { PeerId } from '../../ports/transport.ts';
+
+/**
+ * Number of batches in memory, including those that the consumer works on, at which the download pauses. With several
+ * batches, the verifier threads always have work.
+ */
+const BATCHES_MAX = 12;
+/**
+ * Size of the batches in memory, in bytes of JSON, at which the download pauses. A batch of 34 blocks with 25 transfers
+ * each takes about 400,000 bytes, so only large transactions reach this size.
+ */
+const PAUSE_BYTES = 15_000_000;
+/** Maximum number of batches that the consumer gets at once. */
+const JOINED_MAX = 4;
+
+/** Largest sum of the sizes of all batches in memory, in bytes of JSON. @param answerBytesMax size of one batch */
+export function batchBytesMax(answerBytesMax: number): number {
+  return PAUSE_BYTES + answerBytesMax;
+}
+
+export interface Batch {
+  readonly blocks: readonly Block[];
+  /** The peer that sent the blocks. */
+  readonly peerId: PeerId;
+  /** Resolves when the blocks are prepared; rejects if they cannot be. */
+  readonly prepared: Promise<void>;
+}
+
+/** A batch and its approximate size in bytes of JSON. */
+export interface SizedBatch extends Batch {
+  readonly bytes: number;
+}
+
+export class ArrivedBatches {
+  readonly #waiting: SizedBatch[] = [];
+  /** The batches that the consumer works on. */
+  #taken: readonly SizedBatch[] = [];
+  #end: { readonly error?: unknown } | undefined;
+  #wake: (() => void)[] = [];
+
+  /** Resolves when the download may request a further batch, or when the download has ended. */
+  space(): Promise<void> {
+    return this.#until(() => this.#hasSpace() || this.#end !== undefined);
+  }
+
+  add(batch: SizedBatch): void {
+    // If the consumer has stopped, no other code handles a rejection of this promise.
+    batch.prepared.catch(() => undefined);
+    this.#waiting.push(batch);
+    this.#changed();
+  }
+
+  /** Ends the download. The consumer first gets the batches that wait, and then the error, if there is one. */
+  end(end: { readonly error?: unknown } = {}): void {
+    this.#end ??= end;
+    this.#changed();
+  }
+
+  /**
+   * Waits for the next blocks. All batches that have arrived from one peer are joined, up to `JOINED_MAX`. The call
+   * also says that the consumer needs the blocks of the call before no longer.
+   *
+   * @returns undefined after the last batch
+   * @throws the error that ended the download
+   */
+  async take(): Promise<Batch | undefined> {
+    this.#taken = [];
+    this.#changed();
+    await this.#until(() => this.#waiting.length > 0 || this.#end !== undefined);
+    const first = this.#waiting[0];
+    if (first === undefined) {
+      if (this.#end !== undefined && 'error' in this.#end) throw this.#end.error;
+      return undefined;
+    }
+    const other = this.#waiting.findIndex(({ peerId }) => peerId !== first.peerId);
+    this.#taken = this.#waiting.splice(0, Math.min(JOINED_MAX, other < 0 ? Infinity : other));
+    return joined(first.peerId, this.#taken);
+  }
+
+  #hasSpace(): boolean {
+    const held = [...this.#waiting, ...this.#taken];
+    return held.length < BATCHES_MAX && held.reduce((sum, { bytes }) => sum + bytes, 0) < PAUSE_BYTES;
+  }
+
+  async #until(isTrue: () => boolean): Promise<void> {
+    while (!isTrue()) {
+      await new Promise<void>((resolve) => {
+        this.#wake.push(resolve);
+      });
+    }
+  }
+
+  #changed(): void {
+    const wake = this.#wake;
+    this.#wake = [];
+    for (const each of wake) each();
+  }
+}
+
+function joined(peerId: PeerId, batches: readonly Batch[]): Batch {
+  const prepared = Promise.all(batches.map((batch) => batch.prepared)).then(() => undefined);
+  // If the consumer has stopped, no other code handles a rejection of this promise.
+  prepared.catch(() => undefined);
+  return { peerId, blocks: batches.flatMap(({ blocks }) => blocks), prepared };
+}
+
+/** Characters of JSON around a text, and around a member's name: quotes, comma, colon. */
+const QUOTED = 3;
+/** Characters of a number or another simple value, with its comma. */
+const SIMPLE = 8;
+
+/** Approximate size of a decoded JSON value in bytes of JSON. Much faster than writing the JSON. */
+export function approximateJsonBytes(value: unknown): number {
+  if (typeof value === 'string') return value.length + QUOTED;
+  if (typeof value !== 'object' || value === null) return SIMPLE;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + approximateJsonBytes(item), QUOTED);
+  let sum = QUOTED;
+  for (const [name, member] of Object.entries(value)) sum += name.length + QUOTED + approximateJsonBytes(member);
+  return sum;
+}
