@@ -9,8 +9,8 @@ export const DATA_FILE = 'data.mdb';
 
 /**
  * The result of the examination. `none`: the file is missing, or it is empty, for example because the process was
- * killed right after creating it. `whole`: the first two pages are valid, and the roots that the newer of the two pages
- * names are inside the file. `damaged`: any other file, with the fault as text.
+ * killed right after creating it. `whole`: the first two pages are valid, and the newer of these two pages names only
+ * roots inside the file. `damaged`: any other file, with the fault as text.
  */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
@@ -34,7 +34,7 @@ const PAGE_BYTES_MAX = 65_536;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Maximum number of times that a changing file is read. A process commits at most some thousand times a second. A read
+ * Maximum number of times that a changing file is read. A process commits at most a few thousand times a second. A read
  * takes less time than a commit, so two successive reads soon find the same bytes.
  */
 const LOOKS_MAX = 100;
@@ -62,7 +62,7 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    // For example, the folder belongs to another user. The file may then exist.
+    // The file may exist, but cannot be opened, for example because the folder belongs to another user.
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Opens the LMDB environment of a folder, for one writer and any number of readers. Under some conditions, LMDB ends
- * the process with a signal, reads pages that a writer overwrites, or accepts a damaged file. This file detects these
- * conditions first, and throws an error with advice.
+ * the process with a signal, reads pages that a writer overwrites, or accepts a damaged file. This module detects these
+ * conditions before LMDB opens the folder, and throws an error with advice.
  */
 
 import {
@@ -52,16 +52,15 @@ const MAP_BYTES = 64 * 2 ** 30;
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
- * Maximum number of pages that the check before opening for writing covers besides the pages of the state. Checking
- * this number takes about 15 ms if the operating system has the file in memory, and covers a small store completely.
- * With 50,000 pages that had to be read from a disk, a start took 12 s longer. A running node checks the remaining
- * pages step by step.
+ * Before opening for writing, the pages of the state are checked, and then at most this number of other pages. A small
+ * store has fewer pages. The check takes about 15 ms if the operating system has the file in memory. With a limit of
+ * 50,000 pages and a file on a disk, a start took 12 s longer. A running node checks the remaining pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * Maximum number of pages that the check before opening for reading covers besides the pages of the state: the pages of
- * 16 GB. If the operating system has the file in memory, checking so many pages takes about 20 s. A command that
- * reads all these pages from a disk takes much longer.
+ * Before opening for reading, the pages of the state are checked, and then at most this number of other pages (16 GB).
+ * If the operating system has the file in memory, checking so many pages takes about 20 s. Reading all these pages from
+ * a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** An environment open for writing. The process may write as long as it holds the lock on the folder. */
@@ -133,9 +132,9 @@ export interface ReadingOptions {
 }
 
 /**
- * Opens the environment for reading. Another process of the same container is allowed to write to the folder at the
- * same time, unless this process sees the folder on a read-only medium. Unless `arePagesChecked` is true, the function
- * first checks the pages of the store, which takes several seconds for each million pages.
+ * Opens the environment for reading. Another process of the same container may write to the folder at the same time,
+ * except if the folder is on a read-only medium for this process. The function first checks the pages of the store,
+ * unless `arePagesChecked` is true. The check takes several seconds for each million pages.
  *
  * @param clock needed to find a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_DAMAGED`, `STORE_NOT_ALLOWED` or
@@ -313,7 +312,7 @@ function refuseSharedFile(directory: string): void {
 /**
  * Opens or creates the lock file before the library does. The library would end the process with a signal if it could
  * not open that file, or if the disk had no room for it. A new file is written under another name and then linked to
- * its final name, because another process may open it at any moment.
+ * its final name, so that no other process opens an incomplete lock file.
  *
  * @throws system error about the file; Error if the file is a link to nowhere
  */
@@ -379,11 +378,11 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 }
 
 /**
- * Checks pages before the library reads them, because the library does not detect a damaged page (see `page-check.ts`).
+ * Checks pages before the library reads these pages, because the library does not detect damage (see `page-check.ts`).
  * All pages of the state are checked first, because the node reads the whole state at its start.
  *
- * @param pagesMax maximum number of pages of the tree of entries to check after the pages of the state, beginning with
- *   the first key of the store; all pages of the tree of free pages are checked, too
+ * @param pagesMax maximum number of pages to check in the tree of entries after the pages of the state, beginning with
+ *   the first key of the store; the tree of free pages is always checked completely
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {

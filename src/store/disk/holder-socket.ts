@@ -29,7 +29,7 @@ const NOBODY = 3;
 
 /**
  * Listens on the socket until the process ends or until `close` is called. A file system may support no sockets.
- * Without sockets, no process listens, and only the age of a lock file counts.
+ * Without sockets, no process listens, and only the age of a lock file decides whether the lock file is stale.
  *
  * @param name name of the socket in the folder
  */
@@ -47,7 +47,7 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
     server.listen(`/proc/self/fd/${folder}/${name}`);
     server.unref();
   } catch {
-    // The file system supports no sockets, so only the age of the lock file counts.
+    // The file system supports no sockets, so only the age of the lock file decides whether the lock file is stale.
   }
   return {
     close: () => {

@@ -93,7 +93,7 @@ class LmdbKeyValue implements KeyValue {
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
-  /** True if the last write of a transaction failed for another reason than a damaged page. */
+  /** True if the last write of a transaction failed, and the reason was not a damaged page. */
   #hasFailed = false;
   #closed = false;
 
@@ -304,9 +304,8 @@ interface SharedReads {
 }
 
 /**
- * Copies a value out of the memory that the library uses again for the next value. Small copies come from the buffer
- * pool of Node. If the library made the copy, it would allocate memory for each value, which takes several times as
- * long.
+ * Copies a value out of the memory that the library reuses for the next value. Small copies come from the buffer pool
+ * of Node. If the library made the copy, it would allocate memory for each value, which takes several times as long.
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;

@@ -97,8 +97,8 @@ class Walk {
   readonly #pages: number;
   readonly #options: PageCheckOptions;
   /**
-   * One buffer for each level of the tree. The keys of a parent are bounds for its children, so both pages are in
-   * memory at once.
+   * One buffer for each level of the tree. The keys of a page are bounds for the keys of its children, so all pages
+   * from the root to the present page are in memory at once.
    */
   readonly #buffers: Buffer[] = [];
   #left = Infinity;

@@ -30,7 +30,7 @@ export interface ProcessLock {
 
 const TOUCH_MS = 5_000;
 /**
- * Time for which a lock file of another container counts after its last update, even if no process listens on its
+ * After its last update, a lock file of another container stays valid for this time, even if no process listens on its
  * socket. A busy process may update its lock file late.
  */
 const ELSEWHERE_MS_MAX = 30_000;

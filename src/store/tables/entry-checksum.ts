@@ -43,7 +43,7 @@ export function checksumBytes({ low, high }: ChecksumSum): Buffer {
   return bytes;
 }
 
-/** Result of `hashEntry`. Two variables avoid creating an object for each of some million entries. */
+/** Result of `hashEntry`, in two variables. Creating an object for each of several million entries would take time. */
 let hashLow = 0;
 let hashHigh = 0;
 

@@ -1,7 +1,7 @@
 /**
  * Defines the interface of a database with ordered binary keys and small values. The interface has only the operations
- * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array that was passed
- * in or out, because the caller and the store use the same memory.
+ * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array that a method
+ * received or returned, because the caller and the store use the same memory.
  */
 
 /** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order unless `reverse` is true. */

@@ -82,7 +82,7 @@ function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
   const members: PublicKey[] = [];
-  // The list grows item by item, because a damaged record may state any number of items.
+  // No memory is reserved for the stated number of items, because a damaged record may state any number.
   for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }
@@ -189,7 +189,7 @@ export class RecordWriter {
     this.#length += this.#bytes.write(text, this.#length, 'latin1');
   }
 
-  /** Calls `write`, and puts the number of the bytes that `write` wrote before these bytes. */
+  /** Calls `write`, counts the bytes that `write` adds, and inserts this number in front of these bytes. */
   sizedOf(write: () => void): void {
     const at = this.#length;
     this.byte(0);

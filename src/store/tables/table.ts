@@ -22,7 +22,7 @@ export interface KeySpan {
 
 /** Types of the values of a key's parts. */
 export type ValuesOf<P extends readonly PartName[]> = { [I in keyof P]: PartValue<P[I]> };
-/** The values of the first parts of a key; the number of parts may be 0. */
+/** The values of the first parts of a key: of no part, of some parts, or of all parts. */
 export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...infer Head, unknown]
   ? V | LeadingOf<Head>
   : V;
@@ -33,8 +33,8 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly number: number;
   readonly role: TableRole;
   /**
-   * The parts of a key in their order. The bytes of at most one part do not show where the part ends. All parts after
-   * such a part have a fixed size, so its end follows from the length of the key.
+   * The parts of a key in their order. At most one part has bytes that do not show where the part ends. All parts after
+   * this part have a fixed size, so its end follows from the length of the key.
    */
   readonly key: P;
   /** Content of a value, in a sentence; empty if the keys have no values. */
