@@ -1,6 +1,6 @@
 /**
  * Caches accounts in memory: the most recently used accounts, and all accounts with unsaved changes. A change is
- * unsaved until the caller of `takeChanged` gets the account to write it into the tables.
+ * unsaved until `takeChanged` returns the account to its caller, which writes the account into the tables.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -15,8 +15,8 @@ import type { OverwrittenAccount } from './undo.ts';
  */
 export const VOTERS_CACHED_MAX = 2048;
 /**
- * Maximum number of cached accounts without votes. Such an account takes about 600 bytes, and a large commit of an
- * import touches about this number of accounts.
+ * Maximum number of cached accounts without votes, each of which takes about 600 bytes. A large commit of an import
+ * touches about this number of accounts.
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 

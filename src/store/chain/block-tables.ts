@@ -46,7 +46,7 @@ export class BlockTables {
 
   /**
    * @param shortListMax largest number of items in a short list, which is stored in the order of the chain only; the
-   *   two lists of an address count together
+   *   two lists of an address (sent and received) count together
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -83,10 +83,7 @@ export class BlockTables {
     this.#total = undefined;
   }
 
-  /**
-   * Stores a block and returns its header. The entries of its transactions in the indexes of transactions stay in
-   * memory until `write`.
-   */
+  /** Stores a block and returns its header. The index entries of its transactions stay in memory until `write`. */
   append(keys: KeyValueWriter, block: Block): BlockHeader {
     const { transactions } = block;
     const header = headerOf(block);

@@ -78,10 +78,9 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
   };
 
   // Returns the first record, from number `from` on, that reverted a block at `height`; undefined if there is none.
-  // Each record moves the tip by one block. Therefore a revert of the block is at least as many records away as the tip
-  // is blocks away from the height, and the search skips these records. Example: the search looks for a revert of
-  // height 90, and record 500 appended block 100. Record 501 can at most have reverted block 100, record 510 block 91,
-  // and record 511 block 90. The search continues at record 511.
+  // Each record moves the tip by one block, so the search can skip records. Example: the search looks for a revert of
+  // height 90, and record 500 appended block 100. At the earliest, record 501 reverted block 100, record 502 reverted
+  // block 99, and record 511 reverted block 90. The search therefore continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);
@@ -112,7 +111,7 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
       const block = store.block(height);
       if (block?.id === blockId) return block;
       // The chain no longer has the block, so the record of its revert has the content. The search begins with the
-      // given record, because that record may itself be the revert.
+      // given record, because the given record may itself be the record of the revert.
       const found = firstRevert(height, sequence);
       return found?.blockId === blockId ? blockOf(store, found.content) : undefined;
     },
@@ -121,8 +120,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 
 /**
  * Reads the head of the log, or makes the head of a new log. If a tool has changed the chain without the log, the log
- * skips one number, and no longer returns the records before it. A reader of earlier records then notices that changes
- * are missing.
+ * skips one number, and no longer returns the records below this number. A client that asks for these records then
+ * notices that changes are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;

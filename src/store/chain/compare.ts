@@ -12,14 +12,14 @@ import { verifiedContent } from '../tables/checksummed.ts';
 export interface Difference {
   readonly table: TableName | 'unknown';
   /**
-   * Key in hexadecimal, without the number of its table. For `unknown`, the whole key. For `innerBlocks`, the start of
-   * the damaged block, which begins with the number of its counted table.
+   * Key in hexadecimal, without the number of its table. If `table` is `unknown`, the whole key. If `table` is
+   * `innerBlocks`, the start of the damaged block, which begins with the number of its counted table.
    */
   readonly key: string;
   /**
    * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
-   * stores have the key, with different values. Two tables have only `wrong`: in `meta`, an entry differs or is
-   * missing; in `innerBlocks`, a leaf block or an inner block of the examined store is damaged.
+   * stores have the key, with different values. For two tables, the kind is always `wrong`: in `meta`, an entry differs
+   * or is missing; in `innerBlocks`, a leaf block or an inner block of the examined store is damaged.
    */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }
@@ -38,9 +38,9 @@ export interface Comparison {
  * were added.
  *
  * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
- * difference only above the finalized height. While no block is final, a store drops the undo records that are far below
- * its tip. A store whose chain was longer before therefore lacks old undo records. Records below the first undo record
- * of the examined store are no difference.
+ * difference only above the finalized height. While no block is final, a store drops the undo records that are far
+ * below its tip. A store whose chain was once longer therefore lacks old undo records. For this reason, undo records
+ * below the first undo record of the examined store are no difference.
  *
  * @param finalizedHeight returns the finalized height; called only if exactly one store has an undo record
  */

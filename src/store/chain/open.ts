@@ -1,5 +1,5 @@
 /**
- * Opens a chain store. This file refuses a store of another network or generation, a store with other consensus
+ * Opens a chain store. This module refuses a store of another network or generation, a store with other consensus
  * parameters, a store of an unknown layout, a store whose state is damaged, and a database that is not a chain store.
  */
 
@@ -46,7 +46,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly create?: boolean;
   /**
    * If true, each write returns only after the data are on the disk; true by default. False is for a temporary store,
-   * whose writes may return before they are on the disk.
+   * whose data may reach the disk after the write has returned.
    */
   readonly durable?: boolean;
   /**
@@ -150,7 +150,7 @@ export function readChainStore(
  * checksums. The comparison takes a second for a million accounts.
  *
  * @param directory folder that the error message names
- * @throws ProtocolError `STORE_DAMAGED` if one of them does not match its checksum
+ * @throws ProtocolError `STORE_DAMAGED` if the state, an undo record or the note does not match its checksum
  */
 export function refuseChangedState(store: StoredChain, directory: string): void {
   const damage = store.checkState().finish() ? store.recordDamage() : STATE_CHANGED;

@@ -34,7 +34,7 @@ export class ChainReader {
 
   /**
    * @throws ProtocolError like `openChainSnapshot`, or `STORE_BEHIND` if the indexes of the store lag behind the chain,
-   *   because the queries would lack results
+   *   because query results would be incomplete
    */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
@@ -59,8 +59,9 @@ export class ChainReader {
 
   /**
    * Moves this reader to a snapshot of the last commit of the node, if the indexes of the snapshot are complete and
-   * `isWanted` accepts the snapshot. While an old snapshot has open queries, the snapshot stays open and occupies pages.
-   * If untrusted clients can trigger the call, the caller must therefore pass a condition.
+   * `isWanted` accepts the snapshot. While queries of an old snapshot run, the old snapshot stays open, and the
+   * database cannot reuse its pages. If untrusted clients can trigger the call, the caller must therefore limit the
+   * moves with `isWanted`.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved
@@ -72,8 +73,8 @@ export class ChainReader {
     try {
       isTaken = store.indexLag === 0 && isWanted(store);
     } finally {
-      // If `isWanted` returns false or throws, the reader closes the new snapshot. Otherwise, the open snapshot would
-      // keep its pages from being reused.
+      // If `isWanted` returns false or throws, the reader closes the new snapshot. If the snapshot stayed open, the
+      // database could not reuse its pages.
       if (!isTaken) void store.close();
     }
     if (!isTaken) return false;

@@ -19,8 +19,8 @@ export class UndoRecords {
   }
 
   /**
-   * Height of the lowest block that can be reverted; undefined if no block can be reverted. Records of the running
-   * transaction do not count until its end.
+   * Height of the lowest block that can be reverted; undefined if no block can be reverted. The result ignores the
+   * records of the running transaction.
    */
   floor(): number | undefined {
     const [lowest] = this.#keys.keys({ ...TABLES.undo.all, limit: 1 });

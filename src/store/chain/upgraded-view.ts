@@ -11,7 +11,7 @@ import { upgradeStore } from './upgrade.ts';
 
 /**
  * The tables that an upgrade changes. In memory, these tables take about 40 bytes for each leaf block of counted keys,
- * and the size of the undo records.
+ * plus the size of the undo records.
  */
 const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 

@@ -15,8 +15,8 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * If more leaf blocks of a table than this number have changed, `putSorted` writes the changed leaf blocks. Up to this
- * number, the changed leaf blocks stay in memory until the end of the transaction, and take some megabytes.
+ * If more than this number of leaf blocks of a table have changed, `putSorted` writes the changed leaf blocks. Up to
+ * this number, the changed leaf blocks stay in memory until the end of the transaction, and take some megabytes.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block takes about 8 KB. */
@@ -110,8 +110,8 @@ export class CountedKeySets implements KeyValue {
   }
 
   /**
-   * Finds a damaged block. The value of a damaged block is not a block, or its keys contradict the stored number of
-   * keys or the neighbouring blocks. Returns the start of the block; undefined if no block is damaged.
+   * Finds a damaged block. A block is damaged if its value cannot be read as a block, or if its keys contradict the
+   * stored number of keys or the neighbouring blocks. Returns the start of the block; undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     for (const table of this.#tables.keys()) {

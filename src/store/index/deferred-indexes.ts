@@ -1,12 +1,12 @@
 /**
- * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. Queries then
- * use an older view of the store, or wait. Writing the entries of many blocks at once is faster than writing them block by block. The
- * entries of a hundred blocks are mostly far apart in an index. Among the entries of some thousand blocks, about ten
- * entries at a time are neighbours. Writing ten neighbouring entries takes as long as writing one entry.
+ * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. Queries
+ * then use an older view of the store, or wait. Writing the entries of many blocks at once is faster than writing them
+ * block by block. The entries of a hundred blocks are mostly far apart in an index. The entries of some thousand blocks
+ * form groups of about ten neighbours. Writing a group of neighbours takes as long as writing one entry.
  *
- * The index watermark is the height up to which the indexes contain all transactions. The commit that appends the first
- * block whose transactions get no index entries also writes the index watermark. The missing entries are also kept in
- * memory. A new process computes the missing entries from the blocks.
+ * The index watermark is the height up to which the indexes contain all transactions. The first commit that appends a
+ * block without the index entries of its transactions also writes the index watermark. The process keeps the missing
+ * entries in memory. After a restart, the new process computes the missing entries from the blocks.
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -56,7 +56,7 @@ export class DeferredIndexes {
 
   /**
    * @param shortListMax largest number of items in a short list, which is stored in the order of the chain only; the
-   *   two lists of an address count together
+   *   two lists of an address (sent and received) count together
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -84,7 +84,7 @@ export class DeferredIndexes {
 
   /**
    * Ends the effect of `defer`. From now on, `flush` writes all missing entries. Call this method after a backfill,
-   * because many missing entries would make one long transaction.
+   * because `flush` would otherwise write many missing entries in one long transaction.
    */
   resume(): void {
     this.#isDeferring = false;
@@ -137,8 +137,8 @@ export class DeferredIndexes {
 
   /**
    * Writes the missing entries, in one short transaction for each step. The store may be closed, or the process killed,
-   * between two steps. Entries that are not in memory are read from the blocks in parts. Each part is written
-   * completely before the next is read.
+   * between two steps. Entries that are not in memory are computed from the blocks, in parts. Each part is written
+   * completely before the next part is computed.
    */
   *backfill(keyValue: CountedKeySets, limits: BackfillLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
@@ -163,8 +163,8 @@ export class DeferredIndexes {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
-      // A transaction that fails between two steps drops the pending entries, and a lookup may load them again as other
-      // rows. The backfill must then not end as if all entries were written.
+      // If a transaction fails between two steps, the pending entries are dropped, and a lookup may load them again as
+      // other rows. Without this check, the backfill would then end as if all entries were written.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

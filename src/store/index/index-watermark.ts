@@ -29,7 +29,7 @@ export function readIndexWatermark(keys: KeyValueReader): number | undefined {
   );
 }
 
-/** @param height undefined removes the watermark, because all transactions are indexed */
+/** @param height height of the watermark; undefined, if all transactions are indexed, removes the watermark */
 export function writeIndexWatermark(keys: KeyValueWriter, height: number | undefined): void {
   if (height === undefined) {
     keys.remove(KEY);

@@ -1,8 +1,8 @@
 /**
- * Computes the index entries of blocks, transactions and accounts. For blocks, accounts and the data of transfers, the
- * store adds and removes the results of the same function, so index and content always agree. The other functions for
- * transactions give the entries to remove; posting-lists.ts computes the same entries for many new transactions at
- * once.
+ * Computes the index entries of blocks, transactions and accounts. For blocks, accounts and the data of transfers, one
+ * function computes both the entries to add and the entries to remove, so index and content always agree. The functions
+ * `transactionEntries` and `longListEntry` compute only entries to remove. posting-lists.ts computes the same entries
+ * to add, for many new transactions at once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -58,7 +58,9 @@ export interface EntryChanges {
   readonly added: readonly Buffer[];
 }
 
-/** Index keys of accounts to remove and to add if `before` becomes `after`; undefined stands for no account. */
+/**
+ * Index keys to remove and to add when an account changes from `before` to `after`; undefined stands for no account.
+ */
 export function accountEntryChanges(before: Account | undefined, after: Account | undefined): EntryChanges {
   const removed: Buffer[] = [];
   const added: Buffer[] = [];

@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * The memory of a block may be larger than twice the block by this number of bytes, which is the size of Node's pool of
- * small buffers. A copy replaces larger memory.
+ * The memory of a block may have at most twice the size of the block plus this number of bytes, which is the size of
+ * Node's pool of small buffers. If the memory is larger, `packed` replaces it by a copy of the right size.
  */
 const UNUSED_BYTES_MAX = 8192;
 
@@ -123,8 +123,8 @@ export class KeyBlock {
   }
 
   /**
-   * Adds the keys of another block between two positions. Adding some dozens of keys at once takes little longer than
-   * adding one key.
+   * Adds the keys of another block between two positions. Adding a few dozen keys at once takes only a little longer
+   * than adding one key.
    *
    * @returns number of keys that were new
    */

@@ -89,7 +89,7 @@ export class LeafBlocks {
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
         leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
-        // No further leaf block exists, although the stored numbers promise more keys. The store is then damaged, and
+        // No further leaf block exists, although the stored numbers of keys are higher. The store is then damaged, and
         // `wrongBlock` reports the damage.
         if (leaf === undefined) return;
         keys = this.#keysOf(leaf);
@@ -148,9 +148,9 @@ export class LeafBlocks {
   }
 
   /**
-   * Finds a damaged block. The value of a damaged block is not a block, or its keys contradict the stored number of
-   * keys or the neighbouring blocks. Returns the start of a leaf block, or the start of an inner block as in
-   * `OrderStatisticTree.wrongBlock`; undefined if no block is damaged.
+   * Finds a damaged block. A block is damaged if its value cannot be read as a block, or if its keys contradict the
+   * stored number of keys or the neighbouring blocks. Returns the start of a leaf block, or the start of an inner block
+   * as in `OrderStatisticTree.wrongBlock`; undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

@@ -142,7 +142,7 @@ export class OrderStatisticTree {
   /**
    * Inserts leaf blocks that were split off from another leaf block.
    *
-   * @param leaf the leaf block that was split; its number of keys falls by the keys that moved to `leaves`
+   * @param leaf the leaf block that was split; its number of keys falls by the number of keys that moved to `leaves`
    */
   insertBehind(leaf: LeafPlace, leaves: readonly { readonly start: Buffer; readonly size: number }[]): void {
     this.grow(leaf, -leaves.reduce((sum, { size }) => sum + size, 0));
@@ -150,8 +150,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Removes an empty leaf block. If the leaf block is the first one below its inner block, it stays, without keys, at
-   * least as long as other leaf blocks of the inner block have keys.
+   * Removes an empty leaf block. The first leaf block of an inner block stays in the tree without keys, at least while
+   * other leaf blocks of this inner block have keys.
    */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {
@@ -176,8 +176,8 @@ export class OrderStatisticTree {
 
   /**
    * Checks the inner blocks on the disk. If a block contradicts itself or the blocks below it, the result is the start
-   * of the root. If no other block lists an inner block, the result is the start of that block. Undefined if all inner
-   * blocks are consistent.
+   * of the root. If an inner block on the disk belongs to no parent, the result is the start of this inner block.
+   * Undefined if all inner blocks are consistent.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

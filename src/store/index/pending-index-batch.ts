@@ -34,7 +34,7 @@ export class PendingIndexBatch {
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
-  /** Hash table of rows by id. A row is at the position that its id gives, or at the next free position. */
+  /** Hash table of rows by id. A row is at the position that follows from its id, or at the next free position. */
   #slots = slotsFor(ROWS_AT_FIRST);
   #size = 0;
 
@@ -266,7 +266,7 @@ function columnsOf(rows: number, filled?: Columns): Columns {
 
 /**
  * The hash table of ids has twice as many positions as rows. Few rows then need a position other than the one that
- * their id gives.
+ * follows from their id.
  */
 function slotsFor(rows: number): Uint32Array {
   return new Uint32Array(rows * 2).fill(NONE);

@@ -82,7 +82,7 @@ export class TransactionLists {
 
   /**
    * @param shortMax largest number of items in a short list, which is stored in the order of the chain only; the two
-   *   lists of an address count together
+   *   lists of an address (sent and received) count together
    */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
     this.#keys = keys;
@@ -143,8 +143,8 @@ export class TransactionLists {
 
   /**
    * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next chunk. Between
-   * two chunks, the caller must append and remove no block. An earlier process may have written a chunk before it was killed.
-   * Writing the same chunk again changes nothing.
+   * two chunks, the caller must neither append nor remove a block. An earlier process may have written a chunk before
+   * it was killed. Writing the same chunk again changes nothing.
    *
    * @param stored number of transactions in the chain, or 0 if the caller does not need the numbers of changed pages
    */

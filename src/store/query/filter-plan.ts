@@ -42,8 +42,8 @@ export function exactListOf(store: StoredChain, query: TransactionQuery): ListFi
 }
 
 /**
- * Bounds for the value by which the query sorts. Undefined if a filter has a range of another value, or if no value
- * that keys can represent lies within one of the bounds.
+ * Bounds for the value by which the query sorts. Undefined if a filter has a range of another value, or if a bound
+ * excludes all values that keys can represent.
  */
 export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBounds | undefined {
   const ranges = filtersInUse(store, query).flatMap(({ valueRange }) => valueRange ?? []);
@@ -90,7 +90,7 @@ function inAllRanges(store: StoredChain, order: TransactionSort, ranges: readonl
 
 /**
  * The bounds of all ranges together, as bytes. At most one of the ranges may have a lower bound, and at most one an
- * upper bound. Undefined if no value that keys can represent lies within one of the bounds.
+ * upper bound. Undefined if a bound excludes all values that keys can represent.
  */
 function bytesOfRanges(order: TransactionSort, ranges: readonly ValueRange[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;

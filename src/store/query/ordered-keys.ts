@@ -55,7 +55,7 @@ export class OrderedKeys {
     return this.#sum((part) => sizeOf(this.#keys, part));
   }
 
-  /** The key tails of a page. In counted tables, the cost does not depend on the depth of the page. */
+  /** The key tails of a page. In counted tables, the cost does not depend on the position of the page in the list. */
   page(direction: Direction, { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     return direction === 'asc' ? this.#upFrom(offset, limit) : this.#downFrom(offset, limit);
   }
@@ -105,7 +105,7 @@ export class OrderedKeys {
       const tails = this.#highestBelow(above, limit - page.length);
       const lowest = tails.at(-1);
       if (lowest === undefined) break;
-      // The lowest group may have more key tails than were read, and a page contains its first key tails.
+      // The lowest group may have more key tails than were read. Of this group, the page contains the first key tails.
       above = this.#valueOf(lowest);
       page.push(...this.#groupsAbove(above, tails));
       page.push(...this.#firstOfGroup(above, limit - page.length));
@@ -124,7 +124,10 @@ export class OrderedKeys {
     });
   }
 
-  /** @param tails descending; the result leaves out the group of `value`, and the key tails of each group ascend */
+  /**
+   * @param tails key tails in descending order; the result omits the group of `value`, and the key tails of each group
+   *   ascend
+   */
   #groupsAbove(value: Buffer, tails: readonly Buffer[]): readonly Buffer[] {
     const groups: { readonly value: Buffer; readonly tails: Buffer[] }[] = [];
     for (const tail of tails) {

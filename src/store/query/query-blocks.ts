@@ -264,7 +264,7 @@ function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;
 }
 
-/** Heights of an index within a span, in the order of the index. */
+/** The heights within a span, in the order in which they stand in an index. */
 async function walk(
   { tables }: StoredChain,
   prefix: Buffer,

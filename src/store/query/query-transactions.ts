@@ -86,8 +86,8 @@ export class TransactionQueries {
   }
 
   /**
-   * Finds registrations of applications with the given id or the given name; without both filters, all registrations. A
-   * chain has at most some hundred registrations, because only old blocks may contain them.
+   * Finds the registrations of applications with the given id or the given name. If neither is given, the result is all
+   * registrations. A chain has at most some hundred registrations, because only old blocks may contain them.
    */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
