@@ -55,7 +55,8 @@ const READ_BYTES = 256 * 1024;
  */
 const UNPACKED_TIMES_MAX = 100;
 /**
- * Unpacked size that is always allowed. A small file may hold the state of a genesis block with many similar accounts.
+ * Unpacked size that is always allowed. A small file may contain a genesis block with many similar accounts, which
+ * compress well.
  */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
@@ -65,7 +66,7 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
  * dangerous than no journal.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
- *   is damaged; errors of `copyStore` and of the system. After an error, no files are left
+ *   is damaged; errors of `copyStore` and of the system. After an error, no files remain
  */
 export async function backUp(
   location: ChainLocation,
@@ -92,7 +93,7 @@ export async function backUp(
  * Writes the chain and its state into one compressed file. A node may use the chain during this call.
  *
  * @throws ProtocolError `SNAPSHOT_UNWRITABLE` with the file and the reason, `STORE_DAMAGED` when the copied chain is
- *   damaged; errors of `copyStore`. After an error, no files are left
+ *   damaged; errors of `copyStore`. After an error, no files remain
  */
 export async function createSnapshot(
   location: ChainLocation,
@@ -162,8 +163,9 @@ export interface RestoreOptions {
  * the undo records and the finalized height must match their checksums.
  *
  * @param location the data folder must not contain a chain
- * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the reason;
- *   `RESTORE_EXISTS` if the data folder contains a chain; errors of the system if the data folder cannot be created. After an error, no files are left
+ * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the
+ *   reason; `RESTORE_EXISTS` if the data folder contains a chain; errors of the system if the data folder cannot be
+ *   created. After an error, no files remain
  */
 export async function restoreSnapshot(
   file: string,
@@ -311,7 +313,7 @@ async function check(draft: ChainLocation, manifest: Manifest, options: RestoreO
  * Compares the state, the undo records and the finalized height of a copy with their checksums, and describes the chain
  * of the copy. Without this check, a damaged copy could later replace an intact chain.
  *
- * @param original location whose folder the error names
+ * @param original location of the chain that was copied; the error names its folder
  * @throws ProtocolError `STORE_DAMAGED` when a checksum does not match; errors of `openSnapshot`
  */
 async function describeWhole(copy: ChainLocation, original: ChainLocation): Promise<CopiedChain> {

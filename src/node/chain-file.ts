@@ -10,7 +10,9 @@ import { createGunzip } from 'node:zlib';
 import { checkRegularFile, whyUnreadable } from '../config/bounded-file.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 
-/** Maximum length of a line in bytes. The longest genesis block that a network folder may have fits into a line. */
+/**
+ * Maximum length of a line in bytes. A line has room for the longest genesis block that a network folder may contain.
+ */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Maximum number of bytes in one read. Lines are views into the bytes of a read, so one waiting line keeps all bytes of
@@ -48,8 +50,8 @@ export interface ChainFile {
  * Opens a file for reading.
  *
  * @param file path; `-` for the standard input, never compressed
- * @throws ProtocolError `CHAIN_FILE_UNUSABLE` when the path leads to no regular file, or to one that this process may
- *   not read
+ * @throws ProtocolError `CHAIN_FILE_UNUSABLE` when the path does not lead to a regular file, or when this process may
+ *   not read the file
  */
 export function openChainFile(file: string): ChainFile {
   const isStandardInput = file === STANDARD_STREAM;

@@ -86,7 +86,7 @@ export async function upgradeChain(location: ChainLocation, onUpgradeStep: OnUpg
 /**
  * Begins a new chain of the network in a temporary folder, which is removed when the chain is closed.
  *
- * @param clock clock by which the chain refuses blocks of the future
+ * @param clock clock with which the chain detects and refuses blocks from the future
  */
 export async function openScratchChain(
   { network }: Pick<ChainLocation, 'network'>,
@@ -122,11 +122,11 @@ export async function openSnapshot(
 }
 
 /**
- * Opens a read-only view of a chain with complete indexes. If a killed import or sync left the indexes incomplete, the missing
- * entries are written first.
+ * Opens a read-only view of a chain with complete indexes. If a killed import or sync left the indexes incomplete, the
+ * function first writes the missing entries.
  *
- * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while another process imports or downloads blocks; errors of
- *   `openChainStore` while the missing entries are written
+ * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while another process imports or downloads blocks;
+ *   errors of `openChainStore` while the missing entries are written
  */
 export async function openIndexedSnapshot(location: ChainLocation): ReturnType<typeof openSnapshot> {
   const opened = await openSnapshot(location);
@@ -158,8 +158,8 @@ export async function openIndexedSnapshot(location: ChainLocation): ReturnType<t
 }
 
 /**
- * A clock that is never before the tip of a stored chain. The clock of the node that stored the blocks may have been
- * ahead of this machine's clock, for example in a devnet.
+ * A clock that never shows a time before the timestamp of the tip of a stored chain. The clock of the node that stored
+ * the blocks may have been ahead of this machine's clock, for example in a devnet.
  */
 export function clockOfChain(store: Pick<StoredChain, 'tip'>, params: ChainParams, clock = systemClock): Clock {
   const tipMs = momentMs(store.tip()?.timestamp ?? 0, params);

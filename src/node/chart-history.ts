@@ -108,7 +108,7 @@ export class ChartHistory {
       const points = this.#points[span];
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
-      // If the clock was set back, events count for the newest point.
+      // If the clock was set back, events are added to the newest point.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
         points.push(point);

@@ -21,8 +21,8 @@ export interface ExportOptions {
   readonly from: number;
   readonly to: number;
   /**
-   * Path of the file, or a function that takes the text. A path that ends in `.gz` gets compressed text. The function
-   * must throw when it cannot take the text.
+   * Path of the file, or a function that receives the text. If the path ends in `.gz`, the text is compressed. The
+   * function must throw an error when it cannot write the text.
    */
   readonly file: string | ((text: string) => void);
   readonly onProgress?: (height: number) => void;
@@ -32,7 +32,7 @@ export interface ExportOptions {
  * Writes a range of blocks. A file appears at its path only when it is complete. Output to a device or a pipe is
  * written directly.
  *
- * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` with the file and the reason; errors of the function that takes the
+ * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` with the file and the reason; errors of the function that receives the
  *   text
  */
 export async function exportChain(options: ExportOptions): Promise<void> {

@@ -20,8 +20,8 @@ import type { PublicKey, Signature, SignatureOracle, Transaction } from '../prot
  */
 const REMEMBERED_MAX = 1_000;
 /**
- * Number of checks in one iteration of the event loop. By `CHECK_MS` and `HANDLING_MS`, they take about 1 ms with the
- * native library, and about 11 ms in JavaScript.
+ * Number of checks in one iteration of the event loop. These checks take about 1 ms with the native library, and about
+ * 11 ms in JavaScript (see `CHECK_MS` and `HANDLING_MS`).
  */
 const CHECKS_PER_TURN = 8;
 /**
@@ -78,8 +78,9 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();
         search.step(parts);
-        // The payer is charged for handling (the second argument), with an empty function as the work. Unlike the
-        // checks of a charged work, handling never counts as waste, because asking for signers is not an offence.
+        // All the time is charged as handling (the second argument), so the charged function is empty. Time of handling
+        // never counts as waste. A client that asks for signers does nothing wrong, so its request must not count as
+        // waste.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;
@@ -154,7 +155,7 @@ class Search {
     this.#skip();
   }
 
-  /** Skips members without a matching signature, and sets the result after the last member. */
+  /** Skips members for whom all remaining signatures were tried. Sets the result after the last member. */
   #skip(): void {
     const { min, members } = this.#group;
     while (this.#hasSigned.length < members.length && this.#at >= this.#unassigned.length) {

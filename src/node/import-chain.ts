@@ -105,8 +105,8 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
  * Reads the lines of the file into the run.
  *
  * @returns true when the import was stopped before the last line
- * @throws ProtocolError `CHAIN_FILE_UNREADABLE`, also for an empty file: the program that wrote the file probably
- *   failed; errors of the run, for example `IMPORT_REFUSED`
+ * @throws ProtocolError `CHAIN_FILE_UNREADABLE`, also for an empty file, because the program that wrote the file
+ *   probably failed; errors of the run, for example `IMPORT_REFUSED`
  */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   let isEmpty = true;
@@ -149,8 +149,8 @@ function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
   if (first === undefined) return;
-  // One cause, such as a full disk, often makes both the blocks and the indexes fail. Errors with the same code are
-  // reported once.
+  // One cause, such as a full disk, often makes the writes of blocks and the writes of indexes fail. Errors with the
+  // same code are reported once.
   const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
   if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
   throw new ProtocolError(first.code, first.data, differing.map(messageOf).join('; then: '), {
@@ -199,13 +199,13 @@ class ImportRun {
     if (this.#underWay.length >= GROUPS_AHEAD_MAX) await this.#underWay.shift();
   }
 
-  /** Applies the remaining lines, and resolves when all lines are on the disk. */
+  /** Applies the remaining lines, and resolves when the blocks of all lines are on the disk. */
   async takeRest(): Promise<void> {
     this.#startGroup();
     for (const group of this.#underWay.splice(0)) await group;
   }
 
-  /** True when the signal stopped the import before all lines that were read were applied. */
+  /** True when the signal stopped the import before the blocks of all read lines were applied. */
   get wasStopped(): boolean {
     return this.#wasStopped;
   }
@@ -244,8 +244,8 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. The event loop therefore runs once before, and passes newly arrived lines
-    // to the worker threads, which can then work at the same time.
+    // Applying blocks keeps this thread busy. Before that, the event loop runs once and passes newly arrived lines to
+    // the worker threads, which can then work at the same time.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -287,13 +287,13 @@ class ImportRun {
   }
 
   /**
-   * Refuses a block whose line contradicts its bytes.
+   * Refuses a block because its line differs from the JSON of its bytes (see `ReadBlock`).
    *
    * @throws BlockRejected always
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
-    // If the rules refuse the changed block, the reason of the rules is more helpful than the contradiction between its
-    // members and its bytes.
+    // If the rules also refuse the block, the reason of the rules is more helpful than the difference between line and
+    // bytes.
     if (block.height > 1) await this.#chain.validator.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
   }

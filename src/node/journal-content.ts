@@ -25,7 +25,9 @@ export interface JournalContent {
   readonly identity: FileIdentity | undefined;
   /** Checksum of the newest line of any delegate; undefined when no delegate has a line. */
   readonly newest: string | undefined;
-  /** True when the journal has the line whose checksum is in the fingerprint, or when there is no such checksum. */
+  /**
+   * True when the journal has the line whose checksum is in the fingerprint, or when the fingerprint has no checksum.
+   */
   readonly hasNamedLine: boolean;
   readonly lines: number;
   /** Size of all intact lines in bytes. */

@@ -118,8 +118,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of any delegate. The fingerprint contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when the last identifying line matches this file, and no fingerprint contradicts it. Only then each write
-   * renews the fingerprint. False for a copy, and for a file without an identifying line.
+   * True when the last line that identifies a file matches this file, and no fingerprint contradicts this line. Only
+   * then, each write renews the fingerprint. False for a copy, and for a file without such a line.
    */
   #isIdentityRecorded: boolean;
   /** True when the fingerprint belongs to this file. */
@@ -175,8 +175,8 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The header is written first. If a crash keeps only the header's line, the delegate waits at least as long as
-    // before this call.
+    // The header is written first. If a crash leaves only the line of the header, the delegate waits at least as long
+    // as before this call.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 

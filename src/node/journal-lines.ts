@@ -18,7 +18,7 @@ export interface FileIdentity {
   readonly bornNs: string;
 }
 
-/** The facts about one delegate that the lines of a journal or of a watermark state. */
+/** The facts about one delegate that the lines of a journal, or of a watermark, contain. */
 export interface Known {
   /** The newest signed header. */
   readonly last?: SignedHeader;

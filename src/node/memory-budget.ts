@@ -1,8 +1,8 @@
 /**
- * Adds up the memory of a node. Each queue, cache and buffer that peers or clients can fill has a budget, which is
- * computed from its bound. With the default options, the sum of all budgets and the node's own needs is below the
- * lowest memory limit that can be configured. The default limit is higher, to leave room for objects that V8 has not
- * collected yet.
+ * Adds up the memory of a node. Each queue, cache and buffer that peers or clients can fill has a bound. The budget of
+ * a queue, cache or buffer is computed from this bound. With the default options, the sum of all budgets and the node's
+ * own needs is below the lowest memory limit that can be configured. The default limit is higher, to leave room for
+ * objects that V8 has not collected yet.
  *
  * To add a row: export the bound from the file that defines it, and write the largest size of an entry into
  * `budgetsOf`.

@@ -115,7 +115,7 @@ export interface RunningNode {
   /** Port for peers; 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
-   * Closes the parts in the reverse order of their start, forging before HTTP, the journals and the chain store.
+   * Closes the parts in the reverse order of their start: first forging, then HTTP, the journals and the chain store.
    * Resolves when all data are on the disk.
    *
    * @throws AggregateError with the errors, after all parts are closed

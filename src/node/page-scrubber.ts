@@ -1,8 +1,8 @@
 /**
  * Scrubs the chain store: checks its pages while the node runs, a few at a time. A disk that loses or corrupts a page
  * may report no error, and the database library ends the process when it reads a damaged page. The scrubber also
- * compares the entries of the state with the checksum of the state, which reveals changed bytes inside a value. It
- * compares undo records and the note of the finalized height with their own checksums.
+ * compares the entries of the state with the checksum of the state, which reveals changed bytes inside a value.
+ * Finally, the scrubber compares undo records and the note of the finalized height with their own checksums.
  */
 
 import { join } from 'node:path';
@@ -18,8 +18,8 @@ import { STATE_CHANGED } from '../store/chain/open.ts';
 import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 
 /**
- * Number of pages that the scrubber checks in one step. A step takes about 3 ms of the node's time, once a second.
- * Checking a store of 16 GB takes an hour and a half.
+ * Number of pages that the scrubber checks in one step. One step runs each second, and takes about 3 ms. Checking a
+ * store of 16 GB takes an hour and a half.
  */
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;

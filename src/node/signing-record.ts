@@ -128,9 +128,10 @@ export function checkNetwork(
 /**
  * Adds the content of a record to a journal. The journal loses no header. If the record and the journal both have a
  * header of a delegate, the journal gets the later header with the highest heights of both headers. A record is
- * complete for a delegate if it has a header of the delegate, and no signatures after this header are unknown. The
- * journal then drops its own moment of unknown signatures of the delegate. A copied record may lack later signatures.
- * After the import of a copy, the delegate therefore waits as if no signature before `nowS` were known.
+ * complete for a delegate if it has a header of the delegate, and no signatures after this header are unknown. In this
+ * case, the journal drops its own moment before which signatures of the delegate are unknown. A copied record may lack
+ * later signatures. After the import of a copy, the delegate therefore waits as if no signature before `nowS` were
+ * known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork` and the writes of the journal

@@ -80,7 +80,8 @@ export function command([program = '', ...args]: readonly string[]): Channel {
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',
       });
-      // A program may end without reading its input. Only its exit code decides, so this is not an error.
+      // A program may end without reading its input. Only the exit code decides about the delivery, so unread input is
+      // not an error.
       child.stdin.on('error', () => undefined);
       child.stdin.end(`${JSON.stringify(notice)}\n`);
       const [code, by] = (await once(child, 'exit').catch((error: unknown) => {

@@ -1,7 +1,8 @@
 /**
  * Stores events that wait for delivery, in an append-only file of checked lines. Unless the disk fails, an event is on
  * the disk before its first delivery. The outbox notes the delivery of an event after the delivery, so a kill loses no
- * event that was on the disk. An event that was delivered but not yet noted is delivered again, with the same id.
+ * event that was on the disk. If the node is killed between a delivery and its note, the event is delivered again, with
+ * the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';

@@ -5,7 +5,7 @@ import type { Reader } from './reader.ts';
 
 /** @param readers returns the present readers */
 export function indexUsersAmong(readers: () => Iterable<Reader>): IndexUsers {
-  // A reader that ends is not ready either, but needs no newer indexes.
+  // A reader that is ending is not ready either, but needs no newer indexes.
   const isStarting = (): boolean => {
     const all = [...readers()];
     return all.length === 0 || all.some(({ isReady, isDraining }) => !isReady && !isDraining);

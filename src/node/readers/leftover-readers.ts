@@ -29,8 +29,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
   try {
     writeFileSync(file, String(nodePid));
   } catch {
-    // A full or failing disk must not keep the node from answering. Without the file, the next start may find the port
-    // in use. A file without the number would be useless.
+    // A full or failing disk must not prevent the node from answering requests. Without the file, the next start may
+    // find the port in use. A file without the number of the node would be useless, so it is removed.
     rmSync(file, { force: true });
   }
   return () => {
@@ -41,8 +41,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
 /**
  * Kills the readers whose node has ended. For each reader, the function waits at most `END_MS_MAX` for the end of a
  * node that is ending, and at most `END_MS_MAX` for the end of the reader. The function never kills a reader of a
- * running node: the parent of such a reader is still the node that wrote the file. A file without the number of the
- * node shows nothing, so its reader is not killed.
+ * running node: the parent of such a reader is still the node that wrote the file. If a file does not contain the
+ * number of the node, the function cannot compare the parent, and does not kill the reader.
  *
  * @param directory folder of the node's data; it need not exist
  * @returns process numbers of the killed readers

@@ -121,8 +121,8 @@ export class LimitClient implements SharedLimits {
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
-      // The node has admitted a connection or a replay that this reader has given up. The reader therefore reports that
-      // the connection or replay has ended.
+      // The node has admitted a connection or a replay for which this reader no longer waits. The reader therefore
+      // reports that the connection or replay has ended.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
       if (isGivenUp && 'replay' in ask && answer === null) this.replayEnded(ask.replay);
       timer.cancel();

@@ -39,8 +39,8 @@ export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSi
 export type Write = (typeof WRITES)[number];
 
 /**
- * Maximum number of reads in one message. A reader has only one unanswered message of reads. Further reads wait in the
- * reader.
+ * Maximum number of reads in one message. A reader has only one unanswered message with reads. Further reads wait in
+ * the reader.
  */
 export const READS_AT_ONCE = 16;
 /** Maximum number of reads that wait in a reader; several requests can share a read. */
@@ -72,8 +72,8 @@ export const LIMIT_ANSWER_MS_MAX = 2_000;
 export const READ_ANSWER_MS_MAX = 10_000;
 
 /**
- * Maximum number of refused or shut-out addresses in one message. A reader answers fewer addresses between two
- * messages.
+ * Maximum number of refused or shut-out addresses in one message. Between two messages, a reader answers fewer
+ * addresses than this number.
  */
 export const LIMIT_REPORTED_MAX = 1_000;
 
@@ -94,8 +94,8 @@ export interface LimitReport {
   /** Change of the number of connections of trusted clients. */
   readonly trusted: number;
   /**
-   * Closed connections, ended replays and refusals, each as numbers by key of the client. `shutOut` has the keys of the
-   * clients that the reader has shut out.
+   * Number of closed connections, of ended replays and of refusals, for each key of a client. `shutOut` has the keys of
+   * the clients that the reader has shut out.
    */
   readonly left: readonly (readonly [string, number])[];
   readonly replaysEnded: readonly (readonly [string, number])[];

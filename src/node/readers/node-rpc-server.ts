@@ -25,10 +25,7 @@ export class NodeRpcServer {
   /** True until the reader is open and has confirmed the last update. Later changes wait for the confirmation. */
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
-  /**
-   * Whether the reader has moved to the chain since the last call of `indexesCompleted`: the update that causes the
-   * move is not sent, is not confirmed, or is confirmed.
-   */
+  /** State of the update that moves the reader to the present chain after the last call of `indexesCompleted`. */
   #move: 'unsent' | 'unconfirmed' | 'confirmed' = 'confirmed';
   #times: ReceivedTime[] = [];
   #received: Transaction[] = [];
@@ -53,7 +50,7 @@ export class NodeRpcServer {
     this.chainChanged([]);
   }
 
-  /** True if the reader has moved since the last backfill. Before this, the indexes must not lag again. */
+  /** True if the reader has moved since the last backfill. Until then, the indexes must not lag again. */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';
   }

@@ -104,14 +104,14 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
-    // Clients can trigger this call at will, so it opens no new view unless the chain has changed.
+    // Clients can trigger this call at will, so the call opens a new view only if the chain has changed.
     refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
     async status() {
       const status = await read<NodeStatus>('status');
       // The node may have committed a block about which this reader has no message yet.
       const height = (): number => view.chain.tip()?.height ?? 0;
       if (status.height > height()) move();
-      // While the indexes lag, this reader cannot move. Its answers about the chain are then of an older block.
+      // While the indexes lag, this reader cannot move. Its answers about the chain then describe an older block.
       return status.height > height() ? { ...status, ...ofView(view.snapshot.store) } : status;
     },
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),

@@ -35,8 +35,8 @@ const SILENT_PINGS_MAX = 3;
  */
 const HANGING_PINGS_MAX = 20;
 /**
- * A reader that ends after less time is replaced only after a pause, because a lasting fault probably ends each new
- * reader, too.
+ * If a reader ends within this time after its start, the pool replaces it only after a pause. A lasting fault would
+ * probably end each new reader, too.
  */
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
@@ -46,7 +46,7 @@ const DRAIN_MS_MAX = 20_000;
 /** Time limit for the start of the first reader, including the readers that replace it. */
 const START_MS_MAX = 60_000;
 /**
- * Number of intervals between pings (20 s) after which a reader that is not ready, and sends no message, is killed. A
+ * If a reader is not ready and sends no message for this number of intervals between pings (20 s), the pool kills it. A
  * start takes about one second. After such a kill, the next reader gets twice the time, because the machine may be
  * slow.
  */
@@ -125,7 +125,7 @@ export function createReaderPool({
     try {
       reading = started?.hasEnded() === false ? started : forkReader(program);
     } catch (error) {
-      // The system has no memory for a process, for example.
+      // For example, the system has no memory for a new process.
       if (ports !== undefined) replaceLater(REPLACED_AFTER_MS_MAX);
       return Promise.reject(notStarted(messageOf(error)));
     }

@@ -23,7 +23,7 @@ import { ReaderObserver } from './reader-observer.ts';
 const REPORT_MS = 200;
 
 /**
- * The node sends a message to each reader that is ready every 250 ms at least. If the reader has handled no message for
+ * The node sends a message to each ready reader at least every 250 ms. If the reader has handled no message for
  * `QUIET_MS_MAX` milliseconds, it probably did not run, and messages about new blocks may wait behind the requests that
  * it handles first. Before the next request, it therefore looks for new blocks in the store.
  */
@@ -33,8 +33,8 @@ const QUIET_MS_MAX = 500;
 const BEHIND_RETRY_MS = 200;
 
 /**
- * Opens the store of the node. While the indexes of the store lag, because the node downloads many blocks, this
- * function waits. The node completes the indexes within about a second after it knows that a reader starts.
+ * Opens the store of the node. This function waits while the indexes of the store lag because the node downloads many
+ * blocks. The node completes the indexes within about a second after it knows that a reader starts.
  *
  * @throws ProtocolError like `openChainSnapshot`
  */

@@ -23,7 +23,9 @@ export interface Reader {
   readonly number: number;
   memoryBytes: number;
   requests: number;
-  /** Number of pings, or of their intervals before the reader is ready, since the reader's last message. */
+  /**
+   * Number of pings since the reader's last message. Before the reader is ready, the number of intervals between pings.
+   */
   silentPings: number;
   isReady: boolean;
   /** True if another reader was started to replace this reader. */

@@ -5,9 +5,9 @@ import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
   /**
-   * Maximum of the own memory of the process in bytes. The process is ended when its memory stays above this number
-   * after a garbage collection. The watchdog does not wait for the collection if the memory is far above this number,
-   * or if the main thread cannot start a collection.
+   * Maximum memory of the process itself, in bytes. The process is ended when its memory stays above this number after
+   * a garbage collection. The watchdog does not wait for the collection if the memory is far above this number, or if
+   * the main thread cannot start a collection.
    */
   readonly memoryLimitBytes: number;
   /**
@@ -35,12 +35,14 @@ export type EndCode = 'MEMORY_LIMIT_EXCEEDED' | 'HEAP_FULL' | 'GARBAGE_COLLECTIO
 /** Time in milliseconds between two samples. */
 export const SAMPLE_INTERVAL_MS = 250;
 /**
- * Longest time in milliseconds that counts between two samples. A longer gap means that the watchdog did not run,
- * because the process or the machine was suspended or overloaded. The main thread could not run during this gap either,
- * so the rest of the gap does not count.
+ * Longest time in milliseconds that a sample can add to `#nowMs`. A longer gap between two samples means that the
+ * watchdog did not run, because the process or the machine was suspended or overloaded. The main thread could not run
+ * during this gap either, so the watchdog ignores the rest of the gap.
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
-/** Share of the memory limit above which the watchdog asks for a garbage collection. V8 itself would start it later. */
+/**
+ * Share of the memory limit above which the watchdog asks for a garbage collection. V8 itself would start one later.
+ */
 const COLLECT_SHARE = 0.8;
 /**
  * Shortest time in milliseconds between two garbage collections that the watchdog requests while the memory is not
@@ -53,8 +55,8 @@ const COLLECT_INTERVAL_MS = 120_000;
  */
 const COLLECT_GRACE_MS = 2000;
 /**
- * Share of the memory limit above which the process is ended at once, because its memory grows faster than collections
- * free it.
+ * Share of the memory limit above which the process is ended at once, because its memory grows faster than garbage
+ * collections can free memory.
  */
 const FLOOD_SHARE = 1.25;
 /**
@@ -83,15 +85,15 @@ export class Health {
   readonly #limits: HealthLimits;
   #last: Sample | undefined;
   /**
-   * Sum of the counted times between samples, in milliseconds. The time in which the main thread waited for a processor
-   * does not count.
+   * Sum of the times between samples, in milliseconds. The sum excludes the rest of long gaps (`STEP_MS_MAX`), and the
+   * time for which the main thread waited for a processor.
    */
   #nowMs = 0;
-  /** Time that the main thread waited for a processor, and that later steps must still subtract. */
+  /** Time for which the main thread waited for a processor, and which later samples must still subtract. */
   #uncountedMs = 0;
   /**
-   * Value of `#nowMs` at the last beat of the main thread, or at the last sample in which missing beats did not count
-   * (`isArmed`, `isDebugged`).
+   * Value of `#nowMs` at the last beat of the main thread, or at the last sample for which missing beats are allowed
+   * (`isArmed` is false, or `isDebugged` is true).
    */
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
@@ -112,7 +114,7 @@ export class Health {
     const last = this.#last ?? sample;
     this.#last = sample;
     const stepMs = Math.min(Math.max(0, sample.atMs - last.atMs), STEP_MS_MAX);
-    // The system reports a wait when it ends, so a wait may be longer than this step.
+    // The system reports a wait only when the wait ends, so a wait may be longer than this step.
     this.#uncountedMs += Math.max(0, sample.waitedMs - last.waitedMs);
     const waitedMs = Math.min(stepMs, this.#uncountedMs);
     this.#uncountedMs -= waitedMs;
@@ -173,8 +175,8 @@ export class Health {
     if (oldest === undefined || this.#nowMs - oldest.nowMs < blockedMsMax) return undefined;
     this.#gcMarks.shift();
     const spentMs = gcMs - oldest.gcMs;
-    // The duration of a collection includes its waits for a processor. Therefore it is compared with the whole passed
-    // time, and not with `#nowMs`, which leaves these waits out.
+    // The duration of a collection includes its waits for a processor. Therefore the duration is compared with the
+    // whole passed time, and not with `#nowMs`, which excludes these waits.
     const passedMs = atMs - oldest.atMs;
     if (spentMs < GC_SHARE_MAX * passedMs || usedMs - oldest.usedMs < PROCESSOR_SHARE_MIN * passedMs) return undefined;
     const reason = `garbage collection took ${seconds(spentMs)} of the last ${seconds(passedMs)} s (watchdog.blockedMaxS)`;

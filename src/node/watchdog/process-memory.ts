@@ -13,9 +13,9 @@ let last = 0;
 const buffer = Buffer.alloc(STATUS_BYTES_MAX);
 
 /**
- * Returns the own memory of the process in bytes, including swapped memory. The pages of the store's file do not count:
- * the system maps them into the process and takes them back when memory is needed. If the system does not report these
- * pages separately, the result is all resident memory.
+ * Returns the own memory of the process in bytes, including swapped memory. The result excludes the pages of the
+ * store's file that are mapped into memory, because the system takes them back when memory is needed. If the system
+ * does not report these pages separately, the result is all resident memory.
  *
  * The file stays open after the first call, because a process that has too many open files cannot open another. If a
  * measurement fails, the result is the last measurement. The function never throws.

@@ -21,7 +21,7 @@ const FRACTIONS = 3;
 export interface PulseReading {
   /** Number of beats since the start. */
   readonly beats: number;
-  /** True when a main thread without beats counts as blocked; false while the node starts. */
+  /** True when the watchdog treats a main thread without beats as blocked; false while the node starts. */
   readonly isArmed: boolean;
   /** True when a debugger may stop the main thread. */
   readonly isDebugged: boolean;

@@ -22,8 +22,8 @@ const SIGNAL = 'SIGALRM';
  */
 const MESSAGE_MS_MAX = 500;
 /**
- * Time in milliseconds that the main thread has for ending the process with the exit code. Afterwards, the thread of
- * the watchdog sends `SIGNAL`, and after the same time again SIGKILL.
+ * Time in milliseconds that the main thread has for ending the process with the exit code. After this time, the thread
+ * of the watchdog sends `SIGNAL`. After twice this time, the thread sends SIGKILL.
  */
 const EXIT_MS_MAX = 3000;
 const STANDARD_ERROR = 2;
@@ -60,7 +60,7 @@ function end(code: EndCode, reason: string): void {
     unwritten -= 1;
     if (unwritten === 0) leave();
   };
-  // The line is written by the thread pool: a pipe without a reader, or a disk that hangs, must not keep the process
+  // The thread pool writes the line, because a pipe without a reader, or a disk that hangs, must not keep the process
   // alive.
   if (log.file !== undefined) append(log.file, `${line}\n`, written);
   write(STANDARD_ERROR, log.file === undefined ? `${line}\n${message}` : message, written);
