@@ -162,7 +162,7 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
  * `home`, then as a folder in the working directory.
  *
  * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if the value is empty, or if none of these folders contains
- *   `network.json`; a folder that this user may not read counts as found
+ *   `network.json`; a folder that this user may not read is treated as found
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');
@@ -193,8 +193,8 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
 }
 
 /**
- * True for a folder that this user may not read. Such a folder counts as found, because the error of reading its files
- * names the cause.
+ * True for a folder that this user may not read. Such a folder is treated as found. The attempt to read its files then
+ * causes an error that names the cause.
  */
 function isDenied(folder: string): boolean {
   try {

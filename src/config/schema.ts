@@ -248,7 +248,7 @@ export const OPTIONS = {
       5000,
     ),
     // The name `broadcastIntervalMs` is from Lisk Core. At this interval, the node verifies waiting transactions again,
-    // and broadcasts nothing.
+    // but broadcasts nothing.
     broadcastIntervalMs: integer(
       'Time between two checks of the transactions that wait in the pool. The node also checks most new transactions on arrival.',
       5000,

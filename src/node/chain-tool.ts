@@ -37,7 +37,10 @@ export interface ChainLocation {
   readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
   /** Folder that a node of this network would use; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
-  /** Called before the missing index entries of a killed import or sync are written, which takes up to half a minute. */
+  /**
+   * Called before the missing index entries of a killed import or sync are written. Writing them takes up to half a
+   * minute.
+   */
   readonly onBackfill?: ChainStoreOptions['onBackfill'];
 }
 

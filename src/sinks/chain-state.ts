@@ -9,8 +9,8 @@ import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 
 /**
  * Number of headers that are kept below the oldest block with an undo record. To apply a block, the rules read the
- * headers of its round, at most 101. To decode a BFT state, the rules would read up to 505 headers. However, they cache
- * the decoded form of each BFT state that they save, so they never decode one here.
+ * headers of its round, at most 101. To decode a BFT state, the rules would read up to 505 headers. However, the rules
+ * cache the decoded form of each BFT state that they save, so they never decode a BFT state here.
  */
 const HEADERS_KEPT = 256;
 
@@ -122,8 +122,8 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   /** Drops the undo records of blocks up to this height. These blocks cannot be reverted any more. */
   settle(height: number): void {
     if ((this.#undo[0]?.height ?? Infinity) <= height) this.#undo = this.#undo.filter((undo) => undo.height > height);
-    // After the revert of the oldest block with an undo record, the rules apply another block at its height. For this
-    // block, they need the headers below it.
+    // After the revert of the oldest block with an undo record, the rules apply a new block at the same height. To
+    // apply the new block, the rules need the headers below this height.
     const first = Math.min(this.#undo[0]?.height ?? Infinity, this.#tip?.height ?? 0) - HEADERS_KEPT;
     for (const known of this.#headers.keys()) {
       if (known >= first) break;

@@ -1,6 +1,6 @@
 /**
- * A lease is the right of one process to write to a sink for a limited time. This file has the times of leases, and the
- * errors for a sink that another process holds and for a lost lease.
+ * A lease is the right of one process to write to a sink for a limited time. This file contains the durations of
+ * leases, the error for a sink that another process holds, and the error for a lost lease.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

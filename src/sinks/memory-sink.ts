@@ -8,7 +8,7 @@ import type { HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace }
 import { rowsDraft } from './rows-draft.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
-/** Content of a memory sink. Like the content of a disk, it remains after the sink object ends. */
+/** Content of a memory sink. Like the content of a disk, this content remains when the sink object no longer exists. */
 export interface MemorySinkContent {
   identity: SinkIdentity | undefined;
   readonly ranges: { readonly span: HeightSpan; readonly lastBlockId: BlockId; readonly rows: Rows }[];

@@ -42,8 +42,8 @@ export interface SinkProgress {
   /** Last height of the final part of the sink. */
   readonly finalHeight: number;
   /**
-   * Rows that the run has passed to the sink. When the sink moves blocks from the tail to a range, their rows count a
-   * second time.
+   * Rows that the run has passed to the sink. When the sink moves blocks from the tail to a range, the rows of these
+   * blocks are added a second time.
    */
   readonly rows: number;
 }
@@ -99,7 +99,10 @@ class SinkWriter {
   #finalHeight: number;
   /** Id of the last block of the final part at the start of the run. */
   readonly #finalBlockId: string | undefined;
-  /** Height up to which blocks count as final. If the source reports their revert, the run ends with an error. */
+  /**
+   * Height up to which blocks count as final. If the source reports the revert of one of these blocks, the run ends
+   * with an error.
+   */
   #settledHeight = 0;
   /** Blocks of the tail that the sink has stored. */
   #stored: readonly BlockPlace[];
@@ -179,7 +182,7 @@ class SinkWriter {
         written.catch(() => undefined);
       }
     } catch (error) {
-      // The caller closes the sink after an error, but not during a write.
+      // After an error, the caller closes the sink. The caller must not close the sink during a write.
       await written.catch(() => undefined);
       throw error;
     }
@@ -250,8 +253,8 @@ class SinkWriter {
   }
 
   /**
-   * Checks the parent of the next block if the tail is empty. All blocks below the tail count as final. If the next
-   * block has another parent, the newest of these blocks was reverted.
+   * Checks the parent of the next block if the tail is empty. All blocks below the tail count as final. If the newest
+   * final block is not the parent of the next block, this final block was reverted.
    */
   #checkParent({ previousBlockId }: Block): void {
     const parent = this.#tail.length === 0 ? this.#maker.tip() : undefined;

@@ -26,8 +26,9 @@ export interface ChainSource {
   /** Height up to which all blocks count as final; 0 if no block counts as final. */
   finalHeight(): Promise<number>;
   /**
-   * Blocks from `fromHeight` to `toHeight`, ascending. The caller asks only for blocks that counted as final earlier.
-   * If the chain no longer reaches `toHeight`, the iteration ends early without an error.
+   * Blocks from `fromHeight` to `toHeight`, ascending. The caller asks only for blocks up to a height that
+   * `finalHeight` or `changes` has reported as final. If the chain no longer reaches `toHeight`, the iteration ends
+   * early without an error.
    */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;
   /** Reports the blocks of the present chain from a height on, and then each change, until the signal is aborted. */

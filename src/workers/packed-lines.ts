@@ -1,6 +1,6 @@
 /**
- * Reads and validates lines of a chain file on any thread. The input is lines as bytes, and the output is packed
- * blocks.
+ * Reads and validates lines of a chain file on any thread. The input consists of lines as bytes, and the output
+ * consists of packed blocks.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';

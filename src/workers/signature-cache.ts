@@ -12,7 +12,8 @@ const SIGNATURE_BYTES = 64;
 /**
  * Stores the latest results, including those of failed checks. If failed checks were not stored, the node would have to
  * check a wrong signature again each time that a peer repeats it. The codec remembers one check object for the primary
- * signature of each transaction object, so the cache usually finds this result by object, without reading the bytes.
+ * signature of each transaction object, so the cache usually finds the result of this check by object, without reading
+ * the bytes.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;

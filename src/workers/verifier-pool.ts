@@ -49,14 +49,14 @@ const JOB_CHECKS_MAX = 128;
 /**
  * Largest batch of checks whose results are cached by content. A small batch usually belongs to one block, whose
  * transactions arrived earlier, one by one, as different objects with equal bytes. A larger batch belongs to a
- * download, with thousands of new checks. Their results are cached only by object, because the later validation uses
- * the same objects.
+ * download, with thousands of new checks. The results of these checks are cached only by object, because the later
+ * validation uses the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
 /**
- * Number of waiting checks from which on a worker thread gets no further job. If no thread takes further jobs, the
- * checks run on the calling thread, so that the code that requests them slows down.
+ * A worker thread with this number of waiting checks gets no further job. If no thread takes further jobs, the checks
+ * run on the calling thread. The code that requests the checks then slows down.
  */
 export const THREAD_CHECKS_MAX = 20_000;
 
@@ -109,8 +109,8 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   /**
    * True if a check need not be made: the cache has its result, or a length is wrong, so that the check always fails.
-   * If `isBulk` is true, the method searches the cache only by object. Otherwise, it also searches by content, and then
-   * caches a result that it found by content for this object, too.
+   * If `isBulk` is true, the method searches the cache only by object. Otherwise, the method also searches by content.
+   * If it finds a result by content, it also stores the result by object.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;

@@ -205,8 +205,8 @@ export class ClickHouseSink implements Sink {
   async revertTail(toHeight: number): Promise<void> {
     await this.#lease.keep();
     // Each range of the tail is a partition. The server stores an insert partition by partition, from the lowest, and
-    // refuses an insert into more than 100 partitions. Therefore each insert reverts one range, the highest first. A
-    // query or a crash between two inserts then meets no gap in the tail.
+    // refuses an insert into more than 100 partitions. Therefore each insert reverts the blocks of one range, from the
+    // highest range down. After each insert, the tail has no gap, even for a query at this moment or after a crash.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;

@@ -94,8 +94,8 @@ async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster
 
 /**
  * @param cluster cluster that the user named; undefined for tables on one server
- * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if the existing tables are on another cluster, or if only one of the
- *   two is a cluster
+ * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if tables exist, but are not on this cluster (without `cluster`: not on
+ *   one server)
  */
 export async function refuseOtherCluster(server: ClickHouseServer, cluster: string | undefined): Promise<void> {
   const made = await madeCluster(server);

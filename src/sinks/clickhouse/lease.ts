@@ -1,8 +1,8 @@
 /**
- * The lease on a database. The lease consists of rows of the table `sink_lease`, with times of the server's clock. The
- * newest row of a token counts. Markers, and on one server also final rows, go through fences, which accept only rows
- * with the token of the lease's holder (`schema.ts`). Therefore the server checks the lease and inserts the rows in one
- * step, and refuses an insert that a paused process sends too late.
+ * The lease on a database. The lease consists of rows of the table `sink_lease`, with times of the server's clock. Of
+ * several rows with the same token, only the newest is valid. Markers, and on one server also final rows, go through
+ * fences, which accept only rows with the token of the lease's holder (`schema.ts`). Therefore the server checks the
+ * lease and inserts the rows in one step, and refuses an insert that a paused process sends too late.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -49,8 +49,8 @@ export class ClickHouseLease {
 
   /**
    * Takes the lease if no other process has it. The function looks for other holders, inserts the row of this process,
-   * and then looks for other holders again. If several processes start at once, all of them may fail, but never two of
-   * them succeed. `take` also waits until the inserts and deletions of an earlier holder have ended on the server.
+   * and then looks for other holders again. If several processes start at once, all of them may fail, but at most one
+   * of them succeeds. `take` also waits until the inserts and deletions of an earlier holder have ended on the server.
    *
    * @throws ProtocolError `SINK_IN_USE`; `SINK_LEASE_LOST` if the lease ends during the wait
    */
@@ -187,7 +187,8 @@ export class ClickHouseLease {
       await this.#killIfAble(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
-    // Deletions on shards are not waited for, because they delete only rows that stay invisible (`cluster.ts`).
+    // The function does not wait for deletions on shards, because they delete only rows that stay invisible
+    // (`cluster.ts`).
     const removals =
       `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +
       `AND NOT endsWith(table, '${SHARD_SUFFIX}')`;

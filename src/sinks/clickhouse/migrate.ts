@@ -37,9 +37,9 @@ export async function createFirstTables(server: ClickHouseServer): Promise<void>
 }
 
 /**
- * @returns version of the tables; undefined for a database without a sink
- * @throws ProtocolError like `identityFault` for tables of another chain, `SINK_OF_OTHER_CLUSTER`, or `SINK_VERSION` for
- *   tables of a newer program
+ * @returns the version of the tables; undefined for a database without a sink
+ * @throws ProtocolError like `identityFault` for tables of another chain, `SINK_OF_OTHER_CLUSTER`, or `SINK_VERSION`
+ *   for tables of a newer program
  */
 export async function refuseOtherChain(
   server: ClickHouseServer,

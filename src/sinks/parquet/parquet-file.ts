@@ -25,7 +25,7 @@ const ROW_GROUP_ROWS = 100_000;
 
 /**
  * Columns that are written without compression, because their texts are random. Compression does not make random texts
- * shorter, and an attempt takes five times as long as writing the texts.
+ * shorter, and takes five times as long as writing these texts without compression.
  */
 const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
 

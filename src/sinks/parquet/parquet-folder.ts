@@ -27,7 +27,8 @@ const SIZES_FILE = 'files.json';
 const HEIGHT_DIGITS = 10;
 
 /**
- * A range or a block of the tail, as the name of its folder describes it; `height` and `blockId` are of its last block.
+ * A range or a block of the tail, as the name of its folder describes it; `height` and `blockId` belong to its last
+ * block.
  */
 export interface Part extends BlockPlace {
   readonly name: string;
@@ -113,7 +114,8 @@ export function firstIncomplete(folder: string, parts: readonly Part[]): Incompl
 function fileFault(part: string): string | undefined {
   const sizes = sizesIn(part);
   if (sizes === 'damaged') return `${join(part, SIZES_FILE)} is damaged`;
-  // Without sizes, only one fault is noticed: each part has a block, so it must have the file of the blocks.
+  // Without sizes, the function notices only one fault: a missing file of the blocks. Each part must have this file,
+  // because each part has a block.
   if (sizes === 'missing')
     return existsSync(join(part, fileOf('blocks'))) ? undefined : `${part} has no ${fileOf('blocks')}`;
   for (const file of SINK_TABLE_NAMES.map(fileOf)) {
@@ -139,11 +141,11 @@ function sizesIn(part: string): Sizes | 'missing' | 'damaged' {
   }
 }
 
-/** A place in a list of parts where a part is missing, or where two parts have the same heights. */
+/** A fault in a list of parts: a part is missing, or two parts have the same heights. */
 export interface RangeGap {
-  /** Lowest height at which the parts are wrong. */
+  /** Lowest height that is in no part, or in two parts. */
   readonly height: number;
-  /** Second part of the same heights; undefined when a part is missing. */
+  /** Second part with the same heights; undefined when a part is missing. */
   readonly repeated: Part | undefined;
 }
 

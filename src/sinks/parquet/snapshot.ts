@@ -58,7 +58,8 @@ async function snapshotOf(folder: string): Promise<Snapshot> {
   // and these blocks would be in neither list.
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
-  // Queries read all folders whose names begin with a digit (`views.ts`), so rows of other programs would count.
+  // Queries read all folders whose names begin with a digit (`views.ts`), so queries would also read rows of other
+  // programs.
   for (const kind of [RANGES, TAIL]) {
     const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
     if (other !== undefined) throw foreign(join(folder, kind, other));

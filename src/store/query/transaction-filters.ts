@@ -63,7 +63,9 @@ const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_BYTES_MAX = 255;
 const MATCHES_ALL: Predicate = () => true;
 
-/** Returns `predicate`; undefined if `canBe` is false, because no stored transaction can then have the filter's value. */
+/**
+ * Returns `predicate`. Undefined if `canBe` is false, because no stored transaction can then have the filter's value.
+ */
 function matchesIf(canBe: boolean, predicate: Predicate): Predicate | undefined {
   return canBe ? predicate : undefined;
 }
