@@ -45,8 +45,8 @@ export class BlockTables {
   readonly #indexes: DeferredIndexes;
 
   /**
-   * @param shortListMax largest number of items in a short list, which is stored in the order of the chain only; the
-   *   two lists of an address (sent and received) count together
+   * @param shortListMax maximum number of items in a short list, which is stored in the order of the chain only; for an
+   *   address, the maximum for its two lists (sent and received) together
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;

@@ -1,6 +1,6 @@
 /**
- * Opens a chain store. This module refuses a store of another network or generation, a store with other consensus
- * parameters, a store of an unknown layout, a store whose state is damaged, and a database that is not a chain store.
+ * Opens a chain store. This module refuses a database that is not a chain store, and a store with a damaged state. It
+ * also refuses a store of another network or generation, with other consensus parameters, or of an unknown layout.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -32,9 +32,9 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Largest number of items in a short list; the two lists of an address (sent and received) count together. A short
-   * list is stored in the order of the chain only. All processes that open a store must use the same limit. Tests use
-   * small numbers.
+   * Maximum number of items in a short list. For an address, this is the maximum for its two lists (sent and received)
+   * together. A short list is stored in the order of the chain only. All processes that open a store must use the same
+   * limit. Tests use small numbers.
    */
   readonly shortListMax?: number;
 }
@@ -203,8 +203,8 @@ export function openedStore(
 }
 
 /**
- * Writes the identity of this network (generation, network and parameters) into an empty store, and refuses a store
- * with another identity or an unknown layout, and a database that is not a chain store.
+ * Writes the identity of this network (generation, network and parameters) into an empty store. The function refuses a
+ * store with another identity or an unknown layout, and a database that is not a chain store.
  */
 function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);

@@ -20,8 +20,8 @@ const SNAPSHOT_MS_MAX = 30_000;
 export interface ReaderSnapshot {
   readonly store: StoredChain;
   /**
-   * Runs a query and keeps this snapshot open until the query ends, but for at most `SNAPSHOT_MS_MAX` after the reader
-   * has moved to a newer snapshot.
+   * Runs a query and keeps this snapshot open until the query ends. After the reader has moved to a newer snapshot,
+   * this snapshot stays open for at most `SNAPSHOT_MS_MAX`.
    */
   hold<T>(query: () => Promise<T>): Promise<T>;
 }
@@ -58,10 +58,10 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to a snapshot of the last commit of the node, if the indexes of the snapshot are complete and
-   * `isWanted` accepts the snapshot. While queries of an old snapshot run, the old snapshot stays open, and the
-   * database cannot reuse its pages. If untrusted clients can trigger the call, the caller must therefore limit the
-   * moves with `isWanted`.
+   * Moves this reader to a snapshot of the last commit of the node. The reader moves only if the indexes of the
+   * snapshot are complete and `isWanted` accepts the snapshot. While queries of an old snapshot run, the old snapshot
+   * stays open, and the database cannot reuse its pages. If untrusted clients can trigger the call, the caller must
+   * therefore limit the moves with `isWanted`.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved

@@ -1,8 +1,8 @@
 /**
  * Stores the consensus state in tables, with indexes and a cache of decoded values. During a transaction of the store,
- * changed accounts, changed delegates and the BFT state wait in memory until `write`, and reads of these values look in
- * memory first. A call of `write` writes each of these values only once, even if many blocks changed the value. Votes,
- * new delegates, usernames, round lists and facts are written at once.
+ * changed accounts, changed delegates and the BFT state stay in memory until `write`. Reads of these values therefore
+ * look in memory first. A call of `write` writes each of these values only once, even if many blocks changed the value.
+ * Votes, new delegates, usernames, round lists and facts are written at once.
  */
 
 import { createHash } from 'node:crypto';

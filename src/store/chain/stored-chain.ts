@@ -25,8 +25,8 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   /**
-   * Largest number of items in a short list; the two lists of an address (sent and received) count together. A short
-   * list is stored in the order of the chain only (index/transaction-lists.ts).
+   * Maximum number of items in a short list. For an address, this is the maximum for its two lists (sent and received)
+   * together. A short list is stored in the order of the chain only (index/transaction-lists.ts).
    */
   readonly shortListMax: number;
   /**

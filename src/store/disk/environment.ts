@@ -44,11 +44,11 @@ const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
- * Limits of the free list in memory, in entries: a commit loads free pages only up to the first limit, and drops the
- * list if it is above the second limit. The library inserts each loaded page into a sorted array, so the time of a
- * commit grows with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million
- * transactions loads and drops the list at each commit, and an import is 10 times slower. The types of the library lack
- * these options.
+ * Limits of the list of free pages in memory, in entries. A commit loads free pages up to the first limit, and drops
+ * the list above the second limit. The library inserts each loaded page into a sorted array, so the time of a commit
+ * grows with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million transactions
+ * loads and drops the list at each commit, and an import is 10 times slower. The types of the library lack these
+ * options.
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
@@ -132,9 +132,9 @@ export interface ReadingOptions {
 }
 
 /**
- * Opens the environment for reading. Another process of the same container may write to the folder at the same time,
- * except if the folder is on a read-only medium for this process. The function first checks the pages of the store,
- * unless `arePagesChecked` is true. The check takes several seconds for each million pages.
+ * Opens the environment for reading. Another process of the same container may write to the folder at the same time. If
+ * the folder is read-only for this process, no other process may write to it. The function first checks the pages of
+ * the store, unless `arePagesChecked` is true. The check takes several seconds for each million pages.
  *
  * @param clock needed to find a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_DAMAGED`, `STORE_NOT_ALLOWED` or

@@ -17,8 +17,8 @@ export interface HolderSocket {
 const ANSWER_MS_MAX = 5_000;
 
 /**
- * Program of a child process that connects to a socket. Exit code 3 means that no process listens. Any other exit code
- * counts as a living holder, so that no living holder loses its lock file.
+ * Program of a child process that connects to a socket. Exit code 3 means that no process listens. After any other exit
+ * code, the holder is assumed to be alive, so that no living holder loses its lock file.
  */
 const CONNECT = `
 const socket = require('node:net').connect(process.argv[1]);

@@ -22,8 +22,8 @@ const PAUSES_MS = [1, 3, 2, 7, 5];
  * Calls `work` under the open lock, so that no other process opens or closes the database during the work. The lock is
  * released when `work` returns, so `work` must be synchronous.
  *
- * @param directory folder of the database. If this folder does not exist, if the process cannot write to it, or if the
- *   process has waited for `waitMsMax`, `work` runs without the lock
+ * @param directory folder of the database. `work` runs without the lock if this folder does not exist or is not
+ *   writable, or after a wait of `waitMsMax`
  */
 export function withOpenLock<T>(directory: string, work: () => T, waitMsMax = WAIT_MS_MAX): T {
   const lock = takeOpenLock(directory, waitMsMax);

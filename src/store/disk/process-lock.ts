@@ -4,11 +4,11 @@
  * same number and start time. Removing a stale lock file never removes a new lock file, because their names differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
- * A process that takes a lock with a clock therefore updates the time of its lock file every few seconds, and listens
- * on a socket beside the lock file. A lock file of another container is stale if it was not updated for some time and
- * no process listens on its socket, or if the machine was restarted since. A paused process still listens, so it keeps
- * its lock file. A process that takes or examines a lock without a clock treats the lock file of another container as
- * stale only if the machine was restarted.
+ * A process that takes a lock with a clock therefore updates the time of its lock file every few seconds. The process
+ * also listens on a socket beside the lock file. A lock file of another container is stale if it was not updated for
+ * some time and no process listens on its socket. After a restart of the machine, the lock file is also stale. A paused
+ * process still listens, so it keeps its lock file. Without a clock, a process treats the lock file of another
+ * container as stale only after a restart of the machine.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -42,8 +42,8 @@ const ELSEWHERE_MS_MAX = 30_000;
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /**
- * Names of the lock files of this process. A lock file that has the name of this process but is not in this set was
- * left by an earlier process with the same number.
+ * Names of the lock files of this process. An earlier process with the same number may have left a lock file with the
+ * name of this process. Such a file is not in this set.
  */
 const ownLockFiles = new Set<string>();
 
@@ -57,9 +57,9 @@ const ownLockFiles = new Set<string>();
  * @param clock needed for a lock that other containers can reach. A lock file that was taken without a clock does not
  *   protect against other containers, because they may remove the file as stale
  * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock, and for a limited time
- *   after a holder of another container was killed; `data` has `directory`, `name`, the process number of the holder as
- *   `pid`, and the name of the holder as `owner`. A system error if the lock file cannot be written or the folder
- *   cannot be read
+ *   after a holder of another container was killed; `data` has `directory`, `name`, `pid` (process number of the
+ *   holder) and `owner` (name of the holder). A system error if the lock file cannot be written or the folder cannot be
+ *   read
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -175,8 +175,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    // A lock file with a time far in the future counts as stale, like a lock file with a time far in the past. A time
-    // in the future means that the clock was set back, and a living owner would have updated its lock file since.
+    // A lock file with a time far in the past or far in the future is stale. A time in the future means that the clock
+    // was set back. A living owner would have updated its lock file after that.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;

@@ -21,8 +21,8 @@ export function startOf(pid: number): string | undefined {
 }
 
 /**
- * True while a killed process is ending: its main thread has ended, so the process is in the state of a zombie, but its
- * other threads still hold its files and ports.
+ * True while a killed process is ending. The main thread has ended, so the system reports the process as a zombie.
+ * Other threads of the process still hold its files and ports.
  */
 export function isEnding(pid: number): boolean {
   try {

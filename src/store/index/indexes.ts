@@ -1,8 +1,8 @@
 /**
- * Computes the index entries of blocks, transactions and accounts. For blocks, accounts and the data of transfers, one
- * function computes both the entries to add and the entries to remove, so index and content always agree. The functions
- * `transactionEntries` and `longListEntry` compute only entries to remove. posting-lists.ts computes the same entries
- * to add, for many new transactions at once.
+ * Computes the index entries of blocks, transactions and accounts. For blocks, for accounts and for the data of
+ * transfers, the same function computes the entries to add and the entries to remove. Index and content therefore
+ * always agree. The functions `transactionEntries` and `longListEntry` compute only entries to remove. posting-lists.ts
+ * computes the same entries to add, for many new transactions at once.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * The memory of a block may have at most twice the size of the block plus this number of bytes, which is the size of
- * Node's pool of small buffers. If the memory is larger, `packed` replaces it by a copy of the right size.
+ * A block may use a buffer of at most twice its own size plus this number of bytes. This number is the size of Node's
+ * pool of small buffers. If the buffer is larger, `packed` replaces it by a copy of the right size.
  */
 const UNUSED_BYTES_MAX = 8192;
 

@@ -150,8 +150,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Removes an empty leaf block. The first leaf block of an inner block stays in the tree without keys, at least while
-   * other leaf blocks of this inner block have keys.
+   * Removes an empty leaf block. The first leaf block of an inner block stays in the tree even when it is empty, at
+   * least while other leaf blocks of this inner block have keys.
    */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {

@@ -1,8 +1,8 @@
 /**
- * The indexes of transactions. The indexes are the ids, the data of transfers, all transactions by amount, fee and
- * timestamp, and the list of each type and address in the order of the chain. New entries wait in a pending batch.
- * Pending entries are written later, sorted and list by list, because writing each key alone takes several times as
- * long. Removals of entries are written immediately.
+ * The indexes of transactions. There are indexes of ids, of the data of transfers, and of all transactions by amount,
+ * fee and timestamp. Each type and each address has a list in the order of the chain. New entries wait in a pending
+ * batch. Pending entries are written later, sorted and list by list, because writing each key alone takes several times
+ * as long. Removals of entries are written immediately.
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
  * the chain only. Sorting some hundred transactions for a query takes less time than storing three or four more entries
@@ -29,7 +29,10 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
-/** By default, a list with more items than this number is long. For an address, its two lists count together. */
+/**
+ * By default, a list with more items than this number is long. For an address, the number of items in both its lists
+ * decides.
+ */
 export const SHORT_LIST_ITEMS_MAX = 256;
 /** Maximum number of addresses whose number of transactions is cached. An address takes some hundred bytes. */
 export const ADDRESSES_CACHED_MAX = 65_536;
@@ -81,8 +84,8 @@ export class TransactionLists {
   #filter: IdBloomFilter | undefined;
 
   /**
-   * @param shortMax largest number of items in a short list, which is stored in the order of the chain only; the two
-   *   lists of an address (sent and received) count together
+   * @param shortMax maximum number of items in a short list, which is stored in the order of the chain only; for an
+   *   address, the maximum for its two lists (sent and received) together
    */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
     this.#keys = keys;
@@ -297,7 +300,7 @@ export class TransactionLists {
     return batch;
   }
 
-  /** @param end only entries below this place count; by default all entries count */
+  /** @param end the function counts only entries below this place; by default all entries */
   #lengthOf(address: Address, end?: TransactionPlace): number {
     return (
       this.#lengths.get(address) ??

@@ -61,7 +61,7 @@ export class OrderedKeys {
   }
 
   /**
-   * Number of key tails that come before `tail` in the given direction, including `tail` itself. No index need contain
+   * Number of key tails up to `tail` in the given direction, including `tail` itself. The indexes need not contain
    * `tail`.
    */
   offsetAfter(tail: Buffer, direction: Direction): number {

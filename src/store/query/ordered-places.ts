@@ -23,8 +23,9 @@ export interface OrderedPlaces {
 }
 
 /**
- * A list of transactions that a filter can select: all transactions, those of one type, or those that an address sent,
- * received, or sent or received (`party`). The store may have the list in several sort orders.
+ * A list of transactions that a filter can select: all transactions, the transactions of one type, or the transactions
+ * of one address. For an address, the list has the sent transactions, the received transactions, or both (`party`). The
+ * store may have the list in several sort orders.
  */
 export type ListFilter =
   | { readonly kind: 'all' }
@@ -114,7 +115,7 @@ class PlacesOfKeys implements OrderedPlaces {
   }
 }
 
-/** The order by type needs no index of values, because it consists of the lists of all types, one after the other. */
+/** The order by type needs no index of values. It consists of the lists of all types, one after the other. */
 class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
   readonly #types: readonly number[];

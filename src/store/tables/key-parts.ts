@@ -38,8 +38,8 @@ export interface KeyPart<T> {
   /**
    * Position after the value that begins at `at`.
    *
-   * @param rest position from which on the key has only parts of fixed size, if all parts after this part have a fixed
-   *   size; otherwise `NaN`
+   * @param rest if all parts after this part have a fixed size, the position at which these parts begin; otherwise
+   *   `NaN`
    */
   end(key: Buffer, at: number, rest: number): number;
   read(key: Buffer, at: number, end: number): T;
