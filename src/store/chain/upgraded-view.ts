@@ -1,6 +1,6 @@
 /**
- * Shows a store of an earlier layout as if it were upgraded, read-only. The changes of the upgrade stay in memory and
- * are never written to the store.
+ * Makes a read-only view of a store of an earlier layout. In the view, the store looks upgraded. The changes of the
+ * upgrade stay in memory and are never written to the store.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -18,7 +18,9 @@ export type DataFile =
 /** The file to examine. Another process may write to the file during the examination. */
 export interface FileToExamine {
   sizeBytes(): number;
-  /** Reads bytes from an offset on. The returned buffer is shorter if the file ends before `lengthBytes` bytes. */
+  /**
+   * Reads bytes, beginning at an offset. The returned buffer is shorter if the file ends before `lengthBytes` bytes.
+   */
   read(offset: number, lengthBytes: number): Buffer;
 }
 
@@ -76,8 +78,8 @@ export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
   for (let look = 1; ; look += 1) {
     const metas = readMetas(file);
-    // The size is read after the meta pages, because LMDB writes the pages that a meta page names before it writes the
-    // meta page.
+    // The size is read after the meta pages. LMDB writes a meta page only after all pages that it names, so these pages
+    // are inside the file.
     const sizeBytes = file.sizeBytes();
     if (sizeBytes === 0) return { kind: 'none' };
     const why = damageOf(metas, sizeBytes);

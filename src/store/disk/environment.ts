@@ -256,7 +256,7 @@ function refuseFullDisk(directory: string): void {
 }
 
 /**
- * Refuses a store whose lock a process of another container holds. The library identifies readers by their process
+ * Refuses a store if a process of another container holds its lock. The library identifies readers by their process
  * number, and processes of two containers may have the same number (often 1).
  */
 function refuseOtherContainer(directory: string, clock: Clock): void {
@@ -270,8 +270,8 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 }
 
 /**
- * Refuses a file that is not a regular file, or that this process may not read and write, before the library opens it.
- * Without this check, the library would end the process with a signal. A read-only medium is no reason to refuse a
+ * Refuses a file before the library opens it, if it is not a regular file, or if this process may not read and write
+ * it. Without this check, the library would end the process with a signal. A read-only medium is no reason to refuse a
  * file.
  *
  * @param names names of the files to check; a file may be missing
@@ -292,9 +292,9 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
 }
 
 /**
- * Refuses a data file that has more than one hard link. After a copy by hard links, two processes could each lock their
- * own folder and still write to the same file. The two processes would overwrite each other's data, or one process
- * would overwrite a backup.
+ * Refuses a data file that has more than one hard link. If a folder was copied with hard links, two processes could
+ * each lock their own folder and still write to the same file. The two processes would overwrite each other's data, or
+ * one process would overwrite a backup.
  */
 function refuseSharedFile(directory: string): void {
   const { nlink = 1 } = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false }) ?? {};

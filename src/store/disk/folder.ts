@@ -35,14 +35,14 @@ export function makeFolder(directory: string, mode = 0o777): void {
 }
 
 /**
- * Number of bytes that must be free before LMDB opens a database. The files that LMDB creates and maps into memory are
- * smaller at first.
+ * Number of bytes that must be free before LMDB opens a database. The new files that LMDB maps into memory take less
+ * space.
  */
 const ROOM_BYTES = 64 * 1024;
 
 /**
- * Checks that a folder has free space by writing a file into it. If there is no space for a mapped file, the system
- * ends the process with a signal.
+ * Checks that a folder has free space by writing a file into it. If the disk has no space for a file that is mapped
+ * into memory, the system ends the process with a signal.
  *
  * @param bytes number of bytes that must be free
  * @throws Error of the operating system, for example `ENOSPC`

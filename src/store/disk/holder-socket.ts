@@ -67,8 +67,8 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
  * connection attempt takes longer than `ANSWER_MS_MAX`.
  */
 export function isHolderListening(directory: string, name: string): boolean {
-  // Node can connect only asynchronously, but a lock must be decided before the event loop continues. A child process
-  // connects to the socket instead.
+  // Node can connect only asynchronously, but the result is needed before the event loop continues. Therefore a child
+  // process connects to the socket, and this process waits for its exit code.
   const { status } = spawnSync(process.execPath, ['-e', CONNECT, name], {
     cwd: directory,
     stdio: 'ignore',

@@ -18,8 +18,8 @@ import type { ProcessLock } from './process-lock.ts';
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
- * Opens the folder for writing, and holds its lock until `close`. If the folder has no store or is missing, a store is
- * created if `create` is true, and refused otherwise.
+ * Opens the folder for writing, and holds its lock until `close`. If the folder has no store or is missing, the
+ * function creates a store if `create` is true. Otherwise it throws an error.
  *
  * @param durable if false, the operating system decides when written data reaches the disk; for temporary stores
  * @param clock needed for a folder that other containers can reach; see `takeLock`
@@ -153,8 +153,8 @@ class LmdbKeyValue implements KeyValue {
     let done: { readonly result: T } | undefined;
     this.#writing = true;
     try {
-      // If the work throws, transactionSync rolls back all its writes. Plain transaction() of this library commits the
-      // writes that the work made before it threw.
+      // If the work throws, transactionSync rolls back all its writes. The method `transaction` of this library would
+      // commit the writes that the work made before its error.
       this.#database.transactionSync(() => {
         done = { result: work(this.#writer) };
       });

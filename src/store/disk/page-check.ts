@@ -38,7 +38,7 @@ export interface PageCheckOptions {
   /** The walk stops before the first leaf that begins with this key or a higher one. */
   readonly to?: Uint8Array;
   /**
-   * Number of pages of the tree of entries to check; by default all pages. The walk ends only after a complete leaf, so
+   * Number of pages to check in the tree of entries; by default all pages. The walk ends only after a complete leaf, so
    * it may check a few more pages. Of a large value, the walk reads and counts only the first page. Ten thousand pages
    * take about 30 ms.
    */

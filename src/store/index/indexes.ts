@@ -104,7 +104,7 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
   },
 ];
 
-/** True if both lists have equal texts in equal order. */
+/** True if both lists have the same texts in the same order. */
 export function sameTexts(a: readonly string[], b: readonly string[]): boolean {
   return a === b || (a.length === b.length && a.every((text, i) => text === b[i]));
 }

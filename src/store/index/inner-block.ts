@@ -11,8 +11,8 @@ export class InnerBlock {
   /** Height above the leaf blocks. The level is 1 for blocks whose children are leaf blocks. */
   readonly level: number;
   /**
-   * Start of the first child when this block was created. The parent lists this block under this start, and the key of
-   * this block on the disk contains the start.
+   * Start that the first child had when this block was created. The parent lists this block under this start, and the
+   * key of this block on the disk contains the start.
    */
   readonly start: Buffer;
   readonly starts: KeyBlock;
@@ -73,7 +73,7 @@ export class InnerBlock {
     return sum;
   }
 
-  /** Finds the child in whose range a key lies: the last child whose start is not above the key. */
+  /** Finds the child in whose range a key lies: the last child whose start is equal to or below the key. */
   childOf(key: Uint8Array): number {
     const rank = this.starts.rank(key);
     return rank < this.sizes.length && this.starts.isAt(rank, key) ? rank : Math.max(0, rank - 1);

@@ -1,7 +1,7 @@
 /**
- * Packs neighbouring keys into one value: their number (u16), the length of each (u16), then the keys. Integers are
- * little-endian. An index has many small keys. Writing some hundred keys as one value is much faster than inserting
- * each key into the tree of the database.
+ * Packs neighbouring keys into one value: the number of keys (u16), the length of each key (u16), then the keys.
+ * Integers are little-endian. An index has many small keys. Writing some hundred keys as one value is much faster than
+ * inserting each key into the tree of the database.
  */
 
 import { EMPTY } from '../tables/ordered-bytes.ts';
@@ -218,7 +218,7 @@ export class KeyBlock {
   /**
    * Number of keys in this block that are below one key of another block.
    *
-   * @param from number of first keys of this block that the caller knows to be below the key
+   * @param from number of keys at the start of this block that the caller knows to be below the key
    */
   #rankOf(other: KeyBlock, index: number, from: number): number {
     let low = from;

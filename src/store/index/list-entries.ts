@@ -28,7 +28,7 @@ export class ListEntryWriter {
    * Writes the keys of the rows at the positions from `from` to `to - 1` into the buffer. The method stops earlier when
    * the buffer has `BYTES_AT_ONCE` bytes, including keys of earlier calls since the last `take`.
    *
-   * @param prefix not below any prefix that was written since the last `take`
+   * @param prefix equal to or above every prefix that was written since the last `take`
    * @param rows rows in the order of their keys
    * @param sort the order whose value precedes the place; undefined for the list in the order of the chain
    * @returns the position of the first row whose key was not written

@@ -41,7 +41,8 @@ export interface LeafPlace {
   readonly path: LeafPath;
   /**
    * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, `start`
-   * begins with the number of the table. For the first leaf block of a table, only the number of the table.
+   * begins with the number of the table. For the first leaf block of a table, `start` consists only of the number of
+   * the table.
    */
   readonly start: Buffer;
   readonly size: number;

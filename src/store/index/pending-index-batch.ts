@@ -145,7 +145,8 @@ export class PendingIndexBatch {
   }
 
   /**
-   * All rows, roughly sorted by id. Only the bits of the id that fit into a double beside the row number are compared.
+   * All rows, roughly sorted by id. The method compares only as many bits of the ids as fit into a double together with
+   * the row number.
    */
   rowsById(): Uint32Array {
     const { idHigh } = this.#columns;
@@ -290,8 +291,8 @@ function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
 }
 
 /**
- * True if the number in a column is certainly the exact value. For other numbers, `#large` has the exact value if it
- * was a bigint.
+ * True if the number in a column is certainly the exact value. For other numbers, `#large` has the exact value if the
+ * value was a bigint.
  */
 function isExact(number: number): boolean {
   return number >= 0 && number <= Number.MAX_SAFE_INTEGER;

@@ -159,7 +159,7 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // When lists become long, their old entries are written first in all orders, and then their new entries.
+    // When lists become long, the chunks first write the old entries in all sort orders, and then the new entries.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));

@@ -23,8 +23,8 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
 }
 
 /**
- * Lists that contain all matching transactions and may be stored in sorted orders. The list of all transactions comes
- * last.
+ * Lists that contain all matching transactions, and that the store may have in several sort orders. The list of all
+ * transactions comes last.
  */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ containingList }) => containingList?.list ?? []);

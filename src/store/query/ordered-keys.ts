@@ -114,8 +114,8 @@ export class OrderedKeys {
   }
 
   /**
-   * At most `limit` key tails in descending order: the highest of those whose sort value is below `value`. If `value`
-   * is undefined, the highest of all key tails.
+   * The highest key tails whose sort value is below `value`, in descending order, at most `limit`. If `value` is
+   * undefined, the highest of all key tails.
    */
   #highestBelow(value: Buffer | undefined, limit: number): readonly Buffer[] {
     return this.#merged('desc', limit, ({ prefix, gte, lt }) => {

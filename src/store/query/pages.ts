@@ -72,10 +72,7 @@ export function compareValues(a: bigint | number | string, b: bigint | number | 
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/**
- * Compares values of which some are unknown. A value that is unknown is larger than every known value, as in
- * PostgreSQL.
- */
+/** Compares values that may be unknown. An unknown value is larger than every known value, as in PostgreSQL. */
 export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | undefined> {
   return (a, b) => {
     const isUnknownA = a === null || a === undefined;

@@ -28,7 +28,7 @@ import {
  * then have a fixed size, so the end follows from the length of the key.
  */
 export interface KeyPart<T> {
-  /** Description for the published table of keys. */
+  /** Description of the part, for docs/store-layout.md. */
   readonly description: string;
   /** Number of bytes of a value, if all values have the same number of bytes. */
   readonly bytes?: number;

@@ -171,8 +171,8 @@ export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as Tabl
 export const RETIRED_TABLES: readonly number[] = [3];
 
 /**
- * This number stands in place of a table number in the keys of the lists of transactions from an address to itself. No
- * table has this number.
+ * Keys of lists of transactions from an address to itself have this number in place of a table number. No table has
+ * this number.
  */
 export const SELF_LIST = 56;
 

@@ -1,4 +1,4 @@
-/** Writes and reads parts of keys, in which numbers are bytes that sort like the numbers. */
+/** Writes and reads parts of keys. A number in a key is written as bytes that sort like the number. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { TransactionPlace } from '../../ports/store.ts';
