@@ -150,17 +150,17 @@ export interface RestoreOptions {
    */
   readonly trustedDigest?: string;
   /**
-   * True to trust the file, as for a devnet. The state in the file must match the digest in its manifest, but no block
-   * is verified.
+   * True to trust the file, for example for a devnet. The state in the file must match the digest in its manifest, but
+   * no block is verified.
    */
   readonly isTrusted?: boolean;
   readonly onProgress?: (height: number, tipHeight: number) => void;
 }
 
 /**
- * Restores a snapshot after verifying its content: every block and all data that follow from the blocks. If the options
- * give a trusted digest or trust the file, no block is verified. The state must then match the digest, and the state,
- * the undo records and the finalized height must match their checksums.
+ * Restores a snapshot after verifying its content: every block and all data that are computed from the blocks. If the
+ * options give a trusted digest or trust the file, no block is verified. The state must then match the digest, and the
+ * state, the undo records and the finalized height must match their checksums.
  *
  * @param location the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the
@@ -245,7 +245,7 @@ async function unpack(file: string, draft: ChainLocation): Promise<Manifest> {
   return manifest;
 }
 
-/** Passes on up to `bytesMax` bytes, and throws if there are more, because a malicious file must not fill the disk. */
+/** Passes on up to `bytesMax` bytes, and throws an error if there are more. A malicious file must not fill the disk. */
 async function* bounded(chunks: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {

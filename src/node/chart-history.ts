@@ -91,8 +91,8 @@ export class ChartHistory {
   }
 
   /**
-   * Returns the points of a span, oldest first. The last point belongs to the current interval. An earlier interval in
-   * which nothing was counted may have no point.
+   * Returns the points of a span, oldest first. The last point belongs to the current interval. An earlier interval
+   * without any event may have no point.
    */
   of(span: HistorySpan): NodeHistory {
     this.#add(() => undefined);

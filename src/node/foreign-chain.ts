@@ -6,7 +6,7 @@
 import { textOfLine } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';
 
-/** A genesis block with the values in a file, which were not verified. */
+/** The values of a genesis block as a file states them. These values were not verified. */
 export interface UnverifiedGenesis {
   readonly id: string;
   /** The nethash of the network that the genesis block belongs to. */

@@ -2,8 +2,8 @@
  * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so
  * each signature is tried with each member's key. A group has at most 15 members. With the signatures of 15 members,
  * the search takes up to 120 checks. With 15 signatures that no member made, it takes 225 checks. The time of the
- * checks counts against the verification budget of the client that asks, like the checks of the client's own
- * transactions. Only a few checks run in each iteration of the event loop.
+ * checks is charged to the verification budget of the client that asks for the signers. Only a few checks run in each
+ * iteration of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -42,7 +42,8 @@ export interface GroupSignersParts {
 }
 
 /**
- * Finds the signers of a transaction; undefined when no group signs the transaction. Rejects like `createGroupSigners`.
+ * Finds the signers of a transaction; undefined when no group signs the transaction. Rejects as `createGroupSigners`
+ * describes.
  */
 export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 

@@ -59,7 +59,7 @@ export interface ImportOptions {
 interface ReadJob {
   readonly numbers: readonly number[];
   /**
-   * One item for each line: its block, or the line itself if no valid block was read from the line or if the block is
+   * One item for each line: its block or the line itself. The item is the line if it has no valid block, or if it has
    * block 1.
    */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
@@ -102,7 +102,7 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
 }
 
 /**
- * Reads the lines of the file into the run.
+ * Reads the lines of the file, and passes them to the run.
  *
  * @returns true when the import was stopped before the last line
  * @throws ProtocolError `CHAIN_FILE_UNREADABLE`, also for an empty file, because the program that wrote the file

@@ -34,8 +34,8 @@ import { systemClock } from './system.ts';
 
 export interface JournalOptions {
   /**
-   * If the number of lines exceeds the number of delegates by more than this number, the file is rewritten with only
-   * the needed lines of each delegate; default 20,000.
+   * If the file has more lines than delegates plus this number, the file is rewritten with only the needed lines of
+   * each delegate. Default 20,000.
    */
   readonly spareLinesMax?: number;
 }

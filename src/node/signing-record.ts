@@ -1,7 +1,7 @@
 /**
- * The signing record of a node, as a file for another node: for each delegate, the last header that the delegate
- * signed, or a moment before which its signatures are unknown, or both. The file has a checksum. By default, the export
- * of a record ends signing on the old node, so that two nodes do not sign with one record at the same time.
+ * The signing record of a node, as a file for another node. For each delegate, the record has the last header that the
+ * delegate signed, or a moment before which its signatures are unknown, or both. The file has a checksum. By default,
+ * the export of a record ends signing on the old node, so that two nodes do not sign with one record at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -68,8 +68,8 @@ export function idOfRecord(record: SigningRecord): string {
 }
 
 /**
- * True when a journal makes a record unnecessary: no delegate of the record has moved to another node, and the journal
- * has a signed header of each delegate that is not older than the header in the record.
+ * True when a journal makes a record unnecessary. In this case, no delegate of the record has moved to another node.
+ * For each delegate, the journal has a signed header that is as new as the header in the record, or newer.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
@@ -127,11 +127,11 @@ export function checkNetwork(
 
 /**
  * Adds the content of a record to a journal. The journal loses no header. If the record and the journal both have a
- * header of a delegate, the journal gets the later header with the highest heights of both headers. A record is
- * complete for a delegate if it has a header of the delegate, and no signatures after this header are unknown. In this
- * case, the journal drops its own moment before which signatures of the delegate are unknown. A copied record may lack
- * later signatures. After the import of a copy, the delegate therefore waits as if no signature before `nowS` were
- * known.
+ * header of a delegate, the journal gets the later header. Its maximum heights are raised so that they cover both
+ * headers. A record is complete for a delegate if it has a header of the delegate, and no signatures after this header
+ * are unknown. In this case, the journal drops its own moment before which signatures of the delegate are unknown. A
+ * copied record may lack later signatures. After the import of a copy, the delegate therefore waits as if no signature
+ * before `nowS` were known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork` and the writes of the journal

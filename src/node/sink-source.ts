@@ -140,7 +140,7 @@ class ChainView {
     if (finalHeight > this.#finalHeight) {
       this.#finalHeight = finalHeight;
       found.push({ kind: 'final', height: finalHeight });
-      // The newest final block is kept, so that the source would notice its revert.
+      // The id of the newest final block is kept, so that the source notices a revert of this block.
       for (const height of this.#reported.keys()) if (height < finalHeight) this.#reported.delete(height);
     }
     return { found, isAtTip: last >= tipHeight };

@@ -1,5 +1,5 @@
 /**
- * A reader's connection to the limits that all readers share. The node counts the requests, connections and replays of
+ * Gives a reader access to the limits that all readers share. The node counts the requests, connections and replays of
  * events of all readers. The reader sends its limit checks to the node in batches. Each batch waits for the answers to
  * the batch before it, so that a flood of requests takes only a small part of the node's time. A limit check without an
  * answer fails after `LIMIT_ANSWER_MS_MAX`. If the failed limit check was sent, new limit checks fail at once until the
@@ -46,7 +46,7 @@ export class LimitClient implements SharedLimits {
   /** Number of closed connections since the last message, by key of the client. */
   readonly #left = new Map<string, number>();
   /**
-   * Number of refusals since the last message, by key. Only the first `LIMIT_REPORTED_MAX` keys count; refusals of
+   * Number of refusals since the last message, by key. The map has at most `LIMIT_REPORTED_MAX` keys. Refusals of
    * further keys before the next message are dropped.
    */
   readonly #refused = new Map<string, number>();
@@ -157,7 +157,7 @@ export class LimitClient implements SharedLimits {
 
   #giveUp(waiting: Waiting): void {
     waiting.isGivenUp = true;
-    // A limit check that was not sent yet is dropped. If the limit check was sent, the node counts as silent, and
+    // A limit check that was not sent yet is dropped. If the limit check was sent, the node is treated as silent, and
     // further limit checks fail at once.
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }

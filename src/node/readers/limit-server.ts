@@ -1,7 +1,7 @@
 /**
- * The node's end of the limits that readers share. The node counts the requests, connections and replays of events of
- * all readers. The node informs all readers which addresses are shut out, and whether the connections of all readers
- * together reach their maximum.
+ * Applies, in the node, the limits that all readers share. The node counts the requests, connections and replays of
+ * events of all readers. The node informs all readers which addresses are shut out, and whether the connections of all
+ * readers together reach their maximum.
  */
 
 import { SharedCounters } from '../../http/shared-counters.ts';

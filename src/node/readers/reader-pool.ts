@@ -25,8 +25,8 @@ import { ReaderGauges } from './reader-observer.ts';
 
 const PING_MS = 250;
 /**
- * A reader that leaves this number of pings in a row unanswered counts as hanging, and another reader is started beside
- * it. Pings are counted instead of time, because the node itself may have been slow.
+ * If a reader leaves this number of pings in a row unanswered, the pool treats it as hanging, and starts another
+ * reader. Pings are counted instead of time, because the node itself may have been slow.
  */
 const SILENT_PINGS_MAX = 3;
 /**

@@ -70,7 +70,7 @@ const UNRESPONSIVE_MS = 1000;
  */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
-/** Share of the passed time in garbage collection above which the node cannot work. */
+/** Maximum share of the passed time that garbage collection may take. Above this share, the node cannot work. */
 const GC_SHARE_MAX = 0.8;
 /**
  * If the processor time is below this share of the passed time, other programs use the machine. A collection then takes

@@ -1,7 +1,7 @@
 /**
  * The watchdog of a process: a thread that ends the process when the main thread can no longer work. The watchdog logs
  * the reason, and a supervisor can restart the process. The watchdog must be another thread, because a blocked main
- * thread cannot notice itself.
+ * thread cannot notice that it is blocked.
  */
 
 import { url as debuggerUrl } from 'node:inspector';
@@ -43,7 +43,8 @@ export interface WatchdogData {
 export interface Watchdog {
   /**
    * From this call on, the watchdog also ends the process when the main thread is blocked or only collects garbage.
-   * Before, it checks only the memory and the heap. The program calls `arm` when the node has started.
+   * Before this call, the watchdog checks only the memory and the heap. The program calls `arm` when the node has
+   * started.
    */
   arm(): void;
   stop(): Promise<void>;
